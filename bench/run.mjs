@@ -1,0 +1,372 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Builds the benchmarks where they are missing, runs native, AVX2, WebAssembly and JavaScript in
+// turns, and prints one table or one JSON object. METHOD.md explains the figures and the keys.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-time SECONDS]
+                        [--filter TEXT] [--builds DIR] [--no-build]
+
+  --json         one JSON object instead of the table
+  --quick        one round of short measurements: shows that everything runs, not how fast
+  --rounds       rounds over all workloads and builds (default 9; with --quick 1)
+  --min-time     CPU seconds of one measurement (default 0.1; with --quick 0.005)
+  --filter       only workloads whose name contains TEXT (the baselines always run)
+  --builds       where the build folders native, avx2 and wasm are (default build)
+  --no-build     take what is built as it is`;
+
+function fail(message) {
+  process.stderr.write(`bench: ${message}\n`);
+  process.exit(2);
+}
+
+function positiveNumber(name, text, isValid) {
+  const value = Number(text);
+  if (!(Number.isFinite(value) && isValid(value))) fail(`--${name} cannot be ${text}\n\n${usage}`);
+  return value;
+}
+
+function readOptions() {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      options: {
+        json: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+        rounds: { type: 'string' },
+        'min-time': { type: 'string' },
+        filter: { type: 'string', default: '' },
+        builds: { type: 'string', default: 'build' },
+        'no-build': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }));
+  } catch (error) {
+    fail(`${error.message}\n\n${usage}`);
+  }
+  if (values.help) {
+    process.stdout.write(`${usage}\n`);
+    process.exit(0);
+  }
+  const rounds = values.rounds ?? (values.quick ? '1' : '9');
+  const minTime = values['min-time'] ?? (values.quick ? '0.005' : '0.1');
+  return {
+    json: values.json,
+    quick: values.quick,
+    rounds: positiveNumber('rounds', rounds, (n) => Number.isInteger(n) && n >= 1),
+    minTime: positiveNumber('min-time', minTime, (t) => t > 0 && t <= 60),
+    filter: values.filter,
+    builds: path.resolve(root, values.builds),
+    build: !values['no-build'],
+  };
+}
+
+// ---- building -------------------------------------------------------------------------------
+
+const say = (text) => process.stderr.write(`bench: ${text}\n`);
+
+/** Runs a command with the tools of the set-up script; its output is shown only when it fails. */
+function runTool(command, args) {
+  const script = '[ ! -f .toolchain/env ] || . .toolchain/env; exec "$@"';
+  const result = spawnSync('bash', ['-c', script, 'bench', command, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (result.status === 0) return;
+  process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
+  fail(`this failed: ${[command, ...args].join(' ')} (scripts/setup installs what a build needs)`);
+}
+
+function hasAvx2() {
+  if (process.arch !== 'x64' || !existsSync('/proc/cpuinfo')) return false;
+  const [, flags = ''] = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? [];
+  return / avx2\b/.test(flags) && / fma\b/.test(flags);
+}
+
+function listBuilds({ builds }) {
+  const native = (name) => ({
+    name,
+    target: 'dpftrl_bench',
+    command: [path.join(builds, name, 'bench/dpftrl_bench'), '--benchmark_format=json'],
+    nameFilter: (workload) => `^${workload}$`,
+  });
+  const wasm = {
+    name: 'wasm',
+    target: 'dpftrl_bench_wasm',
+    command: [process.execPath, path.join(builds, 'wasm/bench/dpftrl_bench_wasm.cjs')],
+    nameFilter: (workload) => workload,
+  };
+  return [native('native'), ...(hasAvx2() ? [native('avx2')] : []), wasm];
+}
+
+function makeUpToDate(build, { builds }) {
+  const folder = path.join(builds, build.name);
+  const cache = path.join(folder, 'CMakeCache.txt');
+  const configured =
+    existsSync(path.join(folder, 'build.ninja')) && existsSync(cache) &&
+    /^DPFTRL_BENCH:\w+=ON$/m.test(readFileSync(cache, 'utf8'));
+  if (!configured) {
+    say(`configuring ${build.name}`);
+    const preset = ['cmake', '--preset', build.name, '-B', folder, '-DDPFTRL_BENCH=ON'];
+    if (build.name === 'wasm') preset.unshift('emcmake');
+    runTool(preset[0], preset.slice(1));
+  }
+  say(`building ${build.target} (${build.name})`);
+  // Emscripten's programs are CommonJS; package.json at the root would make modules of them.
+  const marker = path.join(builds, 'package.json');
+  mkdirSync(builds, { recursive: true });
+  if (!existsSync(marker)) writeFileSync(marker, '{}\n');
+  const jobs = String(os.availableParallelism());
+  runTool('cmake', ['--build', folder, '--target', build.target, '-j', jobs]);
+}
+
+// ---- measuring ------------------------------------------------------------------------------
+
+/** Baseline J: what a page would write by hand; both outputs of each pair are kept. */
+function boxMuller(out) {
+  for (let i = 0; i < out.length; i += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - Math.random()));
+    const angle = 2 * Math.PI * Math.random();
+    out[i] = radius * Math.cos(angle);
+    out[i + 1] = radius * Math.sin(angle);
+  }
+}
+
+const scriptNormals = new Float64Array(2 ** 14);
+
+/** Nanoseconds per normal of J, by the same loop as the other builds. */
+function measureScript(minTime) {
+  const cpuSeconds = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) * 1e-6;
+  };
+  const run = (iterations) => {
+    const cpu = cpuSeconds();
+    const real = performance.now();
+    for (let i = 0; i < iterations; ++i) boxMuller(scriptNormals);
+    return { cpu: cpuSeconds() - cpu, real: (performance.now() - real) * 1e-3 };
+  };
+  for (let spent = 0; spent < 0.1; ) spent += run(20).cpu;
+  let iterations = 1;
+  let times = run(iterations);
+  while (times.cpu < minTime) {
+    const wanted = (minTime * 1.4) / Math.max(times.cpu, 1e-9);
+    const factor = times.cpu / minTime > 0.1 ? wanted : Math.min(10, wanted);
+    iterations = Math.max(iterations + 1, Math.round(factor * iterations));
+    times = run(iterations);
+  }
+  const items = iterations * scriptNormals.length;
+  return { cpu: (times.cpu / items) * 1e9, real: (times.real / items) * 1e9 };
+}
+
+/** Runs the named workload (all of them without a name) of one build. */
+function runBuild(build, minTime, name) {
+  const [command, ...first] = build.command;
+  const args = [...first, `--benchmark_min_time=${minTime}`];
+  if (name !== undefined) args.push(`--benchmark_filter=${build.nameFilter(name)}`);
+  const result = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  if (result.status !== 0)
+    fail(`${command} ended with ${result.status ?? result.error?.message}\n${result.stderr ?? ''}`);
+  return JSON.parse(result.stdout);
+}
+
+/** The workloads of a build, in its own order, without running them. */
+function listWorkloads(build) {
+  const [command] = build.command;
+  const result = spawnSync(command, ['--benchmark_list_tests=true'], { encoding: 'utf8' });
+  if (result.status !== 0)
+    fail(`${command} cannot list its workloads: ${result.stderr ?? result.error}`);
+  return result.stdout.split('\n').filter((line) => line !== '');
+}
+
+function summary(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const median =
+    sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return { median, min: sorted[0], max: sorted[sorted.length - 1] };
+}
+
+const nanosecondsOf = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+/** samples.get(workload)[build][round]: nanoseconds of CPU per item. */
+function measure(builds, options) {
+  const names = listWorkloads(builds[0]).filter(
+    (name) => name.startsWith('baseline/') || name.includes(options.filter),
+  );
+  const samples = new Map(names.map((name) => [name, {}]));
+  samples.set('baseline/J', { script: [] });
+  const contexts = {};
+  let cpu = 0;
+  let real = 0;
+  for (let round = 0; round < options.rounds; ++round) {
+    if (options.rounds > 1) say(`round ${round + 1} of ${options.rounds}`);
+    for (const name of names) {
+      // S is native by definition.
+      const takingPart = name === 'baseline/S' ? builds.slice(0, 1) : builds;
+      for (const build of takingPart) {
+        const { context, benchmarks } = runBuild(build, options.minTime, name);
+        const [result] = benchmarks;
+        contexts[build.name] = context;
+        const scale = nanosecondsOf[result.time_unit] / result.items;
+        (samples.get(name)[build.name] ??= []).push(result.cpu_time * scale);
+        cpu += result.cpu_time;
+        real += result.real_time;
+      }
+      if (name !== 'baseline/S') continue;
+      const script = measureScript(options.minTime);
+      samples.get('baseline/J').script.push(script.cpu);
+    }
+  }
+  return { samples, contexts, busy: real / cpu };
+}
+
+// ---- reporting ------------------------------------------------------------------------------
+
+const units = [
+  [/^(baseline|normals)\//, 'normal'],
+  [/^chacha20$/, 'byte'],
+  [/^rows\//, 'coordinate and step'],
+  [/^counter\//, 'release'],
+  [/^gemm$/, 'floating-point operation'],
+];
+const unitOf = (name) => units.find(([pattern]) => pattern.test(name))[1];
+
+/** Round by round, so that what disturbs both sides of a round cancels. */
+const ratio = (above, below) => summary(above.map((value, round) => value / below[round]));
+
+function combine({ samples, contexts, busy }, options) {
+  const s = samples.get('baseline/S').native;
+  const j = samples.get('baseline/J').script;
+  const results = [];
+  for (const [name, byBuild] of samples) {
+    if (name.startsWith('baseline/')) continue;
+    const result = { name, unit: unitOf(name), nanoseconds: {} };
+    for (const [build, values] of Object.entries(byBuild))
+      result.nanoseconds[build] = summary(values);
+    if (/^(rows|normals)\//.test(name)) {
+      result.ratioToS = {};
+      result.ratioToJ = {};
+      for (const [build, values] of Object.entries(byBuild)) {
+        result.ratioToS[build] = ratio(values, s);
+        result.ratioToJ[build] = ratio(values, j);
+      }
+    }
+    if (byBuild.native && byBuild.wasm) result.wasmToNative = ratio(byBuild.wasm, byBuild.native);
+    results.push(result);
+  }
+  return {
+    format: 'dp-ftrl-bench/1',
+    date: new Date().toISOString(),
+    quick: options.quick,
+    rounds: options.rounds,
+    minTime: options.minTime,
+    machine: {
+      processor: os.cpus()[0]?.model ?? 'unknown',
+      cores: os.cpus().length,
+      system: `${os.type()} ${os.release()}`,
+      node: process.version,
+      realToCpu: busy,
+    },
+    builds: Object.fromEntries(
+      Object.entries(contexts).map(([name, { compiler, flags }]) => [name, { compiler, flags }]),
+    ),
+    baselines: { S: { nanoseconds: summary(s) }, J: { nanoseconds: summary(j) } },
+    results,
+  };
+}
+
+const short = (value) => value.toPrecision(3).replace(/e\+?(-?\d+)$/, 'e$1');
+
+/** median (min-max) in at most three digits */
+const spread = (s, map = (x) => x) => {
+  if (!s) return '-';
+  const [low, high] = [map(s.min), map(s.max)].sort((a, b) => a - b);
+  return `${short(map(s.median))} (${short(low)}-${short(high)})`;
+};
+
+function table(header, rows) {
+  const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => row[i].length)));
+  const line = (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
+  return [line(header), line(widths.map((w) => '-'.repeat(w))), ...rows.map(line)].join('\n');
+}
+
+function print(report) {
+  const names = Object.keys(report.builds);
+  const { S, J } = report.baselines;
+  const perItem = report.results.filter(({ ratioToS }) => ratioToS);
+  const rates = report.results.filter(({ ratioToS }) => !ratioToS);
+  const none = names.slice(1).map(() => '-');
+  const ns = [
+    ['S, std::normal_distribution<float>', spread(S.nanoseconds), ...none, '-'],
+    ['J, Math.random Box-Muller', ...none, spread(J.nanoseconds), '-'],
+    ...perItem.map((r) => [
+      r.name, ...names.map((build) => spread(r.nanoseconds[build])), spread(r.wasmToNative),
+    ]),
+  ];
+  const toBaselines = perItem.map((r) => [
+    r.name,
+    ...names.map((build) => spread((build === 'wasm' ? r.ratioToJ : r.ratioToS)[build])),
+  ]);
+  const rateUnits = {
+    byte: ['GB/s', 1],
+    release: ['million/s', 1e3],
+    'floating-point operation': ['GFLOP/s', 1],
+  };
+  const rateRows = rates.map((r) => {
+    const [unit, factor] = rateUnits[r.unit];
+    const rate = (x) => factor / x;
+    return [
+      `${r.name}, ${unit}`,
+      ...names.map((build) => spread(r.nanoseconds[build], rate)),
+      spread(r.wasmToNative),
+    ];
+  });
+  const { machine } = report;
+  const out = [
+    `dp-ftrl bench, ${report.date.slice(0, 10)}: CPU time, ` +
+      `median (min-max) of ${report.rounds} ${report.rounds === 1 ? 'round' : 'rounds'}`,
+    `${machine.cores} x ${machine.processor}, ${machine.system}, Node ${machine.node}`,
+    ...names.map((name) => `${name}: ${Object.values(report.builds[name]).join(', ')}`),
+    '',
+    'Nanoseconds per normal, or per coordinate and step (rows/MECHANISM/DIMENSION):',
+    table(['', ...names, 'wasm / native'], ns),
+    '',
+    'The same as ratios to the baselines:',
+    perItem.length > 0
+      ? table(
+          ['', ...names.map((build) => `${build} / ${build === 'wasm' ? 'J' : 'S'}`)],
+          toBaselines,
+        )
+      : '(no workload chosen)',
+    '',
+    'Rates (the last column is a ratio of times):',
+    rateRows.length > 0
+      ? table(['', ...names, 'wasm / native'], rateRows)
+      : '(no workload chosen)',
+  ];
+  if (report.quick) out.push('', 'One short round: too little for conclusions.');
+  if (machine.realToCpu > 1.2) {
+    const passed = `${short(machine.realToCpu)} s passed for each second of CPU time`;
+    out.push('', `The machine was busy (${passed}).`);
+  }
+  process.stdout.write(`${out.join('\n')}\n`);
+}
+
+const options = readOptions();
+const builds = listBuilds(options);
+if (options.build) for (const build of builds) makeUpToDate(build, options);
+for (const { name, command } of builds)
+  if (!existsSync(command[name === 'wasm' ? 1 : 0]))
+    fail(`${name} is not built; leave out --no-build`);
+const report = combine(measure(builds, options), options);
+if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+else print(report);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The true and the private, side by side.
+///
+/// FOR DEMONSTRATION AND STUDY: a Simulation holds and shows the true sums and everything computed
+/// from them, which a deployment must keep secret. Nothing else in the library does.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/mechanism.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl {
+
+struct SimulationOptions {
+  MechanismOptions mechanism;
+
+  /// Features of a synthetic example. With a table: its number of columns, the default.
+  std::optional<std::int64_t> dimension;  ///< default 4
+  /// Fixed seed of the noise, which anyone can recompute; without one: operating system entropy.
+  std::optional<std::uint64_t> insecure_noise_seed;
+  /// Spacing of the releases, a power of two; default: see PrefixSumOptions.
+  std::optional<double> grid;
+
+  /// Own data instead of a synthetic stream. Without labels: sums only, no learner.
+  std::optional<Table> table;
+  std::string stream = "stationary";  ///< "stationary", "drifting", "switching"
+  std::uint64_t stream_seed = 1;
+  /// Default: the horizon for "drifting", a quarter of it for "switching", at least 2.
+  std::optional<std::int64_t> stream_period;
+
+  std::string loss = "logistic";          ///< "logistic", "squared"
+  std::string domain = "ball";            ///< "ball", "whole-space"
+  double radius = 1;                      ///< of the ball, and of the comparators
+  std::optional<double> lambda;           ///< for both learners; default: each its theorem's
+  std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0: regret is not measured
+  double comparator_gap_tolerance = 1e-6;
+};
+
+/// Average regret after `num_steps` steps against the best fixed point of norm <= radius.
+struct RegretPoint {
+  std::int64_t num_steps;
+  double private_regret;
+  double twin_regret;
+  double comparator_gap;  ///< the regrets are at most this much above the values given
+};
+
+/// What happened in k consecutive steps. Row i belongs to step first_step + i.
+///
+/// noisy - true is the noise of the release, which `stddev` describes, and the truncation of each
+/// record toward zero to the grid: at most (step + 1) * grid a coordinate, which no std describes.
+struct SimulationChunk {
+  std::int64_t first_step = 0;
+  std::int64_t num_steps = 0;  ///< k
+  Matrix true_sums;            ///< k x d. SECRET in a deployment.
+  Matrix noisy_sums;           ///< k x d, the releases
+  Vector stddev;               ///< k: std of each coordinate of the release, as the theory has it
+  // The rest is empty without a learner, and SECRET in a deployment.
+  Vector private_loss;                        ///< k: loss of the prediction made before learning
+  Vector twin_loss;                           ///< k
+  std::vector<std::uint8_t> private_correct;  ///< k entries 0 or 1; empty if there are no classes
+  std::vector<std::uint8_t> twin_correct;
+  std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
+};
+
+/// What the regret theorem says about a learner of this simulation.
+struct SimulationTheory {
+  double private_lambda;      ///< used
+  double twin_lambda;         ///< used
+  RegretBound private_bound;  ///< on the expected average regret after the last step
+  RegretBound twin_bound;
+  /// No gradient of this run can exceed the clip norm, which the theorem assumes. False: the bounds
+  /// are those of the clipped problem and may be exceeded.
+  bool clipping_impossible;
+};
+
+/// Form (a), with a learner: DpFtrl on a stream, and its non-private twin (the same algorithm on
+/// exact sums of its own clipped gradients, with its own lambda) on the same stream. The sums shown
+/// are those of the private learner's clipped gradients.
+/// Form (b), a table without labels: the sums of its clipped records.
+///
+/// Ends at the horizon, or earlier at the end of the table.
+class Simulation {
+ public:
+  /// @throws Error{invalid_argument, wrong_length} any option out of range, a table that is empty,
+  ///         not finite, or has a label the loss does not know: the message names it.
+  explicit Simulation(const SimulationOptions& options);
+  ~Simulation();
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+
+  /// Runs at most `max_steps` steps; an empty chunk when finished. The numbers do not depend on how
+  /// a run is cut into chunks.
+  /// @throws Error{invalid_argument} max_steps < 1.
+  SimulationChunk advance(std::int64_t max_steps);
+
+  /// Steps done.
+  std::int64_t step() const;
+  /// Steps this simulation will run: the horizon, or the rows of the table if those are fewer.
+  std::int64_t num_steps() const;
+  bool finished() const { return step() == num_steps(); }
+  bool learns() const;
+  bool classifies() const;
+  std::int64_t dimension() const;
+  double grid() const;
+  const Mechanism& mechanism() const;
+  /// Nothing without a learner.
+  const std::optional<SimulationTheory>& theory() const;
+  /// The learners' next points to play; empty without a learner.
+  Vector private_iterate() const;
+  Vector twin_iterate() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The only place that couples workload, strategy, participation and privacy target.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "dpftrl/participation.hpp"
+#include "dpftrl/privacy.hpp"
+#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/strategy.hpp"
+
+namespace dpftrl {
+
+struct MechanismOptions {
+  std::string strategy = "square-root";
+  std::int64_t num_steps = 0;  ///< horizon: releases allowed, 1..kMaxNumSteps
+  ApproximateDp target{};      ///< epsilon > 0, 0 < delta < 1
+  double clip_norm = 1;        ///< l2-norm to which each record is clipped, input units
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+/// Everything a privacy claim rests on, in one place.
+struct Certificate {
+  std::string strategy;
+  std::string workload;
+  std::string participation;
+  std::int64_t num_steps;
+  Neighbours neighbours;
+  double epsilon;
+  double delta;
+  double mu;                ///< Gaussian DP parameter
+  double rho;               ///< zCDP parameter, mu^2 / 2
+  double clip_norm;         ///< input units
+  double sensitivity;       ///< max column norm of C, in clip norms at distance 1
+  Exactness exactness;      ///< of `sensitivity`
+  double noise_multiplier;  ///< noise_stddev / (sensitivity * clip_norm * neighbour distance)
+  double noise_stddev;      ///< std of each entry of Z, input units
+  double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
+  double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
+  double decoder_residual;  ///< max |A - B C| over the leading `residual_steps` steps
+  std::int64_t residual_steps;
+};
+
+class Mechanism {
+ public:
+  /// @throws Error{invalid_argument} any option out of range, the message names it.
+  static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
+
+  const Strategy& strategy() const { return *strategy_; }
+  const Certificate& certificate() const { return certificate_; }
+  std::int64_t num_steps() const { return strategy_->num_steps(); }
+  double clip_norm() const { return certificate_.clip_norm; }
+  /// Std of each entry of Z, input units.
+  double noise_stddev() const { return certificate_.noise_stddev; }
+  /// Std of each coordinate of the release at a step, input units (before rounding to the grid).
+  double release_stddev(std::int64_t step) const;
+
+ private:
+  Mechanism(std::shared_ptr<const Strategy> strategy, Certificate certificate);
+  std::shared_ptr<const Strategy> strategy_;
+  Certificate certificate_;
+};
+
+}  // namespace dpftrl

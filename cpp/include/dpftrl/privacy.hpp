@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Privacy parameters <-> noise multiplier of the Gaussian mechanism. Knows no matrices.
+///
+/// One Gaussian mechanism whose outputs on neighbours are at l2 distance at most Delta, with noise
+/// of standard deviation sigma, is described by mu = Delta / sigma = 1 / noise_multiplier (mu-GDP).
+/// A noisy matrix release is one such mechanism, also when its rows are chosen adaptively. What
+/// "neighbours" means (a contribution zeroed out, or replaced: twice the distance) is in Delta.
+///
+/// Conversions are exact for that mechanism unless they say otherwise, at every representable
+/// argument, and rounded to the safe side by a few parts in 10^14: delta, epsilon, rho and noise
+/// come out never below the true value, a mu or rho that may be spent never above it. This rests on
+/// exp, expm1 and log1p of the C++ library being right to 4 units in the last place; log is used
+/// only for guesses. Proofs: docs/math/privacy.md.
+///
+/// Sources, by key:
+///   [BW18]  Balle, Wang, Improving the Gaussian Mechanism for Differential Privacy, 1805.06530.
+///   [DRS22] Dong, Roth, Su, Gaussian Differential Privacy, 1905.02383.
+///   [BS16]  Bun, Steinke, Concentrated Differential Privacy, 1605.02065.
+///   [CKS20] Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2004.00010.
+///   [DR14]  Dwork, Roth, The Algorithmic Foundations of Differential Privacy, appendix A.
+
+#include <span>
+
+namespace dpftrl {
+
+/// (epsilon, delta)-differential privacy. epsilon > 0, 0 < delta < 1.
+struct ApproximateDp {
+  double epsilon;
+  double delta;
+};
+
+struct MuEpsilon {
+  double mu;
+  double epsilon;
+};
+struct MuDelta {
+  double mu;
+  double delta;
+};
+struct RhoEpsilon {
+  double rho;
+  double epsilon;
+};
+struct RhoDelta {
+  double rho;
+  double delta;
+};
+
+/// Delta of a mu-GDP mechanism at epsilon:
+///
+///     delta = Phi(-epsilon / mu + mu / 2) - e^epsilon Phi(-epsilon / mu - mu / 2)
+///
+/// @param parameters  mu > 0, epsilon >= 0 (at 0: the total variation distance).
+/// @return            0 < delta <= 1; 1 and 5e-324 where the true value is beyond the doubles.
+/// @exactness         exact; the excess is below 3e-14 of delta (of 1 - delta when delta > 1/2).
+/// @guarantee         never below the true value.
+/// @throws Error{invalid_argument} mu not positive, epsilon negative, either not finite.
+/// @cost              up to 800 exponentials, 3 to 10 microseconds.
+/// @source            [BW18] Theorem 8; [DRS22] the mu-GDP case of the primal-dual conversion.
+/// @checked-by        DeltaIsAtLeastTheThirtyDigitValueAndWithin3e14OfIt.
+double delta_from_mu(const MuEpsilon& parameters);
+
+/// Smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP.
+///
+/// @param parameters  mu > 0, 0 < delta < 1.
+/// @return            epsilon >= 0; 0 exactly when delta is at least the total variation distance.
+/// @exactness         exact; delta_from_mu(result) <= delta, and not so 1e-12 below the result
+///                    (in units of epsilon, or of what a change of 3e-14 of delta makes).
+/// @guarantee         never below the true value.
+/// @throws Error{invalid_argument} mu or delta outside its range; mu so large (1e154) that epsilon
+///                    overflows.
+/// @cost              about 20 evaluations of delta_from_mu.
+/// @source            as delta_from_mu, inverted.
+/// @checked-by        EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt.
+double epsilon_from_mu(const MuDelta& parameters);
+
+/// Largest mu such that every mu-GDP mechanism is (epsilon, delta)-DP.
+///
+/// @param target  epsilon > 0, 0 < delta < 1.
+/// @return        mu > 0, unitless.
+/// @exactness     exact, short of the true value by at most 1e-13 of it.
+/// @guarantee     never above the true value; delta_from_mu({mu, epsilon}) <= delta.
+/// @throws Error{invalid_argument} epsilon or delta outside its range.
+/// @cost          about 20 evaluations of delta_from_mu, 0.15 ms.
+/// @source        [BW18] Algorithm 1 solves the same equation; here by Newton steps and a certified
+///                search, because its erf-based form loses all digits for small delta.
+/// @checked-by    MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt.
+double mu_from_approximate_dp(const ApproximateDp& target);
+
+/// Smallest noise standard deviation per unit of l2 distance that is (epsilon, delta)-DP: 1 / mu.
+///
+/// @param target  epsilon > 0, 0 < delta < 1.
+/// @return        sigma / Delta > 0, unitless.
+/// @exactness     exact, in excess of the true value by at most 1e-13 of it.
+/// @guarantee     never below the true value.
+/// @throws Error{invalid_argument} epsilon or delta outside its range, or both so small (1e-308)
+///                that the multiplier overflows.
+/// @cost          as mu_from_approximate_dp.
+/// @source        [BW18] Theorem 8.
+/// @checked-by    NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt.
+double noise_multiplier(const ApproximateDp& target);
+
+/// Zero-concentrated DP parameter of a mu-GDP mechanism: rho = mu^2 / 2.
+///
+/// @exactness   the smallest double that is >= mu^2 / 2 (for mu < 1e-140, perhaps the next one).
+/// @guarantee   never below the true value.
+/// @throws Error{invalid_argument} mu not positive and finite, or mu^2 / 2 overflows.
+/// @source      [BS16] the Gaussian mechanism; carried to every mu-GDP mechanism by
+/// post-processing.
+/// @checked-by  RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown.
+double rho_from_mu(double mu);
+
+/// The mu of the Gaussian mechanism that is rho-zCDP: sqrt(2 rho). Not a conversion of other
+/// mechanisms: rho-zCDP does not imply any mu-GDP.
+///
+/// @exactness   the largest double that is <= sqrt(2 rho).
+/// @guarantee   never above the true value.
+/// @throws Error{invalid_argument} rho not positive and finite.
+/// @source      [BS16] the Gaussian mechanism.
+/// @checked-by  RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown.
+double mu_from_rho(double rho);
+
+/// Best known generic conversion of rho-zCDP: an UPPER bound on delta at epsilon.
+///
+///     delta = inf over alpha > 1 of
+///             exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) * (1 - 1 / alpha)^alpha
+///
+/// For mechanisms known only to be rho-zCDP, such as the discrete Gaussian. A continuous or rounded
+/// Gaussian is mu-GDP, and delta_from_mu is smaller.
+///
+/// @param parameters  rho > 0, epsilon >= 0.
+/// @return            0 < delta <= 1.
+/// @exactness         the infimum, in excess by at most 2e-15 times the sizes of the terms of its
+///                    logarithm: 3e-12 of it up to epsilon = 10^3.
+/// @guarantee         never below the infimum: every alpha gives a valid bound.
+/// @throws Error{invalid_argument} rho not positive, epsilon negative, either not finite.
+/// @cost              64 steps of a bisection in ln(alpha - 1), about 3 microseconds.
+/// @source            [CKS20] Corollary 13.
+/// @checked-by        ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt.
+double delta_from_rho(const RhoEpsilon& parameters);
+
+/// Smallest epsilon >= 0 whose delta_from_rho is at most delta.
+///
+/// @param parameters  rho > 0, 0 < delta < 1.
+/// @return            epsilon >= 0.
+/// @exactness         inverse of the UPPER bound above, to 1e-12.
+/// @guarantee         never below the inverse; delta_from_rho({rho, epsilon}) <= delta.
+/// @throws Error{invalid_argument} rho or delta outside its range; epsilon overflows.
+/// @cost              about 20 evaluations of delta_from_rho.
+/// @source            [CKS20] Corollary 13, inverted.
+/// @checked-by        ConcentratedEpsilonIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt.
+double epsilon_from_rho(const RhoDelta& parameters);
+
+/// Largest rho whose generic conversion is (epsilon, delta)-DP.
+///
+/// @param target  epsilon > 0, 0 < delta < 1.
+/// @return        rho > 0.
+/// @exactness     inverse of the UPPER bound above, to 1e-12.
+/// @guarantee     never above the inverse; delta_from_rho({rho, epsilon}) <= delta.
+/// @throws Error{invalid_argument} epsilon or delta outside its range, or both so small (1e-160)
+///                that rho underflows.
+/// @cost          about 20 evaluations of delta_from_rho.
+/// @source        [CKS20] Corollary 13, inverted.
+/// @checked-by    ConcentratedRhoIsAtMostTheThirtyDigitValueAndWithin1e12OfIt.
+double rho_from_approximate_dp(const ApproximateDp& target);
+
+/// What the textbook formula sqrt(2 ln(1.25 / delta)) / epsilon would give.
+struct ClassicalGaussian {
+  double noise_multiplier;
+  double actual_delta;   ///< exact delta at the target epsilon with that multiplier, rounded up
+  bool theorem_applies;  ///< epsilon < 1; outside, the formula is a guess
+  bool sound;            ///< actual_delta <= delta: that multiplier does reach the target
+};
+
+/// The classical calibration, for comparison only; no mechanism uses it. Its theorem covers
+/// 0 < epsilon < 1, where it spends 20 to 50 % more noise than needed; beyond, it can give too
+/// LITTLE noise (epsilon = 10, delta = 1e-6), and `sound` says so.
+///
+/// @param target  epsilon > 0, 0 < delta < 1.
+/// @exactness     noise_multiplier is the formula to rounding; actual_delta as delta_from_mu.
+/// @guarantee     `sound` is true only if the multiplier reaches the target.
+/// @throws Error{invalid_argument} epsilon or delta outside its range; the multiplier overflows.
+/// @source        [DR14] Theorem A.1; its failure for large epsilon: [BW18] section 2.
+/// @checked-by    ClassicalFormulaSaysWhenItIsUnsound.
+ClassicalGaussian classical_gaussian(const ApproximateDp& target);
+
+/// mu of the adaptive composition of mu_i-GDP mechanisms: sqrt(sum mu_i^2); 0 of none.
+///
+/// @param mus   each positive and finite.
+/// @exactness   within 2 units in the last place; exact for one entry.
+/// @guarantee   never below the true value.
+/// @throws Error{invalid_argument} an entry not positive and finite (its index is named); overflow.
+/// @source      [DRS22] composition of Gaussian DP.
+/// @checked-by  CompositionAddsSquaresOfMuAndAddsRhoRoundedUp.
+double compose_mu(std::span<const double> mus);
+
+/// rho of the composition of rho_i-zCDP mechanisms: sum rho_i; 0 of none.
+///
+/// @param rhos  each positive and finite.
+/// @exactness   within 2 units in the last place; exact where the sum is.
+/// @guarantee   never below the true value.
+/// @throws Error{invalid_argument} an entry not positive and finite (its index is named); overflow.
+/// @source      [BS16] composition.
+/// @checked-by  CompositionAddsSquaresOfMuAndAddsRhoRoundedUp.
+double compose_rho(std::span<const double> rhos);
+
+}  // namespace dpftrl

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Addressed random bits: ChaCha20 (RFC 8439) used as a function, never as a running state.
+///
+/// A random word is a pure function of (key, stream, row, coordinate block, draw plane). So any
+/// part of the noise can be made again, in any order, on any machine, with the same bits. The map
+/// from an address to the last four words of the ChaCha20 state is frozen: docs/math/addressing.md.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dpftrl {
+
+/// What the bits are for; streams of one key are independent of each other.
+enum class Stream : std::uint32_t {
+  noise = 0,           ///< noise of releases, double sampler
+  noise_float = 1,     ///< noise of the simulation's float sampler
+  synthetic_data = 2,  ///< example data; its key is never the key of the noise
+  test = 0xFFFFFFFF,   ///< tests only
+};
+
+/// Rows (0 .. 2^48 - 1) and blocks of a row (0 .. 2^32 - 1) that have an address.
+inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 32;
+
+inline constexpr std::size_t kWordsPerBlock = 16;
+/// Four consecutive blocks, the first a multiple of four, form a group; lane = block mod 4.
+inline constexpr std::size_t kBlocksPerGroup = 4;
+inline constexpr std::size_t kWordsPerGroup = kWordsPerBlock * kBlocksPerGroup;
+
+/// 256 bits that decide every random bit of a run. Whoever knows the key can remove the noise.
+///
+/// The words are overwritten when a Key is destroyed (copies made by the compiler or the operating
+/// system are out of its reach).
+class Key {
+ public:
+  /// 256 bits from the operating system (getentropy; in the browser and Node: crypto's generator).
+  ///
+  /// @throws Error{entropy_unavailable} the platform gave no entropy. There is no fallback.
+  static Key from_entropy();
+
+  /// The eight words of RFC 8439 from 32 bytes, each word little-endian.
+  static Key from_bytes(std::span<const std::byte, 32> bytes);
+
+  /// A key anyone can compute from `seed`: for tests and demonstrations ONLY. Noise made from it
+  /// protects nobody.
+  static Key insecure_from_seed(std::uint64_t seed);
+
+  Key(const Key&) = default;
+  Key& operator=(const Key&) = default;
+  ~Key();
+
+  const std::array<std::uint32_t, 8>& words() const { return words_; }
+
+ private:
+  explicit Key(const std::array<std::uint32_t, 8>& words) : words_(words) {}
+
+  std::array<std::uint32_t, 8> words_;
+};
+
+/// The ChaCha20 block function of RFC 8439 section 2.3: 16 words of key stream.
+///
+/// @param counter_and_nonce  words 12..15 of the state, in this order.
+/// @checked-by  random_test ChaCha20.MatchesTheBlockVectorsOfRfc8439
+std::array<std::uint32_t, kWordsPerBlock> chacha20_block(
+    const Key& key, const std::array<std::uint32_t, 4>& counter_and_nonce);
+
+/// Where a block of 16 random words lives.
+struct BlockAddress {
+  Stream stream;
+  std::uint64_t row;        ///< row of Z, below kMaxRows
+  std::uint32_t block;      ///< which 16 words of the row
+  std::uint16_t plane = 0;  ///< 0: the leading bits of each uniform; 1, 2, ...: the bits after them
+};
+
+/// Words 12..15 of the ChaCha20 state for an address:
+///
+///     word 12   block (32 bits)
+///     word 13   row, low 32 bits
+///     word 14   row, high 16 bits   | plane << 16
+///     word 15   stream
+///
+/// One-to-one: two different addresses never share a block.
+///
+/// @throws Error{invalid_argument} row >= 2^48.
+/// @checked-by  random_test Address.EveryBitOfTheAddressIsOneBitOfTheState
+std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
+
+/// The 16 random words at an address.
+std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address);
+
+/// Plane 0 of whole groups of one row, word by word with the four blocks side by side:
+/// out[64 i + 4 w + lane] is word w of block 4 (first_group + i) + lane.
+///
+/// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
+/// @throws Error{invalid_argument} row or group out of range, or length not a multiple of 64.
+/// @cost       20-round ChaCha20, 4 blocks at a time (8 with AVX2).
+/// @checked-by random_test Groups.EqualTheBlockFunctionWordByWord
+void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_group,
+                 std::span<std::uint32_t> out);
+
+/// Plane 0 of ONE block for many rows: out[64 i + 4 w + lane] is word w of `block` in row
+/// first_row + 4 i + lane.
+///
+/// @param out  length a multiple of 64; first_row + length / 16 at most 2^48.
+/// @throws Error{invalid_argument} rows out of range, or length not a multiple of 64.
+/// @checked-by random_test RowBatch.EqualsTheBlockFunctionWordByWord
+void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, std::uint32_t block,
+                     std::span<std::uint32_t> out);
+
+/// Random 32-bit words of a row: out[i] is word number first_word + i, where word number
+/// 64 g + 4 w + lane is word w of block 4 g + lane. Any range equals the slice of a longer fill.
+///
+/// @throws Error{invalid_argument} row >= 2^48, or a word at or after 2^36.
+/// @checked-by random_test Bits.AnyRangeIsTheSliceOfALongerFill
+void fill_bits(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_word,
+               std::span<std::uint32_t> out);
+
+/// Midpoint of the cell of a 32-bit word: (bits + 1/2) / 2^32, in (0, 1), exact.
+constexpr double unit_interval(std::uint32_t bits) {
+  return (static_cast<double>(bits) + 0.5) * 0x1p-32;
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+namespace dpftrl {
+
+using Vector = Eigen::VectorXd;
+/// Row-major: row t of a matrix is what happens at step t.
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Horizons up to this many steps (the addressing of the noise has room for 2^48 rows, and the
+/// dyadic mechanisms use fewer than two rows a step).
+inline constexpr std::int64_t kMaxNumSteps = std::int64_t{1} << 40;
+/// Matrices are materialised only up to this many steps; everything else streams.
+inline constexpr std::int64_t kMaxDenseSteps = 4096;
+/// Coordinates of one stream: 2^32 generator blocks of 8 coordinates.
+inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 32;
+
+}  // namespace dpftrl

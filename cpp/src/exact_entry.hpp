@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Entries of B Z to any precision: the slow half of the rounding test (docs/math/grid.md).
+///
+/// The ideal: B is exactly the matrix that the stored doubles of a DecoderForm define, and Z the
+/// Box-Muller transform of the infinite uniforms whose bits the addresses give, plane after plane.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/strategy.hpp"
+#include "fixed_point.hpp"
+
+namespace dpftrl {
+
+/// The ideal entry from the first `num_planes` planes (2, 4 or 8) of every uniform, as many digits.
+///
+/// @guarantee   encloses the entry for every continuation of the bits.
+/// @checked-by  exact_entry_test "enclosures_contain_the_values_of_an_independent_program"
+detail::Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+                                std::int64_t step, std::int64_t coordinate_in_row,
+                                std::size_t num_planes);
+
+/// floor(scale * (B Z)[step, coordinate_in_row] + 1/2) of the ideal B Z.
+///
+/// Two planes are looked at, then four, then eight, until the rounding is decided.
+///
+/// @param form               one that NoiseStream accepts.
+/// @param step               0 <= step < num_steps.
+/// @param coordinate_in_row  counted from options.first_coordinate, below options.dimension.
+/// @param scale              0 <= scale <= 2^60.
+/// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry; then the
+///              middle of what is left is rounded) or its magnitude reaches 2^61 (limited to that).
+/// @throws Error{invalid_argument} step, coordinate or scale out of range. Allocates nothing.
+/// @cost        1.5 us (WebAssembly: 5 us) for every normal that enters the row; those of `tree`
+///              are at most 41, of `honaker` up to 2 (step + 1), of the others step + 1 or one.
+/// @checked-by  exact_entry_test
+std::int64_t exact_rounded_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+                                 std::int64_t step, std::int64_t coordinate_in_row, double scale);
+
+}  // namespace dpftrl

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/dp_ftrl.hpp"
+
+#include "dpftrl/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
+  if (!options.mechanism) fail(ErrorCode::invalid_argument, "dp_ftrl: mechanism must be given");
+  if (!options.loss) fail(ErrorCode::invalid_argument, "dp_ftrl: loss must be given");
+  if (!options.domain) fail(ErrorCode::invalid_argument, "dp_ftrl: domain must be given");
+  require_between("dp_ftrl", "dimension", options.dimension, 1, kMaxModelDimension);
+  require_positive("dp_ftrl", "radius", options.radius);
+  if (options.lambda) require_positive("dp_ftrl", "lambda", *options.lambda);
+  return options;
+}
+
+double lambda_for(const DpFtrlOptions& options) {
+  if (options.lambda) return *options.lambda;
+  return theorem_lambda(
+      regret_setting(options.mechanism->certificate(), options.dimension, options.radius));
+}
+
+}  // namespace
+
+DpFtrl::DpFtrl(const DpFtrlOptions& options)
+    : loss_(require_parts(options).loss),
+      sums_(options.mechanism,
+            {.key = options.key, .dimension = options.dimension, .grid = options.grid}),
+      ftrl_({.dimension = options.dimension,
+             .lambda = lambda_for(options),
+             .domain = options.domain,
+             .start = {}}),
+      gradient_(static_cast<std::size_t>(options.dimension)),
+      release_(gradient_.size()),
+      next_release_(gradient_.size()) {}
+
+double DpFtrl::step(std::span<const double> features, double label) {
+  const double prediction = predict(features);
+  const double known_label = loss_->label(label);
+  clipped_gradient(loss_->slope(prediction, known_label), features, mechanism().clip_norm(),
+                   gradient_);
+  sums_.release(gradient_, next_release_);
+  release_.swap(next_release_);
+  ftrl_.update(release_);
+  return prediction;
+}
+
+double DpFtrl::predict(std::span<const double> features) const {
+  require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
+  require_all_finite("dp_ftrl", "features", features);
+  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+  return require_finite("dp_ftrl", "prediction", iterate().dot(x));
+}
+
+}  // namespace dpftrl

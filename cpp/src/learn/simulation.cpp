@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/regret.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kDefaultDimension = 4;
+
+std::span<double> row_of(Matrix& matrix, Eigen::Index row) {
+  return {matrix.row(row).data(), static_cast<std::size_t>(matrix.cols())};
+}
+
+Key noise_key(const SimulationOptions& options) {
+  return options.insecure_noise_seed ? Key::insecure_from_seed(*options.insecure_noise_seed)
+                                     : Key::from_entropy();
+}
+
+std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& options,
+                                                 const Loss& loss) {
+  const StreamKind kind = stream_kind_from_string(options.stream);
+  if (options.table) {
+    auto stream = std::make_unique<const TableStream>(*options.table);
+    if (options.dimension)
+      require_length("simulation", "a row of the table", stream->dimension(), *options.dimension);
+    return stream;
+  }
+  const std::int64_t horizon = options.mechanism.num_steps;
+  const std::int64_t period = kind == StreamKind::switching ? horizon / 4 : horizon;
+  return std::make_unique<const SyntheticStream>(SyntheticStreamOptions{
+      .kind = kind,
+      .model = loss.classifies() ? LabelModel::logistic : LabelModel::linear,
+      .dimension = options.dimension.value_or(kDefaultDimension),
+      .seed = options.stream_seed,
+      .period = options.stream_period.value_or(std::max<std::int64_t>(2, period))});
+}
+
+/// Labels as the loss works with them; the message names the row.
+void require_labels(const Table& table, const Loss& loss) {
+  const Vector& labels = *table.labels;
+  for (Eigen::Index row = 0; row < labels.size(); ++row) {
+    try {
+      loss.label(labels(row));
+    } catch (const Error& error) {
+      fail(error.code(),
+           "simulation: table row " + to_text(std::int64_t{row}) + ": " + error.what());
+    }
+  }
+}
+
+/// Bound on the norm of every gradient of the run, clipping aside.
+double gradient_bound(const SimulationOptions& options, const Loss& loss, const Domain& domain) {
+  double max_features = 1;
+  double max_label = 1;
+  if (options.table) {
+    max_features = options.table->features.rowwise().norm().maxCoeff();
+    max_label = options.table->labels->cwiseAbs().maxCoeff();
+  }
+  const double max_prediction =
+      domain.max_norm().value_or(std::numeric_limits<double>::infinity()) * max_features;
+  return max_features == 0 ? 0 : loss.max_slope(max_prediction, max_label) * max_features;
+}
+
+/// The same algorithm as DpFtrl on exact sums of its own clipped gradients.
+class TwinLearner {
+ public:
+  TwinLearner(const FtrlOptions& options, const Loss& loss, double clip_norm)
+      : ftrl_(options),
+        loss_(loss),
+        clip_norm_(clip_norm),
+        gradient_(static_cast<std::size_t>(options.dimension)),
+        sums_(gradient_.size()) {}
+
+  double step(std::span<const double> features, double label) {
+    const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+    const double prediction = ftrl_.iterate().dot(x);
+    clipped_gradient(loss_.slope(prediction, label), features, clip_norm_, gradient_);
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += gradient_[i];
+    ftrl_.update(sums_);
+    return prediction;
+  }
+
+  const Ftrl& ftrl() const { return ftrl_; }
+
+ private:
+  Ftrl ftrl_;
+  const Loss& loss_;
+  double clip_norm_;
+  std::vector<double> gradient_;
+  std::vector<double> sums_;
+};
+
+struct Learners {
+  std::shared_ptr<const Loss> loss;
+  DpFtrl learner;
+  TwinLearner twin;
+  ComparatorSolver comparator;
+  std::vector<std::int64_t> prefixes;
+  std::size_t next_prefix = 0;
+  double private_total = 0;
+  double twin_total = 0;
+};
+
+}  // namespace
+
+class Simulation::State {
+ public:
+  explicit State(const SimulationOptions& options);
+  SimulationChunk advance(std::int64_t max_steps);
+
+  std::shared_ptr<const Mechanism> mechanism;
+  std::unique_ptr<const ExampleStream> stream;
+  std::int64_t num_steps = 0;
+  std::int64_t steps_done = 0;
+  std::unique_ptr<PrefixSum> sums;     ///< form (b)
+  std::unique_ptr<Learners> learners;  ///< form (a)
+  std::optional<SimulationTheory> theory;
+
+ private:
+  void make_learners(const SimulationOptions& options, std::shared_ptr<const Loss> loss);
+  void run_step(SimulationChunk& chunk, Eigen::Index row);
+  void learn(SimulationChunk& chunk, Eigen::Index row, double label);
+  void measure_regret(SimulationChunk& chunk);
+
+  std::vector<double> features_;
+  std::vector<double> record_;  ///< clipped: what the true sum adds
+  std::vector<double> true_sum_;
+};
+
+Simulation::State::State(const SimulationOptions& options) {
+  require_between("simulation", "num_regret_prefixes", options.num_regret_prefixes, 0, 65536);
+  require_positive("simulation", "radius", options.radius);
+  require_positive("simulation", "comparator_gap_tolerance", options.comparator_gap_tolerance);
+  if (options.lambda) require_positive("simulation", "lambda", *options.lambda);
+  if (options.dimension)
+    require_between("simulation", "dimension", *options.dimension, 1, std::int64_t{1} << 20);
+  std::shared_ptr<const Loss> loss = make_loss(options.loss);
+  make_domain(options.domain, options.radius);
+  stream = make_stream(options, *loss);
+  mechanism = Mechanism::make(options.mechanism);
+  num_steps =
+      std::min(mechanism->num_steps(), stream->num_examples().value_or(mechanism->num_steps()));
+  features_.resize(static_cast<std::size_t>(stream->dimension()));
+  record_.resize(features_.size());
+  true_sum_.resize(features_.size());
+  if (options.table && !options.table->labels) {
+    sums = std::make_unique<PrefixSum>(mechanism, PrefixSumOptions{.key = noise_key(options),
+                                                                   .dimension = stream->dimension(),
+                                                                   .grid = options.grid});
+  } else {
+    if (options.table) require_labels(*options.table, *loss);
+    make_learners(options, std::move(loss));
+  }
+}
+
+void Simulation::State::make_learners(const SimulationOptions& options,
+                                      std::shared_ptr<const Loss> loss) {
+  const std::int64_t dimension = stream->dimension();
+  const std::shared_ptr<const Domain> domain = make_domain(options.domain, options.radius);
+  RegretSetting setting = regret_setting(mechanism->certificate(), dimension, options.radius);
+  RegretSetting exact = setting;
+  exact.release_noise = 0;
+  const double private_lambda = options.lambda.value_or(theorem_lambda(setting));
+  const double twin_lambda = options.lambda.value_or(theorem_lambda(exact));
+
+  if (num_steps < mechanism->num_steps()) {
+    // The run ends early: lambda stays that of the horizon, the bound is that of the shorter run.
+    double sum_of_squares = 0;
+    for (std::int64_t step = 0; step < num_steps; ++step) {
+      const double stddev = mechanism->release_stddev(step) / mechanism->clip_norm();
+      sum_of_squares += stddev * stddev;
+    }
+    setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps));
+    setting.num_steps = exact.num_steps = num_steps;
+  }
+  theory = SimulationTheory{
+      .private_lambda = private_lambda,
+      .twin_lambda = twin_lambda,
+      .private_bound = regret_bound(setting, private_lambda),
+      .twin_bound = regret_bound(exact, twin_lambda),
+      .clipping_impossible = gradient_bound(options, *loss, *domain) <= mechanism->clip_norm()};
+  learners.reset(new Learners{
+      .loss = loss,
+      .learner = DpFtrl({.mechanism = mechanism,
+                         .key = noise_key(options),
+                         .dimension = dimension,
+                         .loss = loss,
+                         .domain = domain,
+                         .radius = options.radius,
+                         .lambda = private_lambda,
+                         .grid = options.grid}),
+      .twin = TwinLearner(
+          {.dimension = dimension, .lambda = twin_lambda, .domain = domain, .start = {}}, *loss,
+          mechanism->clip_norm()),
+      .comparator = ComparatorSolver({.loss = loss,
+                                      .dimension = dimension,
+                                      .radius = options.radius,
+                                      .gap_tolerance = options.comparator_gap_tolerance}),
+      .prefixes = regret_prefixes(num_steps, options.num_regret_prefixes)});
+}
+
+SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
+  require_between("simulation", "max_steps", max_steps, 1,
+                  std::numeric_limits<std::int64_t>::max());
+  const std::int64_t wanted = std::min(max_steps, num_steps - steps_done);
+  const Eigen::Index rows = static_cast<Eigen::Index>(wanted);
+  const Eigen::Index dimension = static_cast<Eigen::Index>(stream->dimension());
+  const bool classifies = learners && learners->loss->classifies();
+  SimulationChunk chunk;
+  chunk.first_step = steps_done;
+  chunk.true_sums.resize(rows, dimension);
+  chunk.noisy_sums.resize(rows, dimension);
+  chunk.stddev.resize(rows);
+  chunk.private_loss.resize(learners ? rows : 0);
+  chunk.twin_loss.resize(learners ? rows : 0);
+  chunk.private_correct.resize(classifies ? static_cast<std::size_t>(rows) : 0);
+  chunk.twin_correct.resize(chunk.private_correct.size());
+  for (Eigen::Index row = 0; row < rows; ++row) run_step(chunk, row);
+  return chunk;
+}
+
+void Simulation::State::run_step(SimulationChunk& chunk, Eigen::Index row) {
+  const double label = stream->example(steps_done, features_);
+  if (learners) {
+    learn(chunk, row, learners->loss->label(label));
+  } else {
+    record_ = features_;
+    clip_to_norm(record_, mechanism->clip_norm());
+    sums->release(record_, row_of(chunk.noisy_sums, row));
+  }
+  for (std::size_t i = 0; i < true_sum_.size(); ++i) {
+    true_sum_[i] += record_[i];
+    chunk.true_sums(row, static_cast<Eigen::Index>(i)) = true_sum_[i];
+  }
+  chunk.stddev(row) = mechanism->release_stddev(steps_done);
+  ++chunk.num_steps;
+  ++steps_done;
+  if (learners) measure_regret(chunk);
+}
+
+void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, double label) {
+  Learners& all = *learners;
+  // The learner does not show its gradient; from outside it is the same few operations again.
+  const double expected = all.learner.predict(features_);
+  clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip_norm(), record_);
+  const double prediction = all.learner.step(features_, label);
+  const double twin_prediction = all.twin.step(features_, label);
+  std::copy(all.learner.release().begin(), all.learner.release().end(),
+            row_of(chunk.noisy_sums, row).begin());
+  chunk.private_loss(row) = all.loss->value(prediction, label);
+  chunk.twin_loss(row) = all.loss->value(twin_prediction, label);
+  all.private_total += chunk.private_loss(row);
+  all.twin_total += chunk.twin_loss(row);
+  if (all.loss->classifies()) {
+    const std::size_t i = static_cast<std::size_t>(row);
+    chunk.private_correct[i] = all.loss->correct(prediction, label) ? 1 : 0;
+    chunk.twin_correct[i] = all.loss->correct(twin_prediction, label) ? 1 : 0;
+  }
+  if (!all.prefixes.empty()) all.comparator.append(features_, label);
+}
+
+void Simulation::State::measure_regret(SimulationChunk& chunk) {
+  Learners& all = *learners;
+  if (all.next_prefix == all.prefixes.size() || all.prefixes[all.next_prefix] != steps_done) return;
+  ++all.next_prefix;
+  const Comparator best = all.comparator.solve();
+  const double steps = static_cast<double>(steps_done);
+  chunk.regret.push_back({.num_steps = steps_done,
+                          .private_regret = all.private_total / steps - best.value,
+                          .twin_regret = all.twin_total / steps - best.value,
+                          .comparator_gap = best.gap});
+}
+
+Simulation::Simulation(const SimulationOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+Simulation::~Simulation() = default;
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+
+SimulationChunk Simulation::advance(std::int64_t max_steps) {
+  return state_->advance(max_steps);
+}
+std::int64_t Simulation::step() const {
+  return state_->steps_done;
+}
+std::int64_t Simulation::num_steps() const {
+  return state_->num_steps;
+}
+bool Simulation::learns() const {
+  return state_->learners != nullptr;
+}
+bool Simulation::classifies() const {
+  return learns() && state_->learners->loss->classifies();
+}
+std::int64_t Simulation::dimension() const {
+  return state_->stream->dimension();
+}
+double Simulation::grid() const {
+  return learns() ? state_->learners->learner.grid() : state_->sums->grid();
+}
+const Mechanism& Simulation::mechanism() const {
+  return *state_->mechanism;
+}
+const std::optional<SimulationTheory>& Simulation::theory() const {
+  return state_->theory;
+}
+Vector Simulation::private_iterate() const {
+  return learns() ? state_->learners->learner.iterate() : Vector();
+}
+Vector Simulation::twin_iterate() const {
+  return learns() ? state_->learners->twin.ftrl().iterate() : Vector();
+}
+
+}  // namespace dpftrl

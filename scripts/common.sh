@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the scripts of this folder share. Sourced, never run; $root is the checkout.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+toolchain="$root/.toolchain"
+me=$(basename "$0")
+
+say() { printf '%s: %s\n' "$me" "$*"; }
+warn() { printf '%s: %s\n' "$me" "$*" >&2; }
+die() {
+  warn "$*"
+  exit 2
+}
+
+# A word as one POSIX shell word, so that a path with a space or a quote survives in .toolchain/env.
+quote() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
+
+# True when version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# One hash over standard input; macOS has shasum where Linux has sha256sum.
+hash_text() {
+  if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64
+}
+
+# Writes standard input to file $1, but leaves an equal file (and its time stamp) alone.
+write_if_changed() {
+  local text
+  text=$(cat)
+  [ -f "$1" ] && [ "$(cat "$1")" = "$text" ] && return
+  printf '%s\n' "$text" >"$1"
+}
+
+# Runs "$@" with its output in log file $1 (under .toolchain/log); shows the end of it only on failure.
+# Not to be called in a condition: there bash would ignore `set -e` inside a function given as "$@".
+quietly() {
+  local log="$toolchain/log/$1" status
+  shift
+  mkdir -p "$toolchain/log"
+  set +e
+  (
+    set -e
+    "$@"
+  ) >"$log" 2>&1
+  status=$?
+  set -e
+  [ "$status" -ne 0 ] || return 0
+  tail -n 30 "$log" >&2
+  warn "this failed (exit $status): $*; its whole output is in $log"
+  return "$status"
+}
+
+# The tools that scripts/setup chose. A build needs nothing else from set-up.
+load_toolchain() {
+  [ -f "$toolchain/env" ] || "$root/scripts/setup"
+  # shellcheck source=/dev/null
+  . "$toolchain/env"
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Keyboard, screen readers, contrast, narrow and wide windows; pictures go to build/screenshots/.
+
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  launch,
+  openPage,
+  readKey,
+  root,
+  serveSite,
+  settled,
+  stateOf,
+  stepOf,
+} from './support.mjs';
+
+const screenshots = path.join(root, 'build/screenshots/');
+let site;
+let browser;
+let axe;
+before(async () => {
+  [site, browser, axe] = await Promise.all([
+    serveSite(),
+    launch(),
+    readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
+    mkdir(screenshots, { recursive: true }),
+  ]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+async function complaints(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
+}
+
+for (const [scheme, width] of [
+  ['light', 1440],
+  ['dark', 360],
+]) {
+  test(`axe finds nothing: ${scheme}, ${width} px, two mechanisms, open tables, errors, own data`, async () => {
+    const url = `${site.url}#compare=tree&learning=regret&epsilon=none&steps=200&foo=1`;
+    const { page } = await openPage(browser, url, { scheme, width, calm: true });
+    await settled(page);
+    await page.$$eval('details', (all) => all.forEach((details) => (details.open = true)));
+    assert.deepEqual(await complaints(page), []);
+    await page.select('#set-source', 'own');
+    await page.click('#csv-use');
+    await page.waitForFunction(() => !document.getElementById('set-source-error').hidden);
+    assert.deepEqual(await complaints(page), []);
+    await page.select('#set-source', 'pendulum');
+    await page.waitForFunction(() => location.hash.includes('pendulum'));
+    await settled(page);
+    assert.deepEqual(await complaints(page), []);
+    await page.close();
+  });
+}
+
+test('space plays and pauses, except in a control', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=100000&speed=10`);
+  await settled(page, 'playing');
+  await page.keyboard.press('Space');
+  assert.equal(await stateOf(page), 'paused');
+  assert.equal(await page.evaluate(() => scrollY), 0, 'the page does not scroll');
+  await page.keyboard.press('Space');
+  assert.equal(await stateOf(page), 'playing');
+  await page.focus('#set-epsilon');
+  await page.keyboard.press('Space');
+  assert.equal(await stateOf(page), 'playing', 'a space in a text is a space');
+  await page.focus('#sums .plot');
+  await page.keyboard.press('Space');
+  assert.equal(await stateOf(page), 'paused', 'a chart is not a control');
+  await page.close();
+});
+
+test('everything can be reached with the tab key, and the focus can be seen', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=50`, { calm: true });
+  await settled(page);
+  const reached = new Set();
+  for (let i = 0; i < 60; ++i) {
+    await page.keyboard.press('Tab');
+    const found = await page.evaluate(() => {
+      const active = document.activeElement;
+      if (active === document.body) return null;
+      const style = getComputedStyle(active);
+      const box = active.closest('.file') ?? active;
+      const seen = style.outlineStyle !== 'none' || getComputedStyle(box).outlineStyle !== 'none';
+      const name = active.id || active.getAttribute('aria-label') || active.textContent;
+      return { name, seen };
+    });
+    if (found === null) break;
+    assert.ok(found.seen, `focus on ${found.name} is visible`);
+    reached.add(found.name);
+  }
+  const all = await page.$$eval('button, select, input, summary, [tabindex="0"]', (elements) =>
+    elements
+      .filter((one) => !one.disabled && one.checkVisibility())
+      .map((one) => one.id || one.getAttribute('aria-label') || one.textContent),
+  );
+  assert.deepEqual(
+    all.filter((name) => !reached.has(name)),
+    [],
+  );
+  await page.close();
+});
+
+test('arrows move a cursor over both figures, and the slider speaks it', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=100`, { calm: true });
+  await settled(page);
+  await page.focus('#sums .plot');
+  const slider = () =>
+    page.$eval('#sums .plot', (plot) => [
+      plot.getAttribute('role'),
+      plot.getAttribute('aria-valuenow'),
+      plot.getAttribute('aria-valuetext'),
+    ]);
+  assert.match(
+    await page.$eval('#sums .plot', (plot) => plot.getAttribute('aria-label')),
+    /Running total, square-root/,
+  );
+  assert.deepEqual((await slider()).slice(0, 2), ['slider', '100']);
+  for (const [key, step] of [
+    ['ArrowLeft', 99],
+    ['ArrowLeft', 98],
+    ['PageDown', 93],
+    ['Home', 1],
+    ['ArrowLeft', 1],
+    ['ArrowRight', 2],
+    ['End', 100],
+  ]) {
+    await page.keyboard.press(key);
+    const [, now, text] = await slider();
+    assert.equal(Number(now), step, key);
+    assert.match(
+      text,
+      new RegExp(`^step ${step}: release .*, plus or minus .*; secret: true total `),
+    );
+  }
+  await page.keyboard.press('Home');
+  const first = await readKey(page, '#sums');
+  const [learningStep] = await page.$$eval('#learning .key-at', (all) =>
+    all.map((one) => one.textContent),
+  );
+  assert.equal(learningStep, 'step 1', 'the other figure follows');
+  await page.keyboard.press('Escape');
+  assert.notEqual((await readKey(page, '#sums')).release, first.release);
+  assert.equal((await slider())[1], '100');
+  await page.close();
+});
+
+test('the pointer moves the same cursor', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=100`, { calm: true });
+  await settled(page);
+  const box = await page.$eval('#sums .u-over', (over) => {
+    const { x, y, width, height } = over.getBoundingClientRect();
+    return { x, y, width, height };
+  });
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(
+    () => document.querySelector('#sums .key-at').textContent === 'step 50',
+  );
+  assert.equal(await page.$eval('#learning .key-at', (at) => at.textContent), 'step 50');
+  await page.mouse.move(5, 5);
+  await page.waitForFunction(
+    () => document.querySelector('#sums .key-at').textContent === 'step 100',
+  );
+  await page.close();
+});
+
+test('the summary is polite, and speaks at quarters, not at every step', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=800&speed=2000`, {
+    before: () => {
+      window.spoken = [];
+      document.addEventListener('DOMContentLoaded', () => {
+        const summary = document.getElementById('summary');
+        new MutationObserver(() => window.spoken.push(summary.textContent)).observe(summary, {
+          childList: true,
+          characterData: true,
+          subtree: true,
+        });
+      });
+    },
+  });
+  await settled(page);
+  assert.equal(await stepOf(page), 800);
+  const spoken = await page.evaluate(() => window.spoken);
+  assert.ok(spoken.length >= 1 && spoken.length <= 8, `${spoken.length} messages`);
+  assert.match(spoken.at(-1), /^After 800 steps: release .* ± .*, true total .*\.$/);
+  assert.equal(await page.$eval('#summary', (one) => one.getAttribute('role')), 'status');
+  await page.close();
+});
+
+test('the theme button goes through system, light and dark, and is remembered', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=20`, { calm: true, scheme: 'dark' });
+  await settled(page);
+  const background = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const dark = await background();
+  await page.click('#theme');
+  const light = await background();
+  assert.notEqual(light, dark);
+  await page.reload();
+  await settled(page);
+  assert.equal(await background(), light);
+  await page.click('#theme');
+  assert.equal(await background(), dark);
+  await page.evaluate(() => localStorage.clear());
+  await page.close();
+});
+
+const pictures = [
+  { name: 'first', hash: '', full: false },
+  { name: 'whole', hash: 'compare=tree&learning=regret', full: true },
+];
+for (const [width, height] of [
+  [360, 740],
+  [768, 1024],
+  [1440, 900],
+]) {
+  for (const scheme of ['light', 'dark']) {
+    test(`nothing is cut at ${width} px, ${scheme}`, async () => {
+      const { page } = await openPage(browser, site.url, { width, height, scheme, calm: true });
+      for (const { name, hash, full } of pictures) {
+        await page.evaluate((text) => (location.hash = text), hash);
+        await page.waitForFunction(
+          (n) => document.querySelectorAll('.panel').length === n,
+          {},
+          full ? 2 : 1,
+        );
+        await settled(page);
+        await page.screenshot({
+          path: `${screenshots}${name}-${width}-${scheme}.png`,
+          fullPage: full,
+        });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `the page is ${wide} px wide`);
+        const cut = await page.$$eval(
+          'button, select, label, .key li, h1, h2, th, .hint, .error, math',
+          (all) =>
+            all
+              .filter((one) => one.checkVisibility() && !one.closest('.scroll'))
+              .filter(
+                (one) =>
+                  one.scrollWidth > one.clientWidth + 1 &&
+                  getComputedStyle(one).display !== 'inline',
+              )
+              .map((one) => one.outerHTML.slice(0, 80)),
+        );
+        assert.deepEqual(cut, []);
+      }
+      await page.close();
+    });
+  }
+}
+
+test('the first figure is whole on the first screen, the second begins there', async () => {
+  const { page } = await openPage(browser, site.url, { calm: true });
+  await settled(page);
+  const [first, second] = await page.$$eval('figure', (all) =>
+    all.map((one) => one.getBoundingClientRect().toJSON()),
+  );
+  assert.ok(first.bottom < 900 && second.bottom <= 900, `${first.bottom}, ${second.bottom}`);
+  await page.setViewport({ width: 360, height: 740 });
+  const phone = await page.$eval('#sums .plot', (plot) => plot.getBoundingClientRect().top);
+  assert.ok(phone < 500, `the chart starts at ${phone} px`);
+  await page.close();
+});

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page plays, and what it shows is what the library computes.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import {
+  launch,
+  openPage,
+  readKey,
+  readTable,
+  serveSite,
+  settled,
+  stateOf,
+  stepOf,
+  textOf,
+} from './support.mjs';
+
+let site;
+let browser;
+let library;
+before(async () => {
+  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** The library's own run, in pieces of an odd size. */
+function simulate(options) {
+  const simulation = library.simulation({ noiseSeed: 1, streamSeed: 12, ...options });
+  const { dimension, numSteps, regretBound, certificate, grid } = simulation;
+  const rows = [];
+  const regret = { steps: [], private: [], twin: [] };
+  const sums = { privateLoss: 0, twinLoss: 0, privateCorrect: 0, twinCorrect: 0 };
+  while (!simulation.finished) {
+    const chunk = simulation.advance(37);
+    for (let i = 0; i < chunk.numSteps; ++i) {
+      for (const key of Object.keys(sums)) sums[key] += chunk[key][i] ?? NaN;
+      const row = (values) => [...values.subarray(i * dimension, (i + 1) * dimension)];
+      const done = chunk.firstStep + i + 1;
+      rows.push({
+        truth: row(chunk.trueSums),
+        release: row(chunk.noisySums),
+        stddev: chunk.stddev[i],
+        means: Object.fromEntries(Object.entries(sums).map(([key, sum]) => [key, sum / done])),
+      });
+    }
+    for (const key of Object.keys(regret)) regret[key].push(...chunk.regret[key]);
+  }
+  simulation.dispose();
+  return { rows, regret, numSteps, regretBound, certificate, grid };
+}
+
+function near(actual, expected, what) {
+  const tolerance = 1e-11 * Math.max(1, Math.abs(expected));
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual}, expected ${expected}`);
+}
+
+const common = { epsilon: 1, delta: 1e-6 };
+const cases = [
+  { hash: '', options: { numSteps: 1024, dimension: 4 }, coordinate: 1 },
+  {
+    hash: 'mechanism=tree&steps=300&dimension=3&stream=drifting&sums=2&epsilon=2.5&clip=0.5',
+    options: {
+      mechanism: 'tree',
+      numSteps: 300,
+      dimension: 3,
+      stream: 'drifting',
+      epsilon: 2.5,
+      clipNorm: 0.5,
+    },
+    coordinate: 2,
+  },
+  {
+    hash: 'mechanism=honaker&steps=77&dimension=1&loss=squared&stream=switching&lambda=3&neighbours=replace-one',
+    options: {
+      mechanism: 'honaker',
+      numSteps: 77,
+      dimension: 1,
+      loss: 'squared',
+      stream: 'switching',
+      lambda: 3,
+      neighbours: 'replace-one',
+    },
+    coordinate: 1,
+  },
+  {
+    hash: 'mechanism=output&steps=1&delta=0.01&noise-seed=7&stream-seed=9007199254740991',
+    options: {
+      mechanism: 'output',
+      numSteps: 1,
+      delta: 0.01,
+      noiseSeed: 7,
+      streamSeed: 9007199254740991,
+    },
+    coordinate: 1,
+  },
+];
+
+for (const { hash, options, coordinate } of cases) {
+  test(`the tables hold the library's numbers, digit for digit: #${hash}`, async () => {
+    const { page, said } = await openPage(browser, `${site.url}#${hash}`, { calm: true });
+    await settled(page);
+    const expected = simulate({ ...common, ...options });
+    const sums = await readTable(page, 'sums-numbers');
+    assert.ok(sums.size >= Math.min(20, expected.numSteps));
+    assert.ok(sums.has(expected.numSteps), 'the last step is there');
+    for (const [step, cells] of sums) {
+      const row = expected.rows[step - 1];
+      assert.equal(cells.release, row.release[coordinate - 1]);
+      assert.equal(cells.truth, row.truth[coordinate - 1]);
+      assert.equal(cells.stddev, row.stddev);
+      near(cells.band, 2 * row.stddev, 'band');
+    }
+    for (const [step, cells] of await readTable(page, 'learning-numbers')) {
+      const { means } = expected.rows[step - 1];
+      near(cells.loss, means.privateLoss, 'loss');
+      near(cells['loss-twin'], means.twinLoss, 'loss of the twin');
+      if (options.loss === 'squared') assert.ok(!('accuracy' in cells));
+      else {
+        near(cells.accuracy, means.privateCorrect, 'accuracy');
+        near(cells['accuracy-twin'], means.twinCorrect, 'accuracy of the twin');
+      }
+      const k = expected.regret.steps.findLastIndex((at) => at <= step);
+      assert.equal(cells.regret, k < 0 ? undefined : expected.regret.private[k]);
+      assert.equal(cells['regret-twin'], k < 0 ? undefined : expected.regret.twin[k]);
+    }
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+test('the drawn line goes through the released numbers', async () => {
+  const numSteps = 40;
+  const url = `${site.url}#steps=${numSteps}&secrets=hidden&compare=none`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await settled(page);
+  const { rows } = simulate({ ...common, numSteps });
+  const values = rows.map((row) => row.release[0]);
+  // Rows of the canvas, in the column of each step and its neighbours, that have the line's colour.
+  const drawn = await page.evaluate((n) => {
+    const canvas = document.querySelector('#sums canvas');
+    const frame = canvas.getBoundingClientRect();
+    const area = document.querySelector('#sums .u-over').getBoundingClientRect();
+    const colour = getComputedStyle(document.querySelector('.swatch.line')).color.match(/\d+/g);
+    const { data, width, height } = canvas
+      .getContext('2d')
+      .getImageData(0, 0, canvas.width, canvas.height);
+    const isLine = (x, y) =>
+      [0, 1, 2].every((k) => Math.abs(data[4 * (y * width + x) + k] - colour[k]) < 40) &&
+      data[4 * (y * width + x) + 3] > 200;
+    return Array.from({ length: n }, (_, i) => {
+      const x = Math.round(area.left - frame.left + ((i + 1) / n) * area.width);
+      const hits = [];
+      for (let y = 0; y < height; ++y)
+        if ([x - 1, x, x + 1].some((at) => isLine(at, y))) hits.push(y);
+      return hits;
+    });
+  }, numSteps);
+  const top = Math.min(...drawn.flat());
+  const bottom = Math.max(...drawn.flat());
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  assert.ok(bottom - top > 80, `the line takes ${bottom - top} px`);
+  for (const [i, hits] of drawn.entries()) {
+    const y = top + ((high - values[i]) / (high - low)) * (bottom - top);
+    const miss = Math.min(...hits.map((hit) => Math.abs(hit - y)));
+    assert.ok(miss <= 3, `step ${i + 1}: expected at ${y.toFixed(1)} px, drawn ${hits.join(' ')}`);
+  }
+  await page.close();
+});
+
+test('the norm is shown with its own band, the bound with the regret', async () => {
+  const url = `${site.url}#steps=64&dimension=2&sums=norm&learning=regret`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await settled(page);
+  const expected = simulate({ ...common, numSteps: 64, dimension: 2 });
+  const last = expected.rows.at(-1);
+  const key = await readKey(page, '#sums');
+  near(key.release, Math.hypot(...last.release), 'norm of the release');
+  near(key['true total'], Math.hypot(...last.truth), 'norm of the true total');
+  // In two dimensions P(||z|| <= r) = 1 - exp(-r^2 / 2), here P(|N(0, 1)| <= 2).
+  near(key['2σ band'], last.stddev * Math.sqrt(-2 * Math.log(1 - 0.9544997361036416)), 'radius');
+  const learning = await readKey(page, '#learning');
+  assert.equal(learning.bound, expected.regretBound.private);
+  assert.equal(learning['private learner'], expected.regret.private.at(-1));
+  await page.close();
+});
+
+test('every privacy parameter in force is on the page', async () => {
+  const url = `${site.url}#steps=50&neighbours=replace-one&clip=3&compare=tree`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await settled(page);
+  const rows = await page.$$eval('#certificate tbody tr', (lines) =>
+    lines.map((line) => [...line.cells].map((cell) => cell.textContent)),
+  );
+  const cells = Object.fromEntries(rows.map(([name, ...values]) => [name, values]));
+  const find = (name) => Object.entries(cells).find(([key]) => key.startsWith(name))[1];
+  for (const [lane, mechanism] of ['square-root', 'tree'].entries()) {
+    const { certificate, grid } = simulate({
+      ...common,
+      mechanism,
+      numSteps: 50,
+      neighbours: 'replace-one',
+      clipNorm: 3,
+    });
+    const shows = (name, value) =>
+      assert.ok(
+        Math.abs(parseFloat(find(name)[lane].replaceAll(',', '')) / value - 1) < 1e-5,
+        `${name}: ${find(name)[lane]}, expected ${value}`,
+      );
+    for (const [name, key] of [
+      ['ε', 'epsilon'],
+      ['μ', 'mu'],
+      ['ρ', 'rho'],
+      ['Horizon', 'numSteps'],
+      ['Clip norm', 'clipNorm'],
+      ['Sensitivity', 'sensitivity'],
+      ['Noise multiplier', 'noiseMultiplier'],
+      ['Noise std', 'noiseStddev'],
+    ])
+      shows(name, certificate[key]);
+    const scale = certificate.noiseStddev / certificate.sensitivity;
+    shows('Greatest error', scale * certificate.maxError);
+    shows('Mean error', scale * certificate.meanError);
+    assert.equal(find('δ')[lane], '10⁻⁶');
+    assert.equal(find('Neighbours')[lane], 'replace-one');
+    assert.match(find('Sensitivity')[lane], /\((exact|upper bound)\)/);
+    assert.equal(find('Mode')[lane], 'grid');
+    assert.ok(find('Grid')[lane].endsWith(String(Number(grid.toPrecision(4)))), find('Grid')[lane]);
+  }
+  assert.ok((await page.$$('math')).length >= 6, 'formulas are MathML');
+  await page.close();
+});
+
+test('plays by itself, pauses, steps, resets, and stops asking for frames at the horizon', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=400&speed=500`);
+  await settled(page, 'playing');
+  await page.waitForFunction(
+    () => !document.getElementById('progress-text').textContent.startsWith('0 '),
+  );
+  await page.click('#play');
+  assert.equal(await stateOf(page), 'paused');
+  await pause(100);
+  const step = await stepOf(page);
+  assert.ok(step > 0 && step < 400, `paused at ${step}`);
+  const frames = await page.evaluate(() => window.frameTimes.length);
+  await pause(200);
+  assert.equal(await stepOf(page), step, 'time stands still');
+  assert.ok(
+    (await page.evaluate(() => window.frameTimes.length)) - frames <= 1,
+    'no frames at rest',
+  );
+  await page.click('#step-once');
+  await page.waitForFunction(
+    (next) => document.getElementById('progress').value === next,
+    {},
+    step + 1,
+  );
+  await page.click('#reset');
+  await page.waitForFunction(() => document.getElementById('progress').value === 0);
+  assert.equal(await stateOf(page), 'paused');
+  await page.click('#play');
+  await settled(page);
+  assert.equal(await stepOf(page), 400);
+  await pause(100);
+  const atEnd = await page.evaluate(() => window.frameTimes.length);
+  await pause(300);
+  assert.equal(
+    await page.evaluate(() => window.frameTimes.length),
+    atEnd,
+    'no frames after the end',
+  );
+  assert.equal(await textOf(page, '#play'), 'Replay');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('time stands still while the tab is hidden or the charts are off screen', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=100000&speed=120`, { height: 700 });
+  await settled(page, 'playing');
+  await page.waitForFunction(() => document.getElementById('progress').value > 5);
+  const still = async (why) => {
+    await page.waitForFunction(
+      (reason) => document.getElementById('player').dataset.waitsFor === reason,
+      {},
+      why,
+    );
+    await pause(80);
+    const step = await stepOf(page);
+    const frames = await page.evaluate(() => window.frameTimes.length);
+    await pause(250);
+    assert.equal(await stepOf(page), step, why);
+    assert.ok((await page.evaluate(() => window.frameTimes.length)) - frames <= 1, why);
+    assert.equal(await stateOf(page), 'playing');
+  };
+  const goesOn = async () => {
+    const step = await stepOf(page);
+    await page.waitForFunction((old) => document.getElementById('progress').value > old, {}, step);
+  };
+  const hide = (hidden) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, 'hidden', { value, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  await hide(true);
+  await still('hidden');
+  await hide(false);
+  await goesOn();
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+  await still('off screen');
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await goesOn();
+  await page.close();
+});
+
+test('reduced motion: the finished run is shown, and nothing moves by itself', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=5000`, { calm: true });
+  await settled(page);
+  assert.equal(await stepOf(page), 5000);
+  const frames = await page.evaluate(() => window.frameTimes.length);
+  assert.ok(frames < 20, `${frames} frames`);
+  await page.click('#play');
+  await settled(page, 'playing');
+  await page.close();
+});
+
+test('100,000 steps at full speed, at most as many points as pixels, short frames', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=100000&speed=max`);
+  await settled(page, 'finished', 40_000);
+  const times = (await page.evaluate(() => window.frameTimes)).sort((a, b) => a - b);
+  const median = times[Math.floor(times.length / 2)];
+  assert.ok(median < 16, `median frame took ${median} ms`);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a change mid-run takes the new run to the same step', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=2000&speed=500`);
+  await settled(page, 'playing');
+  await page.waitForFunction(() => document.getElementById('progress').value > 100);
+  await page.click('#play');
+  await pause(60);
+  const step = await stepOf(page);
+  await page.select('#set-mechanism', 'honaker');
+  await page.waitForFunction(
+    () => document.querySelector('.panel').dataset.mechanism === 'honaker',
+  );
+  assert.equal(await stepOf(page), step);
+  assert.equal(await stateOf(page), 'paused');
+  const { rows } = simulate({ ...common, mechanism: 'honaker', numSteps: 2000 });
+  const key = await readKey(page, '#sums');
+  assert.equal(key.release, rows[step - 1].release[0]);
+  await page.close();
+});
+
+test('nothing is loaded from elsewhere, nothing after the start, nothing is said', async () => {
+  const { page, said, asked } = await openPage(browser, `${site.url}#steps=100`, { calm: true });
+  await settled(page);
+  const atStart = asked.length;
+  await page.select('#set-source', 'tide');
+  await page.waitForFunction(() => document.getElementById('progress').max > 500);
+  await settled(page);
+  assert.deepEqual(
+    asked.filter((url) => !url.startsWith(site.url) && !url.startsWith('data:')),
+    [],
+  );
+  assert.equal(asked.length, atStart);
+  assert.deepEqual(said, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+  const meta = await page.$eval('meta[http-equiv]', (tag) => tag.content);
+  for (const part of [
+    "default-src 'none'",
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "connect-src 'none'",
+  ]) {
+    assert.ok(meta.includes(part), meta);
+  }
+  await page.close();
+});

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page's own small mathematics and its readers of text, without a browser.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { before, test } from 'node:test';
+import { build } from 'esbuild';
+import { root } from './support.mjs';
+
+let parts;
+before(async () => {
+  const names = ['chi', 'csv', 'decimate', 'format', 'settings', 'sums_figure', 'url'];
+  const { outputFiles } = await build({
+    stdin: {
+      contents: names.map((name) => `export * as ${name} from './${name}.ts';`).join('\n'),
+      resolveDir: path.join(root, 'web/src'),
+    },
+    bundle: true,
+    format: 'esm',
+    write: false,
+    logLevel: 'error',
+  });
+  const text = Buffer.from(outputFiles[0].contents).toString('base64');
+  parts = await import(`data:text/javascript;base64,${text}`);
+});
+
+test('the radius of the norm band: 2 in one dimension, closed forms in two and four', () => {
+  const { twoSigmaRadius, twoSigmaCoverage: p } = parts.chi;
+  assert.ok(Math.abs(twoSigmaRadius(1) - 2) < 1e-12);
+  assert.ok(Math.abs(twoSigmaRadius(2) - Math.sqrt(-2 * Math.log(1 - p))) < 1e-12);
+  const four = twoSigmaRadius(4) ** 2 / 2; // P(||z||^2 / 2 <= x) = 1 - exp(-x) (1 + x)
+  assert.ok(Math.abs(1 - Math.exp(-four) * (1 + four) - p) < 1e-12);
+  for (let d = 2; d <= 64; ++d) assert.ok(twoSigmaRadius(d) > twoSigmaRadius(d - 1));
+  const wilson = (d) => Math.sqrt(d * (1 - 2 / (9 * d) + 1.6899 * Math.sqrt(2 / (9 * d))) ** 3);
+  assert.ok(Math.abs(twoSigmaRadius(64) / wilson(64) - 1) < 1e-3);
+});
+
+test('the band is centred on the release, whatever the true total', () => {
+  const { SumsView } = parts.sums_figure;
+  const history = {
+    info: { dimension: 2 },
+    noisySums: Float64Array.of(3, 4, 0.3, 0.4),
+    trueSums: Float64Array.of(6, 8, 60, 80),
+    stddev: Float64Array.of(0.5, 1),
+  };
+  const second = new SumsView(history, 2);
+  const at = second.at(0);
+  assert.deepEqual(at, { release: 4, band: 1, truth: 8 });
+  assert.deepEqual([second.lower(at), second.upper(at)], [3, 5]);
+  const norm = new SumsView(history, 0);
+  const radius = parts.chi.twoSigmaRadius(2);
+  assert.deepEqual(norm.at(0), { release: 5, band: 0.5 * radius, truth: 10 });
+  assert.equal(norm.upper(norm.at(0)), 5 + 0.5 * radius);
+  assert.equal(norm.lower(norm.at(1)), 0, 'no norm is negative');
+});
+
+test('a bucket is drawn as its least and greatest value, in the order they came', () => {
+  const { Decimated } = parts.decimate;
+  const points = new Decimated(7, ['line', 'upper', 'lower'], 2); // buckets of 4
+  for (const v of [3, 1, 2, 5, 4, 4, 9]) points.push([v, v, v]);
+  assert.deepEqual(
+    points.data().map((column) => [...column]),
+    [
+      [1, 4, 5, 7],
+      [1, 5, 4, 9],
+      [5, 5, 9, 9],
+      [1, 1, 4, 4],
+    ],
+  );
+  const down = new Decimated(4, ['line'], 1);
+  for (const v of [7, 9, 2, 3]) down.push([v]);
+  assert.deepEqual([...down.data()[1]], [9, 2]);
+});
+
+test('decimation loses no extreme, adds none, and keeps the pixels it was given', () => {
+  const { Decimated } = parts.decimate;
+  for (const [n, width] of [
+    [1, 300],
+    [300, 300],
+    [301, 300],
+    [10_007, 313],
+    [100_000, 900],
+  ]) {
+    const points = new Decimated(n, ['line'], width);
+    const values = Array.from({ length: n }, (_, i) => Math.sin(i * i));
+    values.forEach((v, i) => {
+      points.push([v]);
+      if (i % 997 === 0 || i === n - 1) {
+        const [steps, column] = points.data();
+        assert.equal(steps.at(-1), i + 1);
+        assert.ok(steps.every((s, k) => k === 0 || s >= steps[k - 1]));
+        assert.ok(column.every(Number.isFinite));
+      }
+    });
+    const [steps, column] = points.data();
+    assert.ok(steps.length <= 2 * width + 2);
+    assert.equal(
+      Math.max(...column),
+      values.reduce((a, b) => Math.max(a, b)),
+    );
+    assert.equal(
+      Math.min(...column),
+      values.reduce((a, b) => Math.min(a, b)),
+    );
+    if (n <= width) assert.deepEqual([...column], values);
+  }
+});
+
+test('CSV: numbers, separators, quotes, empty lines; every mistake has its place', () => {
+  const { parseCsv, makeTable, labelColumn, suggestColumns, numClipped } = parts.csv;
+  const csv = parseCsv('\uFEFFt;a;"b;c"\n1;.5;-1e-2\n\n2;+3.;"7"\n3;1;0\n');
+  assert.deepEqual(
+    csv.columns.map((column) => column.name),
+    ['t', 'a', 'b;c'],
+  );
+  const table = makeTable(csv, ['a', 'b;c'], null);
+  assert.deepEqual([...table.values], [0.5, -0.01, 3, 7, 1, 0]);
+  assert.equal(numClipped(table, 1), 1);
+  assert.deepEqual(suggestColumns(csv, 'a'), ['b;c']);
+  for (const cell of ['NaN', 'Infinity', '0x10', '1,5', '1 2', '--1', '1e999', '']) {
+    const bad = parseCsv(`a\tb\n0\t0\n1\t${cell}\n`);
+    assert.throws(
+      () => makeTable(bad, ['b'], null),
+      {
+        message: /^row 2 \(line 3 of the text\), column “b”: must be a number, got /,
+      },
+      cell,
+    );
+    assert.equal(makeTable(bad, ['a'], null).numRows, 2);
+  }
+  assert.throws(() => makeTable(csv, ['z'], null), {
+    message: 'there is no column “z”; there are “t”, “a”, “b;c”',
+  });
+  assert.throws(() => makeTable(csv, [], null), { message: 'choose at least one column to sum' });
+  assert.throws(() => labelColumn(csv, 'a', 'logistic'), {
+    message: /^row 1, column “a”: a label/,
+  });
+  assert.deepEqual([...labelColumn(csv, 'a', 'squared')], [0.5, 3, 1]);
+  assert.throws(() => parseCsv(''), { message: 'the text is empty' });
+  assert.throws(() => parseCsv(`a\n${'1\n'.repeat(100_001)}`), {
+    message: 'at most 100,000 rows fit, got 100,001',
+  });
+});
+
+test('the address: what is written is read back; the defaults are not written', () => {
+  const { readAddress, writeAddress } = parts.url;
+  const { defaults } = parts.settings;
+  assert.equal(writeAddress(defaults), '');
+  assert.deepEqual(readAddress('').settings, defaults);
+  const settings = {
+    mechanism: 'honaker',
+    compare: 'output',
+    epsilon: 0.1 + 0.2,
+    delta: 1e-12,
+    neighbours: 'replace-one',
+    clipNorm: 1e-3,
+    source: 'own',
+    columns: ['a & b', 'c=d', 'é'],
+    label: '-',
+    stream: 'switching',
+    numSteps: 100_000,
+    dimension: 64,
+    streamSeed: 0,
+    loss: 'squared',
+    lambda: 12.5,
+    noiseSeed: Number.MAX_SAFE_INTEGER,
+    speed: Infinity,
+    sums: 0,
+    learning: 'accuracy',
+    deployed: true,
+  };
+  assert.deepEqual(Object.keys(settings).sort(), Object.keys(defaults).sort());
+  for (const key of Object.keys(defaults)) assert.notDeepEqual(settings[key], defaults[key], key);
+  const read = readAddress(`#${writeAddress(settings)}`);
+  assert.deepEqual(read.settings, settings);
+  assert.equal(read.refused.size + read.unknown.length, 0);
+});
+
+test('numbers are written for readers', () => {
+  const { quantity, scientific, percent, count } = parts.format;
+  assert.deepEqual(
+    [0, 1234.567, -0.012345, 1e-6, 2.5e8, NaN].map((v) => quantity(v)),
+    ['0', '1,235', '−0.01235', '10⁻⁶', '2.5 × 10⁸', '–'],
+  );
+  assert.equal(scientific(4.44e-16, 2), '4.4 × 10⁻¹⁶');
+  assert.equal(scientific(0), '0');
+  assert.equal(percent(0.5), '50.0 %');
+  assert.equal(count(-100000), '−100,000');
+});

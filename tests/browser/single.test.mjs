@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page as one file, opened without a server; pages without workers; sizes.
+
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+import {
+  launch,
+  openPage,
+  readKey,
+  serveSite,
+  settled,
+  site as folder,
+  stepOf,
+  textOf,
+} from './support.mjs';
+
+let browser;
+let site;
+let lonely;
+before(async () => {
+  [browser, site, lonely] = await Promise.all([
+    launch(),
+    serveSite(),
+    mkdtemp(path.join(os.tmpdir(), 'dp ftrl ')),
+  ]);
+  await copyFile(path.join(folder, 'dp-ftrl.html'), path.join(lonely, 'page.html'));
+});
+after(async () => {
+  await browser.close();
+  site.close();
+  await rm(lonely, { recursive: true });
+});
+
+const countWorkers = () => {
+  window.workers = 0;
+  const Native = window.Worker;
+  window.Worker = class extends Native {
+    constructor(...given) {
+      super(...given);
+      window.workers += 1;
+      this.addEventListener('error', () => (window.workers -= 100));
+    }
+  };
+};
+const withoutWorkers = () => {
+  window.Worker = class {
+    constructor() {
+      throw new Error('no workers here');
+    }
+  };
+};
+
+test('one file, alone in a folder, runs from file:// in a worker and shows the same numbers', async () => {
+  const url = `${pathToFileURL(path.join(lonely, 'page.html'))}#steps=300&compare=honaker`;
+  const { page, said, asked } = await openPage(browser, url, { calm: true, before: countWorkers });
+  await settled(page);
+  assert.equal(await page.evaluate(() => window.workers), 1);
+  const alone = await readKey(page, '#sums .panel:last-child');
+  assert.deepEqual(said, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+  const others = asked.filter(
+    (one) => !/^(data|blob):/.test(one) && !one.startsWith(url.split('#')[0]),
+  );
+  assert.deepEqual(others, []);
+  const served = await openPage(browser, `${site.url}#steps=300&compare=honaker`, { calm: true });
+  await settled(served.page);
+  assert.deepEqual(await readKey(served.page, '#sums .panel:last-child'), alone);
+  await page.close();
+  await served.page.close();
+});
+
+test('the single file loads examples and plays', async () => {
+  const { page, said } = await openPage(
+    browser,
+    `${pathToFileURL(path.join(lonely, 'page.html'))}#speed=max`,
+  );
+  await settled(page);
+  await page.select('#set-source', 'tide');
+  await page.waitForFunction(() => location.hash.includes('tide'));
+  await settled(page);
+  assert.equal(await stepOf(page), 1008);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+for (const [name, address] of [
+  ['files', () => site.url],
+  ['single file', () => String(pathToFileURL(path.join(lonely, 'page.html')))],
+]) {
+  test(`where no worker can be made the page computes by itself: ${name}`, async () => {
+    const { page, said } = await openPage(browser, `${address()}#steps=20000&dimension=8`, {
+      calm: true,
+      before: withoutWorkers,
+    });
+    await settled(page);
+    assert.equal(await stepOf(page), 20_000);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+test('where WebAssembly is forbidden the page says so, with the directive to add', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=20`, {
+    before: () => {
+      window.Worker = class {
+        constructor() {
+          throw new Error('no workers here');
+        }
+      };
+      WebAssembly.compile = () =>
+        Promise.reject(
+          new WebAssembly.CompileError('violates the Content Security Policy directive'),
+        );
+    },
+  });
+  await page.waitForFunction(() => document.querySelector('#sums[role=alert]') !== null);
+  assert.match(await textOf(page, '#sums'), /^The page could not start: .*'wasm-unsafe-eval'/);
+  await page.close();
+});
+
+test('sizes: page without the worker below 130 KB in Brotli, single file below 900 KB', async () => {
+  const assets = path.join(folder, 'assets');
+  let bytes = brotliCompressSync(await readFile(path.join(folder, 'index.html'))).length;
+  for (const name of await readdir(assets)) {
+    if (name.startsWith('worker')) continue;
+    bytes += brotliCompressSync(await readFile(path.join(assets, name))).length;
+  }
+  assert.ok(bytes < 130 * 1024, `${bytes} bytes`);
+  const single = await readFile(path.join(folder, 'dp-ftrl.html'));
+  assert.ok(single.length < 900 * 1024, `${single.length} bytes`);
+  const text = single.toString();
+  assert.doesNotMatch(
+    text,
+    /<(?:script|link|img)[^>]+(?:src|href)="(?!data:)[^"#]/,
+    'nothing is referred to',
+  );
+  assert.deepEqual((await readdir(folder)).sort(), ['assets', 'dp-ftrl.html', 'index.html']);
+});

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the browser tests share: a static server with the strictest headers the page claims to work
+// under, a browser, and a page that keeps account of everything it says and asks for.
+
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import puppeteer from 'puppeteer-core';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+export const site = path.join(root, 'web/dist/');
+
+export const policy =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
+  "worker-src 'self'; img-src 'self' data:; connect-src 'none'";
+
+const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
+
+/** Serves web/dist below a path that is not the root of the host. */
+export async function serveSite() {
+  const prefix = '/some/where/';
+  const requests = [];
+  const server = http.createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://host');
+    requests.push(pathname);
+    try {
+      if (!pathname.startsWith(prefix)) throw new Error('outside');
+      const name = pathname.slice(prefix.length) || 'index.html';
+      const body = await readFile(path.join(site, path.normalize(`/${name}`)));
+      response.writeHead(200, {
+        'content-type': types[path.extname(name)] ?? 'application/octet-stream',
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+      });
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  return { origin, url: `${origin}${prefix}`, requests, close: () => server.close() };
+}
+
+export function launch() {
+  return puppeteer.launch({
+    executablePath: process.env.DPFTRL_CHROMIUM || '/usr/bin/chromium',
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/**
+ * A page on the site. `said` collects console output, uncaught errors and violations of the policy;
+ * `asked` every address it loads; frames are counted, and can be timed.
+ */
+export async function openPage(browser, url, options = {}) {
+  const { width = 1440, height = 900, scheme = 'light', calm = false, before } = options;
+  const page = await browser.newPage();
+  const said = [];
+  const asked = [];
+  page.on('console', (message) => said.push(message.text()));
+  page.on('pageerror', (error) => said.push(String(error)));
+  page.on('request', (request) => asked.push(request.url()));
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([
+    { name: 'prefers-color-scheme', value: scheme },
+    { name: 'prefers-reduced-motion', value: calm ? 'reduce' : 'no-preference' },
+  ]);
+  await page.evaluateOnNewDocument(() => {
+    window.frameTimes = [];
+    const native = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (callback) =>
+      native((now) => {
+        const start = performance.now();
+        callback(now);
+        window.frameTimes.push(performance.now() - start);
+      });
+    window.violations = [];
+    document.addEventListener('securitypolicyviolation', (event) => {
+      window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
+    });
+  });
+  if (before) await page.evaluateOnNewDocument(before);
+  await page.goto(url);
+  return { page, said, asked };
+}
+
+/** Waits until the player is in a state and no other run is being made. */
+export async function settled(page, state = 'finished', timeout = 20_000) {
+  await page.waitForFunction(
+    (wanted) => {
+      const { dataset } = document.getElementById('player');
+      return dataset.state === wanted && !dataset.waitsFor.includes('preparing');
+    },
+    { timeout, polling: 20 },
+    state,
+  );
+}
+
+export const stateOf = (page) => page.$eval('#player', (player) => player.dataset.state);
+export const textOf = (page, selector) => page.$eval(selector, (one) => one.textContent);
+
+export async function stepOf(page) {
+  return Number((await textOf(page, '#progress-text')).split(' ')[0].replaceAll(',', ''));
+}
+
+/** Types into a control and leaves it. */
+export async function enter(page, selector, text) {
+  await page.focus(selector);
+  await page.$eval(selector, (input) => input.select());
+  await page.keyboard.type(text);
+  await page.$eval(selector, (input) => input.blur());
+}
+
+/** The table of a figure: step -> column -> number. */
+export async function readTable(page, id) {
+  await page.$eval(`#${id}`, (details) => (details.open = true));
+  await page.waitForSelector(`#${id} tbody tr`);
+  const rows = await page.$$eval(`#${id} tbody tr`, (lines) =>
+    lines.map((line) => [
+      Number(line.dataset.step),
+      Object.fromEntries(
+        [...line.querySelectorAll('data')].map((cell) => [cell.dataset.column, cell.value]),
+      ),
+    ]),
+  );
+  return new Map(
+    rows.map(([step, cells]) => [
+      step,
+      Object.fromEntries(Object.entries(cells).map(([name, text]) => [name, Number(text)])),
+    ]),
+  );
+}
+
+/** What the key of a figure shows, by the name of the line. */
+export async function readKey(page, selector) {
+  const items = await page.$$eval(`${selector} .key li`, (entries) =>
+    entries.map((entry) => {
+      const value = entry.querySelector('data');
+      const name = entry.textContent.slice(0, entry.textContent.length - value.textContent.length);
+      return [name, value.value];
+    }),
+  );
+  return Object.fromEntries(items.map(([name, text]) => [name, Number(text)]));
+}

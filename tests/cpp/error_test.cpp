@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/error.hpp"
+
+#include <limits>
+
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Error, message_names_function_parameter_constraint_and_value) {
+  EXPECT_EQ(testing::error_text([] { require_positive("release", "clip_norm", -1.5); }),
+            "invalid_argument | release: clip_norm must be positive and finite, got -1.5");
+}
+
+TEST(Error, every_check_fails_for_nan) {
+  EXPECT_ERROR(require_finite("f", "x", kNan), "invalid_argument", "got NaN");
+  EXPECT_ERROR(require_positive("f", "x", kNan), "invalid_argument", "got NaN");
+  EXPECT_ERROR(require_non_negative("f", "x", kNan), "invalid_argument", "got NaN");
+  EXPECT_ERROR(require_inside("f", "x", kNan, 0, 1), "invalid_argument", "got NaN");
+  const std::vector<double> values = {1, kNan};
+  EXPECT_ERROR(require_all_finite("f", "x", values), "invalid_argument", "x[1] must be finite");
+}
+
+TEST(Error, every_check_fails_for_infinity) {
+  EXPECT_ERROR(require_finite("f", "x", kInfinity), "invalid_argument", "got inf");
+  EXPECT_ERROR(require_positive("f", "x", kInfinity), "invalid_argument", "got inf");
+  EXPECT_ERROR(require_non_negative("f", "x", -kInfinity), "invalid_argument", "got -inf");
+}
+
+TEST(Error, bounds_are_inclusive_for_integers_and_exclusive_for_reals) {
+  EXPECT_EQ(require_between("f", "n", 1, 1, 3), 1);
+  EXPECT_EQ(require_between("f", "n", 3, 1, 3), 3);
+  EXPECT_ERROR(require_between("f", "n", 0, 1, 3), "invalid_argument",
+               "n must be between 1 and 3, got 0");
+  EXPECT_EQ(require_inside("f", "x", 0.5, 0, 1), 0.5);
+  EXPECT_ERROR(require_inside("f", "x", 1.0, 0, 1), "invalid_argument",
+               "x must be strictly between 0 and 1, got 1");
+}
+
+TEST(Error, length_mismatch_has_its_own_code) {
+  EXPECT_ERROR(require_length("f", "row", 2, 3), "wrong_length", "row must have 3 entries, got 2");
+}
+
+TEST(Error, numbers_are_printed_so_that_they_read_back) {
+  EXPECT_EQ(to_text(0.1), "0.1");
+  EXPECT_EQ(to_text(1e-6), "1e-06");
+  EXPECT_EQ(to_text(std::int64_t{-7}), "-7");
+}
+
+}  // namespace
+}  // namespace dpftrl

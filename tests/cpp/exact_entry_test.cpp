@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exact_entry.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "dpftrl/gaussian.hpp"
+#include "golden/exact_entry_golden.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Digits;
+using detail::Enclosure;
+using detail::FixedPoint;
+
+constexpr std::uint64_t kSeed = 20;  // of the golden values
+constexpr std::size_t kPlanes[] = {2, 4, 8};
+
+NoiseStreamOptions options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
+  return {.key = Key::insecure_from_seed(kSeed),
+          .dimension = dimension,
+          .first_coordinate = first_coordinate};
+}
+
+DecoderForm form_of(const std::string& name) {
+  if (name == "identity") return IdentityDecoder{};
+  if (name == "running_sum") return RunningSumDecoder{};
+  if (name == "signed_toeplitz") {
+    ToeplitzDecoder decoder;
+    for (int j = 0; j < 30; ++j) decoder.coefficients.push_back(std::pow(-1.5, j) * 0.1);
+    return decoder;
+  }
+  const std::string strategy = name == "square_root" ? "square-root" : name;
+  return make_strategy({.name = strategy, .num_steps = 64})->decoder_form();
+}
+
+Digits parse(const char* text) {
+  Digits digits{};
+  for (std::uint64_t& digit : digits) {
+    char* end = nullptr;
+    digit = std::strtoull(text, &end, 16);
+    text = end;
+  }
+  return digits;
+}
+
+/// |a - b| in units of digit p, for two numbers of one sign.
+double distance(const FixedPoint& fixed, const Digits& a, const Digits& b) {
+  const Digits one_way = fixed.subtract(a, b), other_way = fixed.subtract(b, a);
+  const double difference = std::min(fixed.to_double(one_way), fixed.to_double(other_way));
+  return std::ldexp(difference, static_cast<int>(64 * fixed.num_digits()));
+}
+
+bool contains(const FixedPoint& fixed, const Enclosure& enclosure, const Digits& value,
+              bool negative) {
+  // Values are given rounded down, so one more unit.
+  return enclosure.negative == negative &&
+         distance(fixed, enclosure.digits, value) <= enclosure.error + 1;
+}
+
+TEST(ExactEntry, enclosures_contain_the_values_of_an_independent_program) {
+  for (const golden::exact_entry::Entries& known : golden::exact_entry::entries) {
+    const DecoderForm form = form_of(known.form);
+    const Digits value = parse(known.digits);
+    for (const std::size_t planes : kPlanes) {
+      const FixedPoint fixed(planes);
+      const Enclosure entry =
+          enclose_entry(form, options(2000), known.step, known.coordinate, planes);
+      EXPECT_TRUE(contains(fixed, entry, value, known.negative))
+          << known.form << " " << known.step << " with " << planes << " planes";
+      // A bound that is always true would be useless: at most 2^32 units of a number of 2^64p
+      // (a single tiny u1 or 1 - u1 costs its own leading zeros, 2^15 here).
+      EXPECT_LE(entry.error, 0x1p32) << known.form << " " << known.step;
+    }
+  }
+}
+
+TEST(ExactEntry, exchanged_planes_wrong_weights_and_neighbouring_addresses_are_detected) {
+  for (const golden::exact_entry::Entries& known : golden::exact_entry::entries) {
+    const FixedPoint fixed(4);
+    const DecoderForm form = form_of(known.form);
+    const Digits value = parse(known.digits);
+    const auto is_right = [&](const DecoderForm& decoder, std::int64_t step,
+                              std::int64_t coordinate, const Digits& expected) {
+      return contains(fixed, enclose_entry(decoder, options(2000), step, coordinate, 4), expected,
+                      known.negative);
+    };
+    ASSERT_TRUE(is_right(form, known.step, known.coordinate, value));
+    EXPECT_FALSE(is_right(form, known.step, known.coordinate, parse(known.swapped)));
+    EXPECT_FALSE(is_right(form, known.step, known.coordinate + 1, value));
+    EXPECT_FALSE(is_right(form, known.step + 1, known.coordinate, value));
+    // One weight wrong by a unit in its last place.
+    if (auto* toeplitz = std::get_if<ToeplitzDecoder>(&form)) {
+      ToeplitzDecoder wrong = *toeplitz;
+      wrong.coefficients[3] = std::nextafter(wrong.coefficients[3], 2);
+      EXPECT_FALSE(is_right(wrong, known.step, known.coordinate, value));
+    } else if (std::string(known.form) == "honaker" && known.step > 0) {
+      DyadicDecoder wrong = std::get<DyadicDecoder>(form);
+      wrong.node_weights[1] = std::nextafter(wrong.node_weights[1], 1);
+      EXPECT_FALSE(is_right(wrong, known.step, known.coordinate, value));
+    }
+  }
+}
+
+TEST(ExactEntry, single_normals_agree_with_the_sampler_within_its_bound) {
+  const FixedPoint fixed(2);
+  std::vector<double> z(70);
+  double worst = 0;
+  for (std::int64_t row = 0; row < 60; ++row) {
+    fill_normals(options(1).key, Stream::noise, static_cast<std::uint64_t>(row), 1000, z);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const Enclosure entry =
+          enclose_entry(IdentityDecoder{}, options(70, 1000), row, static_cast<std::int64_t>(i), 2);
+      const double ideal = fixed.to_double(entry.digits) * (entry.negative ? -1 : 1);
+      worst = std::max(worst, std::abs(ideal - z[i]));
+    }
+  }
+  EXPECT_LE(worst, kNormalErrorBound + 0x1p-52);
+  EXPECT_GE(worst, kNormalErrorBound / 50) << "too good to be an independent computation";
+}
+
+TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto strategy = make_strategy({.name = std::string(info.name), .num_steps = 300});
+    NoiseStream stream(*strategy, options(2, 5));
+    std::vector<double> row(2);
+    std::int64_t num_certain = 0, num_entries = 0;
+    for (std::int64_t t = 0; t < 300; ++t) {
+      stream.next(row);
+      const RowErrorBound bound = stream.row_error_bound();
+      for (const double scale : {100.0, 0x1p20 / 3, 0x1p36}) {
+        if (scale != 100 && t % 8 != 3) continue;
+        for (std::size_t i = 0; i < 2; ++i) {
+          const double scaled = scale * row[i];
+          const double nearest = std::floor(scaled + 0.5);
+          const double error = scale * (bound.absolute + bound.relative * std::abs(row[i])) +
+                               0x1p-51 * std::abs(scaled);
+          ++num_entries;
+          if (0.5 - std::abs(scaled - nearest) <= error) continue;
+          ++num_certain;
+          ASSERT_EQ(static_cast<double>(stream.rounded(static_cast<std::int64_t>(i), scale)),
+                    nearest)
+              << info.name << " step " << t;
+        }
+      }
+    }
+    EXPECT_GE(num_certain, num_entries / 2) << info.name;
+  }
+}
+
+/// The entry of `digits` after the point that lies `units` units of the last digit above it.
+Enclosure at(const FixedPoint& fixed, std::uint64_t whole, std::uint64_t first_digit,
+             std::int64_t units, double error) {
+  Enclosure x{.digits = {whole, first_digit}, .error = error};
+  Digits step{};
+  step[fixed.num_digits()] = static_cast<std::uint64_t>(std::abs(units));
+  x.digits = units < 0 ? fixed.subtract(x.digits, step) : fixed.add(x.digits, step);
+  return x;
+}
+
+TEST(ExactEntry, roundings_are_decided_only_when_the_whole_interval_agrees) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  for (const std::size_t planes : kPlanes) {
+    const FixedPoint fixed(planes);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, kHalf, 100, 10), 1), 8);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, kHalf, -100, 10), 1), 7);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, kHalf, 5, 10), 1), std::nullopt);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, kHalf, 0, 0), 1), std::nullopt);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, 0, 0, 1e30), 1), 7);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 7, 0, 0, kUnknown), 1), std::nullopt);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 0, 0, 0, kUnknown), 0), std::nullopt);
+    // floor(x + 1/2): halves go up, also below zero.
+    Enclosure negative = at(fixed, 7, kHalf, 100, 10);
+    negative.negative = true;
+    EXPECT_EQ(fixed.round_scaled(negative, 1), -8);
+    negative = at(fixed, 7, kHalf, -100, 10);
+    negative.negative = true;
+    EXPECT_EQ(fixed.round_scaled(negative, 1), -7);
+    negative = at(fixed, 0, 1, 0, 1);
+    negative.negative = true;
+    EXPECT_EQ(fixed.round_scaled(negative, 1), 0);
+    // The error grows with the scale: 2^40 * 2^(64p - 30) units are too many.
+    const double large = std::ldexp(1.0, static_cast<int>(64 * planes) - 30);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, large), 1), 3);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, large), 0x1p40), std::nullopt);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, 1), 0x1p40), std::int64_t{3} << 40);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, 1), 1e-300), 0);
+    EXPECT_EQ(fixed.round_scaled(at(fixed, 1 << 20, 0, 0, 1), 0x1p60), detail::kLargestRounded);
+  }
+}
+
+TEST(ExactEntry, scaling_by_powers_of_two_shows_the_binary_digits_of_the_entry) {
+  for (const golden::exact_entry::Entries& known : golden::exact_entry::entries) {
+    const Digits value = parse(known.digits);
+    const auto rounded = static_cast<std::int64_t>(value[0] << 50 | value[1] >> 14) +
+                         static_cast<std::int64_t>(value[1] >> 13 & 1);
+    EXPECT_EQ(exact_rounded_entry(form_of(known.form), options(2000), known.step, known.coordinate,
+                                  0x1p50),
+              known.negative ? -rounded : rounded)
+        << known.form << " " << known.step;
+  }
+}
+
+TEST(FixedPoint, logarithms_roots_and_cosines_satisfy_their_equations) {
+  for (const std::size_t planes : kPlanes) {
+    const FixedPoint fixed(planes);
+    for (std::uint64_t sample = 1; sample < 60; ++sample) {
+      Digits u{};
+      for (std::size_t i = 1; i <= planes; ++i) u[i] = (sample * 7 + i) * 0x9e3779b97f4a7c15;
+      if (sample % 3 == 0) u[1] = sample % 2;                  // near zero
+      if (sample % 5 == 0) u[1] = ~std::uint64_t{0} - sample;  // near one
+      // ln(u^2) = 2 ln u.
+      const Enclosure once = fixed.minus_log(u);
+      const Enclosure twice = fixed.minus_log(fixed.multiply(u, u));
+      const double lost = 1 / fixed.to_double(fixed.multiply(u, u));
+      EXPECT_LE(distance(fixed, fixed.shift_left(once.digits, 1), twice.digits),
+                2 * once.error + twice.error + lost);
+      // sqrt(a)^2 = a.
+      const Enclosure root = fixed.square_root({.digits = once.digits});
+      EXPECT_LE(distance(fixed, fixed.multiply(root.digits, root.digits), once.digits),
+                3 * (fixed.to_double(root.digits) + 1) * (root.error + 1));
+      EXPECT_LE(root.error * std::min(1.0, fixed.to_double(root.digits)), 2000);
+      // cos^2 + sin^2 = 1.
+      Digits quarter_back = u;
+      quarter_back[1] -= std::uint64_t{1} << 62;
+      const Digits c = fixed.cosine_of_turn(u).digits;
+      const Digits s = fixed.cosine_of_turn(quarter_back).digits;
+      EXPECT_LE(distance(fixed, fixed.add(fixed.multiply(c, c), fixed.multiply(s, s)), {1}), 130);
+    }
+  }
+}
+
+TEST(FixedPoint, doubles_are_taken_exactly_where_the_digits_reach) {
+  for (const std::size_t planes : kPlanes) {
+    const FixedPoint fixed(planes);
+    for (const double x : {0.0, 1.0, 0.1, 3.75, 0x1p-60, 0x1.fffffffffffffp61}) {
+      const Enclosure exact = fixed.from_double(x);
+      EXPECT_EQ(fixed.to_double(exact.digits), x);
+      EXPECT_EQ(exact.error, 0) << x;
+    }
+    const double tiny = std::ldexp(1.5, -static_cast<int>(64 * planes));
+    EXPECT_EQ(fixed.from_double(tiny).error, 1);
+    EXPECT_EQ(fixed.from_double(tiny).digits[planes], 1u);
+    EXPECT_EQ(fixed.from_double(5e-324).error, 1);
+  }
+}
+
+TEST(ExactEntry, arguments_out_of_range_are_refused) {
+  const DecoderForm toeplitz = ToeplitzDecoder{{1, 0.5}};
+  const DecoderForm tree = DyadicDecoder{{1, 1}};
+  const auto refused = [](const DecoderForm& form, std::int64_t step, std::int64_t coordinate,
+                          double scale) {
+    return testing::error_text(
+        [&] { (void)exact_rounded_entry(form, options(3), step, coordinate, scale); });
+  };
+  EXPECT_EQ(refused(toeplitz, 0, 0, 1), "");
+  EXPECT_NE(refused(toeplitz, 2, 0, 1).find("step must be between 0 and 1"), std::string::npos);
+  EXPECT_NE(refused(tree, 3, 0, 1).find("step must be between 0 and 2"), std::string::npos);
+  EXPECT_NE(refused(tree, -1, 0, 1).find("step"), std::string::npos);
+  EXPECT_NE(refused(tree, 0, 3, 1).find("coordinate must be between 0 and 2"), std::string::npos);
+  EXPECT_NE(refused(tree, 0, -1, 1).find("coordinate"), std::string::npos);
+  for (const double scale : {-1.0, 0x1p61, std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity()})
+    EXPECT_NE(refused(tree, 0, 0, scale).find("scale must be between 0 and 2^60"),
+              std::string::npos);
+  const auto strategy = make_strategy({.name = "tree", .num_steps = 3});
+  const NoiseStream unused(*strategy, options(1));
+  EXPECT_ERROR((void)unused.rounded(0, 1), "invalid_argument", "step must be between 0 and 2");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/dp_ftrl.hpp"
+
+#include <limits>
+
+#include "dpftrl/learn/streams.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kNumSteps = 50;
+constexpr std::int64_t kDimension = 3;
+
+DpFtrlOptions options(const char* strategy = "tree", const char* domain = "ball",
+                      const char* loss = "logistic") {
+  return {.mechanism = Mechanism::make({.strategy = strategy,
+                                        .num_steps = kNumSteps,
+                                        .target = {.epsilon = 1, .delta = 1e-6},
+                                        .clip_norm = 0.8}),
+          .key = Key::insecure_from_seed(7),
+          .dimension = kDimension,
+          .loss = make_loss(loss),
+          .domain = make_domain(domain, 2),
+          .radius = 2,
+          .lambda = {},
+          .grid = {}};
+}
+
+SyntheticStream stream() {
+  return SyntheticStream({.dimension = kDimension, .seed = 3});
+}
+
+TEST(DpFtrl, iterates_are_a_function_of_the_releases_alone) {
+  for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
+    for (const char* domain : {"ball", "whole-space"})
+      for (const char* loss : {"logistic", "squared"}) {
+        DpFtrl learner(options(strategy, domain, loss));
+        Ftrl replay({.dimension = kDimension,
+                     .lambda = learner.lambda(),
+                     .domain = make_domain(domain, 2),
+                     .start = {}});
+        std::vector<double> x(kDimension);
+        for (std::int64_t t = 0; t < kNumSteps; ++t) {
+          EXPECT_EQ(learner.iterate(), replay.iterate());
+          const double y = stream().example(t, x);
+          learner.step(x, y);
+          replay.update(learner.release());
+        }
+        EXPECT_EQ(learner.iterate(), replay.iterate());
+        EXPECT_EQ(learner.average(), replay.average());
+      }
+}
+
+TEST(DpFtrl, prediction_is_made_before_learning) {
+  DpFtrl learner(options());
+  std::vector<double> x(kDimension);
+  for (std::int64_t t = 0; t < kNumSteps; ++t) {
+    const double y = stream().example(t, x);
+    const double before = learner.predict(x);
+    EXPECT_EQ(learner.step(x, y), before);
+  }
+  EXPECT_EQ(learner.steps_done(), kNumSteps);
+}
+
+TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) {
+  const DpFtrlOptions made = options("square-root");
+  DpFtrl learner(made);
+  PrefixSum noise(made.mechanism, {.key = made.key, .dimension = kDimension, .grid = {}});
+  const std::vector<double> zeros(kDimension);
+  std::vector<double> x(kDimension), gradient(kDimension), only_noise(kDimension);
+  Vector sum = Vector::Zero(kDimension);
+  for (std::int64_t t = 0; t < kNumSteps; ++t) {
+    const double y = stream().example(t, x);
+    clipped_gradient(made.loss->slope(learner.predict(x), y), x, 0.8, gradient);
+    learner.step(x, y);
+    noise.release(zeros, only_noise);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Eigen::Index k = static_cast<Eigen::Index>(i);
+      sum(k) += gradient[i];
+      // Records lose at most one grid each when they are put on the grid.
+      EXPECT_NEAR(learner.release()[i], sum(k) + only_noise[i],
+                  static_cast<double>(t + 1) * learner.grid());
+    }
+  }
+}
+
+TEST(DpFtrl, default_lambda_is_that_of_the_theorem) {
+  const DpFtrlOptions made = options();
+  EXPECT_EQ(DpFtrl(made).lambda(),
+            theorem_lambda(regret_setting(made.mechanism->certificate(), kDimension, 2)));
+  DpFtrlOptions given = options();
+  given.lambda = 12.5;
+  EXPECT_EQ(DpFtrl(given).lambda(), 12.5);
+}
+
+TEST(DpFtrl, zero_is_taken_as_minus_one) {
+  DpFtrl a(options());
+  DpFtrl b(options());
+  const std::vector<double> x = {0.5, -0.5, 0.25};
+  a.step(x, 0);
+  b.step(x, -1);
+  EXPECT_EQ(a.iterate(), b.iterate());
+  b.step(x, 1);
+  a.step(x, 0);
+  EXPECT_NE(a.iterate(), b.iterate());
+}
+
+TEST(DpFtrl, refused_examples_change_nothing) {
+  DpFtrl learner(options());
+  DpFtrl untouched(options());
+  std::vector<double> x(kDimension);
+  const double y = stream().example(0, x);
+  learner.step(x, y);
+  untouched.step(x, y);
+  const auto message = [&](const std::vector<double>& features, double label) {
+    return testing::error_text([&] { learner.step(features, label); });
+  };
+  EXPECT_EQ(message({1, 2}, 1), "wrong_length | dp_ftrl: features must have 3 entries, got 2");
+  EXPECT_EQ(message({1, kNan, 0}, 1),
+            "invalid_argument | dp_ftrl: features[1] must be finite, got NaN");
+  EXPECT_EQ(message({1, 0, 0}, 2), "invalid_argument | logistic: label must be -1, 0 or 1, got 2");
+  EXPECT_EQ(message({1.7e308, 1.7e308, 0}, 1).substr(0, 16), "invalid_argument");
+  EXPECT_EQ(learner.steps_done(), 1);
+  for (std::int64_t t = 1; t < kNumSteps; ++t) {
+    const double label = stream().example(t, x);
+    EXPECT_EQ(learner.step(x, label), untouched.step(x, label));
+  }
+  EXPECT_EQ(learner.iterate(), untouched.iterate());
+}
+
+TEST(DpFtrl, past_the_horizon_is_refused_and_the_model_stays) {
+  DpFtrl learner(options());
+  const std::vector<double> x = {0.1, 0.2, 0.3};
+  for (std::int64_t t = 0; t < kNumSteps; ++t) learner.step(x, 1);
+  const Vector last = learner.iterate();
+  const std::vector<double> release(learner.release().begin(), learner.release().end());
+  EXPECT_ERROR(learner.step(x, 1), "past_horizon", "step must be below the horizon 50, got 50");
+  EXPECT_EQ(learner.iterate(), last);
+  EXPECT_TRUE(std::equal(release.begin(), release.end(), learner.release().begin()));
+  EXPECT_EQ(learner.steps_done(), kNumSteps);
+}
+
+TEST(DpFtrl, bad_options_are_refused_by_name) {
+  const auto message = [](const auto& change) {
+    DpFtrlOptions made = options();
+    change(made);
+    return testing::error_text([&] { DpFtrl{made}; });
+  };
+  using O = DpFtrlOptions;
+  EXPECT_EQ(message([](O& o) { o.mechanism = nullptr; }),
+            "invalid_argument | dp_ftrl: mechanism must be given");
+  EXPECT_EQ(message([](O& o) { o.loss = nullptr; }),
+            "invalid_argument | dp_ftrl: loss must be given");
+  EXPECT_EQ(message([](O& o) { o.domain = nullptr; }),
+            "invalid_argument | dp_ftrl: domain must be given");
+  EXPECT_EQ(message([](O& o) { o.dimension = 0; }),
+            "invalid_argument | dp_ftrl: dimension must be between 1 and 1073741824, got 0");
+  EXPECT_EQ(message([](O& o) { o.radius = 0; }),
+            "invalid_argument | dp_ftrl: radius must be positive and finite, got 0");
+  EXPECT_EQ(message([](O& o) { o.lambda = 0; }),
+            "invalid_argument | dp_ftrl: lambda must be positive and finite, got 0");
+  EXPECT_EQ(message([](O& o) { o.lambda = kNan; }),
+            "invalid_argument | dp_ftrl: lambda must be positive and finite, got NaN");
+  EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),
+            "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/mechanism.hpp"
+
+#include <limits>
+
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::relatively_close;
+
+MechanismOptions valid() {
+  return {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}};
+}
+
+/// Distance of neighbouring streams in units of the noise, the definition of mu, by brute force:
+/// one record of norm clip_norm set to zero, or replaced by its opposite.
+double brute_force_mu(const Mechanism& mechanism, double noise_stddev) {
+  const Matrix encoder = mechanism.strategy().encoder();
+  const double change =
+      mechanism.clip_norm() * (mechanism.certificate().neighbours == Neighbours::zero_out ? 1 : 2);
+  double largest = 0;
+  for (Eigen::Index step = 0; step < encoder.cols(); ++step)
+    largest = std::max(largest, (encoder.col(step) * change).norm() / noise_stddev);
+  return largest;
+}
+
+TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (const std::int64_t n : testing::awkward_horizons())
+      for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+        MechanismOptions options = valid();
+        options.strategy = info.name;
+        options.num_steps = n;
+        options.neighbours = neighbours;
+        options.clip_norm = 0.3;
+        const auto mechanism = Mechanism::make(options);
+        const double mu = brute_force_mu(*mechanism, mechanism->noise_stddev());
+        EXPECT_LE(mu, mechanism->certificate().mu) << info.name << " " << n;
+        EXPECT_GE(mu, mechanism->certificate().mu * (1 - 1e-10)) << "more noise than needed";
+        // The check can fail: two thirds of the noise is too little.
+        EXPECT_GT(brute_force_mu(*mechanism, mechanism->noise_stddev() * 2 / 3),
+                  mechanism->certificate().mu);
+      }
+}
+
+TEST(Mechanism, mu_of_the_certificate_meets_the_target) {
+  const auto mechanism = Mechanism::make(valid());
+  const Certificate& certificate = mechanism->certificate();
+  EXPECT_LE(delta_from_mu({.mu = certificate.mu, .epsilon = 1}), 1e-6 * (1 + 1e-9));
+  EXPECT_NEAR(certificate.noise_multiplier, 4.224679, 5e-7);
+  EXPECT_TRUE(relatively_close(certificate.mu * certificate.noise_multiplier, 1, 1e-12));
+  EXPECT_TRUE(relatively_close(certificate.rho, certificate.mu * certificate.mu / 2, 1e-14));
+}
+
+TEST(Mechanism, replace_one_needs_twice_the_noise_and_clip_norm_scales_it) {
+  MechanismOptions options = valid();
+  const double base = Mechanism::make(options)->noise_stddev();
+  options.neighbours = Neighbours::replace_one;
+  EXPECT_TRUE(relatively_close(Mechanism::make(options)->noise_stddev(), 2 * base, 1e-15));
+  options = valid();
+  options.clip_norm = 7;
+  EXPECT_TRUE(relatively_close(Mechanism::make(options)->noise_stddev(), 7 * base, 1e-15));
+}
+
+TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    MechanismOptions options = valid();
+    options.strategy = info.name;
+    options.num_steps = 1000;
+    const Certificate certificate = Mechanism::make(options)->certificate();
+    EXPECT_LE(certificate.decoder_residual, 1e-13) << info.name;
+    EXPECT_EQ(certificate.residual_steps, 256);
+    EXPECT_EQ(certificate.exactness, Exactness::exact);
+    EXPECT_EQ(certificate.strategy, info.name);
+    EXPECT_EQ(certificate.participation, "single");
+    EXPECT_GE(certificate.max_error, certificate.mean_error * (1 - 1e-14));
+  }
+}
+
+TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horizon) {
+  // What lets decoder_residual speak for the whole horizon.
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto whole = make_strategy({.name = std::string(info.name), .num_steps = 37});
+    const auto leading = make_strategy({.name = std::string(info.name), .num_steps = 21});
+    const Eigen::Index rows = testing::index_of(leading->num_measurements());
+    EXPECT_EQ(whole->encoder().topLeftCorner(rows, 21), leading->encoder()) << info.name;
+    EXPECT_EQ(whole->decoder().topLeftCorner(21, rows), leading->decoder()) << info.name;
+  }
+}
+
+TEST(Mechanism, release_stddev_is_noise_times_row_norm) {
+  const auto mechanism = Mechanism::make(valid());
+  const Matrix decoder = mechanism->strategy().decoder();
+  for (const std::int64_t step : {0, 1, 62, 99})
+    EXPECT_TRUE(relatively_close(
+        mechanism->release_stddev(step),
+        mechanism->noise_stddev() * decoder.row(testing::index_of(step)).norm(), 1e-13));
+  EXPECT_ERROR((void)mechanism->release_stddev(100), "invalid_argument",
+               "step must be between 0 and 99, got 100");
+}
+
+TEST(Mechanism, bad_options_are_refused_by_name) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {0.0, -1.0, nan, infinity}) {
+    MechanismOptions options = valid();
+    options.clip_norm = bad;
+    EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "clip_norm must be positive");
+    options = valid();
+    options.target.epsilon = bad;
+    EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "epsilon must be");
+    options = valid();
+    options.target.delta = bad;
+    EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "delta must be");
+  }
+  MechanismOptions options = valid();
+  options.target.delta = 1;
+  EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "delta must be");
+  options = valid();
+  options.num_steps = 0;
+  EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "num_steps must be");
+  options = valid();
+  options.strategy = "";
+  EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "strategy must be one of");
+  EXPECT_ERROR((void)neighbours_from_string("add-remove"), "invalid_argument",
+               "neighbours must be zero-out or replace-one, got add-remove");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/privacy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "dpftrl/error.hpp"
+#include "golden/privacy_golden.hpp"
+#include "golden/privacy_oracle_golden.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Real = long double;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// ---- Checks that decide pass or fail; each is itself tested below ("the check rejects ...").
+
+/// Relative distance, of the smaller of value and 1 - value where `probability`.
+Real relative_error(Real value, Real truth) {
+  return std::abs(value - truth) / std::abs(truth);
+}
+
+bool close(double value, Real truth, double tolerance) {
+  return relative_error(value, truth) <= tolerance;
+}
+
+/// value >= truth, by at most `slack` of it. Where rounding a double alone is coarser (subnormal
+/// values), by at most two units.
+bool at_least(double value, Real truth, double slack) {
+  const Real excess = static_cast<Real>(value) - truth;
+  return excess >= 0 && (excess <= slack * truth || excess <= 1e-323L);
+}
+
+bool at_most(double value, Real truth, double slack) {
+  const Real shortfall = truth - static_cast<Real>(value);
+  return shortfall >= 0 && (shortfall <= slack * truth || shortfall <= 1e-323L);
+}
+
+/// As at_least for a probability near 1, where only its complement has digits left.
+bool at_least_probability(double value, Real truth, Real complement, double slack) {
+  if (truth < 0.5L) return at_least(value, truth, slack);
+  const Real gap = complement - (1 - static_cast<Real>(value));
+  return gap >= 0 && gap <= slack * complement + 0x1p-53L;
+}
+
+using Calibration = double (*)(const ApproximateDp&);
+
+/// Number of golden targets that `multiplier` meets to 1e-9.
+int golden_matches(Calibration multiplier) {
+  int matches = 0;
+  for (const auto& row : golden::privacy::analytic)
+    matches += close(multiplier({.epsilon = row.eps, .delta = row.delta}), row.sigma, 1e-9);
+  return matches;
+}
+
+/// Number of 30-digit targets that `multiplier` meets from the safe side, to `slack`.
+int safe_matches(Calibration multiplier, double slack) {
+  int matches = 0;
+  for (const auto& row : golden::privacy_oracle::calibration) {
+    if (row.multiplier > 1e307L) continue;
+    matches +=
+        at_least(multiplier({.epsilon = row.eps, .delta = row.delta}), row.multiplier, slack);
+  }
+  return matches;
+}
+
+constexpr int kGoldenTargets = static_cast<int>(std::size(golden::privacy::analytic));
+constexpr int kOracleTargets = static_cast<int>(std::size(golden::privacy_oracle::calibration));
+
+double normal_cdf(double x) {
+  return 0.5 * std::erfc(-x * std::sqrt(0.5));
+}
+
+/// Bisection for the multiplier under a given formula for delta(mu, epsilon).
+template <class Delta>
+double solve(const ApproximateDp& target, const Delta& delta) {
+  double low = 1e-3;
+  double high = 1e6;
+  for (int step = 0; step < 200; ++step) {
+    const double middle = std::sqrt(low * high);
+    (delta(1 / middle, target.epsilon) > target.delta ? low : high) = middle;
+  }
+  return high;
+}
+
+std::string message_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return std::string(to_string(error.code())) + "|" + error.what();
+  }
+  return "no error";
+}
+
+std::string invalid(const std::string& message) {
+  return "invalid_argument|" + message;
+}
+
+// ---- Known values
+
+TEST(Privacy, AnalyticCalibrationMatchesEveryGoldenEntry) {
+  for (const auto& row : golden::privacy::analytic) {
+    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    const ApproximateDp target{.epsilon = row.eps, .delta = row.delta};
+    EXPECT_TRUE(close(noise_multiplier(target), row.sigma, 1e-9));
+    EXPECT_TRUE(close(mu_from_approximate_dp(target), row.mu, 1e-9));
+    const double wide = static_cast<double>(1 / row.sigma_huu_C);
+    EXPECT_TRUE(close(delta_from_mu({.mu = wide, .epsilon = row.eps}), row.delta_of_huu, 1e-9));
+    EXPECT_EQ(delta_from_mu({.mu = wide, .epsilon = row.eps}) <= row.delta,
+              row.delta_of_huu <= row.delta);
+  }
+  EXPECT_EQ(golden_matches(noise_multiplier), kGoldenTargets);
+}
+
+TEST(Privacy, ClassicalFormulaMatchesEveryGoldenEntry) {
+  for (const auto& row : golden::privacy::analytic) {
+    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    const ClassicalGaussian classical =
+        classical_gaussian({.epsilon = row.eps, .delta = row.delta});
+    EXPECT_TRUE(close(classical.noise_multiplier, row.sigma_classical, 1e-14));
+    EXPECT_TRUE(close(classical.actual_delta, row.delta_of_classical, 1e-9));
+    EXPECT_EQ(classical.sound, row.classical_valid);
+    EXPECT_EQ(classical.theorem_applies, row.eps < 1);
+  }
+}
+
+TEST(Privacy, ConcentratedCalibrationMatchesEveryGoldenEntryAndBeatsBunSteinke) {
+  for (const auto& row : golden::privacy::analytic) {
+    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    const double rho = rho_from_approximate_dp({.epsilon = row.eps, .delta = row.delta});
+    EXPECT_TRUE(close(rho, row.rho_tight, 1e-9));
+    EXPECT_TRUE(close(1 / mu_from_rho(rho), row.sigma_zcdp, 1e-9));
+    EXPECT_GT(rho, row.rho_bun_steinke);
+    EXPECT_LT(1 / mu_from_rho(rho), row.sigma_bun_steinke);
+  }
+}
+
+TEST(Privacy, EpsilonMatchesEveryGoldenEntry) {
+  for (const auto& row : golden::privacy::gdp_eps) {
+    SCOPED_TRACE(testing::Message() << "mu " << row.mu << " delta " << row.delta);
+    EXPECT_TRUE(close(rho_from_mu(row.mu), row.rho, 1e-15));
+    EXPECT_TRUE(
+        close(epsilon_from_mu({.mu = row.mu, .delta = row.delta}), row.eps_exact_gaussian, 1e-9));
+    const double epsilon =
+        epsilon_from_rho({.rho = static_cast<double>(row.rho), .delta = row.delta});
+    EXPECT_TRUE(close(epsilon, row.eps_zcdp_tight, 1e-9));
+    EXPECT_LT(epsilon, row.eps_zcdp_bun_steinke);
+  }
+}
+
+TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
+  for (const auto& row : golden::privacy::zcdp) {
+    SCOPED_TRACE(testing::Message() << "mu " << row.mu << " epsilon " << row.eps);
+    EXPECT_TRUE(close(delta_from_mu({.mu = row.mu, .epsilon = row.eps}), row.delta_exact, 1e-9));
+    const double rho = rho_from_mu(row.mu);
+    const double delta = delta_from_rho({.rho = rho, .epsilon = row.eps});
+    EXPECT_TRUE(close(delta, row.delta_zcdp, 1e-9));
+    // The formula of the header, at the golden minimiser.
+    const Real alpha = row.alpha_opt;
+    const Real factor = std::exp((alpha - 1) * (alpha * Real{rho} - Real{row.eps})) / (alpha - 1);
+    EXPECT_TRUE(close(delta, factor * std::pow(1 - 1 / alpha, alpha), 1e-9));
+  }
+}
+
+TEST(Privacy, DiscreteGaussianIsCoveredByTheConcentratedBoundButNotByTheContinuousOne) {
+  bool continuous_fails = false;
+  for (const auto& row : golden::privacy::discrete_gaussian) {
+    SCOPED_TRACE(testing::Message() << "sigma^2 " << row.sigma2 << " epsilon " << row.eps);
+    const double mu = static_cast<double>(row.Delta) / std::sqrt(row.sigma2);
+    const double continuous = delta_from_mu({.mu = mu, .epsilon = row.eps});
+    EXPECT_TRUE(close(continuous, row.delta_continuous, 1e-9));
+    EXPECT_TRUE(close(rho_from_mu(mu), row.rho, 1e-9));
+    EXPECT_GT(delta_from_rho({.rho = rho_from_mu(mu), .epsilon = row.eps}), row.delta_exact);
+    continuous_fails = continuous_fails || continuous < row.delta_exact;
+  }
+  EXPECT_TRUE(continuous_fails);
+}
+
+TEST(Privacy, ClosedFormsAtSpecialArguments) {
+  // epsilon = 0: total variation 2 Phi(mu / 2) - 1.
+  EXPECT_TRUE(close(delta_from_mu({.mu = 2, .epsilon = 0}), 0.682689492137085897170465L, 1e-13));
+  // epsilon = mu^2 / 2, so that a = 0: 1/2 - e^epsilon Phi(-mu); mu = 1: e^(1/2) Phi(-1).
+  EXPECT_TRUE(close(delta_from_mu({.mu = 1, .epsilon = 0.5}), 0.238421708134876628318230L, 1e-13));
+  EXPECT_NEAR(noise_multiplier({.epsilon = 1, .delta = 1e-6}), 4.224679, 5e-7);
+}
+
+// ---- Against 30 digits, from the safe side
+
+TEST(Privacy, NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt) {
+  for (const auto& row : golden::privacy_oracle::calibration) {
+    if (row.multiplier > 1e307L) continue;
+    const double multiplier = noise_multiplier({.epsilon = row.eps, .delta = row.delta});
+    EXPECT_TRUE(at_least(multiplier, row.multiplier, 1e-13))
+        << "epsilon " << row.eps << " delta " << row.delta << " excess "
+        << static_cast<double>(multiplier / row.multiplier - 1);
+  }
+}
+
+TEST(Privacy, MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt) {
+  for (const auto& row : golden::privacy_oracle::calibration) {
+    const ApproximateDp target{.epsilon = row.eps, .delta = row.delta};
+    const double mu = mu_from_approximate_dp(target);
+    EXPECT_TRUE(at_most(mu, row.mu, 1e-13)) << "epsilon " << row.eps << " delta " << row.delta;
+    EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = row.eps}), row.delta);
+  }
+}
+
+TEST(Privacy, DeltaIsAtLeastTheThirtyDigitValueAndWithin3e14OfIt) {
+  for (const auto& row : golden::privacy_oracle::profile) {
+    const double delta = delta_from_mu({.mu = row.mu, .epsilon = row.eps});
+    EXPECT_TRUE(at_least_probability(delta, row.delta, row.complement, 3e-14))
+        << "mu " << row.mu << " epsilon " << row.eps << " excess "
+        << static_cast<double>(delta / row.delta - 1);
+  }
+}
+
+TEST(Privacy, EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
+  for (const auto& row : golden::privacy_oracle::epsilon) {
+    const double epsilon = epsilon_from_mu({.mu = row.mu, .delta = row.delta});
+    EXPECT_TRUE(at_least(epsilon, row.eps, 1e-12))
+        << "mu " << row.mu << " delta " << row.delta << " excess "
+        << static_cast<double>(epsilon / row.eps - 1);
+  }
+}
+
+TEST(Privacy, ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt) {
+  for (const auto& row : golden::privacy_oracle::zcdp_delta) {
+    const double delta = delta_from_rho({.rho = row.rho, .epsilon = row.eps});
+    const Real truth = row.delta;
+    EXPECT_TRUE(at_least_probability(delta, truth, 1 - truth, 3e-12))
+        << "rho " << row.rho << " epsilon " << row.eps << " excess "
+        << static_cast<double>(delta / truth - 1);
+  }
+}
+
+TEST(Privacy, ConcentratedEpsilonIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
+  for (const auto& row : golden::privacy_oracle::zcdp_epsilon)
+    EXPECT_TRUE(at_least(epsilon_from_rho({.rho = row.rho, .delta = row.delta}), row.eps, 1e-12))
+        << "rho " << row.rho << " delta " << row.delta;
+}
+
+TEST(Privacy, ConcentratedRhoIsAtMostTheThirtyDigitValueAndWithin1e12OfIt) {
+  for (const auto& row : golden::privacy_oracle::zcdp_rho)
+    EXPECT_TRUE(
+        at_most(rho_from_approximate_dp({.epsilon = row.eps, .delta = row.delta}), row.rho, 1e-12))
+        << "epsilon " << row.eps << " delta " << row.delta;
+}
+
+// ---- Falsify: the checks above reject what they must
+
+double swapped_sign(const ApproximateDp& target) {
+  return solve(target, [](double mu, double epsilon) {
+    return normal_cdf(-epsilon / mu - mu / 2) -
+           std::exp(epsilon) * normal_cdf(-epsilon / mu - mu * 1.5);
+  });
+}
+
+double half_noise(const ApproximateDp& target) {
+  return noise_multiplier(target) / 2;
+}
+double double_noise(const ApproximateDp& target) {
+  return noise_multiplier(target) * 2;
+}
+double variance(const ApproximateDp& target) {
+  return noise_multiplier(target) * noise_multiplier(target);
+}
+double one_tail(const ApproximateDp& target) {
+  return solve(target,
+               [](double mu, double epsilon) { return normal_cdf(-epsilon / mu + mu / 2); });
+}
+double textbook(const ApproximateDp& target) {
+  return classical_gaussian(target).noise_multiplier;
+}
+double concentrated(const ApproximateDp& target) {
+  return 1 / mu_from_rho(rho_from_approximate_dp(target));
+}
+
+TEST(Privacy, TheGoldenCheckRejectsWrongFormulas) {
+  for (const Calibration wrong :
+       {swapped_sign, half_noise, double_noise, variance, one_tail, textbook, concentrated})
+    EXPECT_EQ(golden_matches(wrong), 0);
+}
+
+double cancelling(const ApproximateDp& target) {
+  return solve(target, [](double mu, double epsilon) {
+    return normal_cdf(-epsilon / mu + mu / 2) -
+           std::exp(epsilon) * normal_cdf(-epsilon / mu - mu / 2);
+  });
+}
+double one_part_in_1e12_short(const ApproximateDp& target) {
+  return noise_multiplier(target) * (1 - 1e-12);
+}
+double one_part_in_1e12_more(const ApproximateDp& target) {
+  return noise_multiplier(target) * (1 + 1e-12);
+}
+
+TEST(Privacy, TheSafeSideCheckRejectsTheDirectFormulaAndErrorsOf1e12) {
+  EXPECT_GT(golden_matches(cancelling), kGoldenTargets / 2);  // good enough at ordinary targets...
+  EXPECT_LT(safe_matches(cancelling, 1e-13), kOracleTargets / 3);  // ... and nowhere near safe
+  EXPECT_EQ(safe_matches(one_part_in_1e12_short, 1e-13), 0);
+  EXPECT_EQ(safe_matches(one_part_in_1e12_more, 1e-13), 0);
+}
+
+TEST(Privacy, TheComparisonHelpersRejectTheWrongSideAndNan) {
+  EXPECT_FALSE(at_least(std::nextafter(1.0, 0.0), 1, 1));
+  EXPECT_FALSE(at_least(1 + 2e-13, 1, 1e-13));
+  EXPECT_FALSE(at_most(std::nextafter(1.0, 2.0), 1, 1));
+  EXPECT_FALSE(at_most(1 - 2e-13, 1, 1e-13));
+  EXPECT_FALSE(at_least_probability(1 - 1e-9, 1 - 9e-10L, 9e-10L, 1e-13));
+  EXPECT_FALSE(at_least_probability(1 - 8e-10, 1 - 9e-10L, 9e-10L, 1e-13));
+  EXPECT_FALSE(close(kNan, 1, 1) || at_least(kNan, 1, 1) || at_most(kNan, 1, 1) ||
+               at_least_probability(kNan, 0.1L, 0.9L, 1) ||
+               at_least_probability(kNan, 0.9L, 0.1L, 1));
+}
+
+// ---- Laws
+
+const std::vector<double>& epsilons() {
+  static const std::vector<double> values = {1e-300, 1e-12, 1e-6, 0.03, 0.5, 1, 4, 20, 333, 1e4};
+  return values;
+}
+const std::vector<double>& deltas() {
+  static const std::vector<double> values = {5e-324, 1e-310, 1e-300, 1e-120, 1e-15, 1e-6,
+                                             0.02,   0.37,   0.5,    0.77,   0.99,  1 - 1e-12};
+  return values;
+}
+
+TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
+  for (const double epsilon : epsilons()) {
+    for (const double delta : deltas()) {
+      SCOPED_TRACE(testing::Message() << "epsilon " << epsilon << " delta " << delta);
+      const double mu = mu_from_approximate_dp({.epsilon = epsilon, .delta = delta});
+      EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
+      EXPECT_GT(delta_from_mu({.mu = mu * (1 + 1e-13) + 1e-323, .epsilon = epsilon}), delta);
+      const double back = epsilon_from_mu({.mu = mu, .delta = delta});
+      EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = back}), delta);
+      // For tiny epsilon / mu, delta hardly depends on epsilon: then delta is what comes back.
+      EXPECT_TRUE(back <= epsilon * (1 + 1e-12) ||
+                  delta_from_mu({.mu = mu, .epsilon = back}) >= delta * (1 - 1e-14));
+      if (epsilon < 1e-100 && delta < 1e-100) continue;  // rho underflows
+      const double rho = rho_from_approximate_dp({.epsilon = epsilon, .delta = delta});
+      EXPECT_LE(delta_from_rho({.rho = rho, .epsilon = epsilon}), delta);
+      EXPECT_GT(delta_from_rho({.rho = rho * (1 + 1e-12) + 1e-323, .epsilon = epsilon}), delta);
+      EXPECT_LE(epsilon_from_rho({.rho = rho, .delta = delta}), epsilon * (1 + 1e-15));
+      // A concentrated mechanism may be worse than the Gaussian one, so it is charged more.
+      EXPECT_LE(mu_from_rho(rho), mu);
+    }
+  }
+}
+
+TEST(Privacy, NoiseFallsAsEpsilonOrDeltaGrows) {
+  for (std::size_t i = 0; i < epsilons().size(); ++i) {
+    for (std::size_t j = 0; j < deltas().size(); ++j) {
+      const double mu = mu_from_approximate_dp({.epsilon = epsilons()[i], .delta = deltas()[j]});
+      if (i > 0) {
+        EXPECT_GE(mu, mu_from_approximate_dp({.epsilon = epsilons()[i - 1], .delta = deltas()[j]}));
+      }
+      if (j > 0) {
+        EXPECT_GT(mu, mu_from_approximate_dp({.epsilon = epsilons()[i], .delta = deltas()[j - 1]}));
+      }
+    }
+  }
+}
+
+TEST(Privacy, DeltaFallsInEpsilonAndGrowsInMuAcrossEveryBranch) {
+  // a = epsilon / mu - mu / 2 crosses 0, -0.7 and -40; steps far above rounding.
+  double previous = 0;
+  for (double mu = 1e-3; mu < 200; mu *= 1.001) {
+    const double delta = delta_from_mu({.mu = mu, .epsilon = 0.3});
+    EXPECT_GE(delta, previous) << "mu " << mu;
+    previous = delta;
+  }
+  EXPECT_EQ(previous, 1);
+  for (double epsilon = 0; epsilon < 20; epsilon += 0.01) {
+    const double delta = delta_from_mu({.mu = 2, .epsilon = epsilon});
+    EXPECT_LE(delta, previous) << "epsilon " << epsilon;
+    previous = delta;
+  }
+}
+
+TEST(Privacy, SmallMuLimitIsTheDensity) {
+  // d delta / d mu at mu -> 0, epsilon = 0 is phi(0): nothing is lost to cancellation.
+  for (const double mu : {1e-3, 1e-8, 1e-100, 1e-290, 1e-305}) {
+    const Real series = 0.398942280401432677940L * Real{mu} * (1 - Real{mu} * Real{mu} / 24);
+    EXPECT_TRUE(close(delta_from_mu({.mu = mu, .epsilon = 0}), series, 1e-13)) << mu;
+  }
+}
+
+TEST(Privacy, BeyondTheDoublesDeltaIsOneOrTheSmallestDouble) {
+  EXPECT_EQ(delta_from_mu({.mu = 1e300, .epsilon = 1}), 1);
+  EXPECT_EQ(delta_from_mu({.mu = 1, .epsilon = 1e300}), 5e-324);
+  EXPECT_EQ(delta_from_mu({.mu = 1e-320, .epsilon = 1}), 5e-324);
+  EXPECT_EQ(delta_from_mu({.mu = 5e-324, .epsilon = 1.7e308}), 5e-324);
+  EXPECT_EQ(delta_from_rho({.rho = 1e-300, .epsilon = 1}), 5e-324);
+  EXPECT_EQ(delta_from_rho({.rho = 1e300, .epsilon = 1}), 1);
+  EXPECT_EQ(epsilon_from_mu({.mu = 1e-3, .delta = 0.5}), 0);
+  EXPECT_EQ(epsilon_from_rho({.rho = 1e-6, .delta = 0.5}), 0);
+}
+
+TEST(Privacy, AtTheEndsOfTheRangeTheAnswersStayFiniteAndSafe) {
+  for (const double epsilon : {5e-324, 1e-308, 1e30, 1e100, 1.7e308}) {
+    for (const double delta : {5e-324, 1e-300, 1e-6, 0.5, 1 - 0x1p-53}) {
+      SCOPED_TRACE(testing::Message() << "epsilon " << epsilon << " delta " << delta);
+      const double mu = mu_from_approximate_dp({.epsilon = epsilon, .delta = delta});
+      EXPECT_TRUE(mu > 0 && std::isfinite(mu));
+      EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
+      // Huge epsilon: a = 0 at mu = sqrt(2 epsilon), and delta < 1/2 needs a > 0.
+      if (epsilon > 1) {
+        EXPECT_TRUE(at_most(mu, std::sqrt(2 * Real{epsilon}), 1e-13) || delta > 0.5);
+      }
+    }
+  }
+}
+
+TEST(Privacy, EpsilonJustBelowTheTotalVariationIsSmallPositiveAndSound) {
+  for (const double mu : {1e-6, 0.1, 1.0, 5.0}) {
+    const double total_variation = delta_from_mu({.mu = mu, .epsilon = 0});
+    EXPECT_EQ(epsilon_from_mu({.mu = mu, .delta = total_variation}), 0);
+    for (const double share : {1 - 1e-15, 1 - 1e-12, 1 - 1e-6}) {
+      const double delta = total_variation * share;
+      const double epsilon = epsilon_from_mu({.mu = mu, .delta = delta});
+      EXPECT_GT(epsilon, 0);
+      EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
+    }
+  }
+}
+
+TEST(Privacy, TheConcentratedBoundIsAboveTheExactDelta) {
+  for (const double mu : {0.01, 0.3, 1.0, 4.0})
+    for (const double epsilon : {0.0, 0.01, 0.5, 2.0, 20.0})
+      EXPECT_GE(delta_from_rho({.rho = rho_from_mu(mu), .epsilon = epsilon}),
+                delta_from_mu({.mu = mu, .epsilon = epsilon}));
+}
+
+TEST(Privacy, RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown) {
+  EXPECT_EQ(rho_from_mu(3), 4.5);
+  EXPECT_EQ(mu_from_rho(4.5), 3);
+  double mu = 1e-160;
+  for (int step = 0; step < 2000; ++step, mu *= 1.4321) {
+    if (mu > 1e154) break;
+    const double rho = rho_from_mu(mu);
+    EXPECT_TRUE(at_least(rho, Real{mu} * Real{mu} / 2, mu > 1e-139 ? 0x1p-52 : 0x1p-51)) << mu;
+    const double back = mu_from_rho(mu);
+    EXPECT_LE(Real{back} * Real{back}, 2 * Real{mu} * (1 + 1e-19L)) << mu;
+    EXPECT_TRUE(close(back, std::sqrt(2 * Real{mu}), 0x1p-51)) << mu;
+    // Up or down by at most the rounding of a square, where rho has all its digits.
+    if (mu > 1e-150) {
+      EXPECT_TRUE(close(mu_from_rho(rho), mu, 0x1p-51)) << mu;
+    }
+  }
+  EXPECT_EQ(mu_from_rho(5e-324) > 0, true);
+  EXPECT_EQ(rho_from_mu(1e-300), 5e-324);
+  EXPECT_EQ(mu_from_rho(1.7e308), mu_from_rho(1.7e308 / 4) * 2);
+}
+
+TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
+  EXPECT_EQ(compose_mu(std::vector<double>{3, 4}), 5);
+  EXPECT_EQ(compose_mu(std::vector<double>{3e200, 4e200}), 5e200);
+  EXPECT_EQ(compose_mu(std::vector<double>{0.7}), 0.7);
+  EXPECT_EQ(compose_rho(std::vector<double>{0.5, 0.25, 4}), 4.75);
+  EXPECT_EQ(compose_mu({}), 0);
+  EXPECT_EQ(compose_rho({}), 0);
+  // 0.1 added a million times: never below the exact sum, and not a drift above it.
+  const std::vector<double> many(1000000, 0.1);
+  EXPECT_TRUE(at_least(compose_rho(many), Real{0.1} * 1000000, 0x1p-51));
+  EXPECT_TRUE(at_least(compose_mu(many), Real{0.1} * 1000, 0x1p-51));
+  // What is far too small to change the sum still raises it by one unit.
+  EXPECT_EQ(compose_rho(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
+  EXPECT_EQ(compose_mu(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
+  // The two accountings agree: rho of the composition is the composition of the rhos.
+  const std::vector<double> mus{0.3, 1.7, 0.04, 2.2};
+  std::vector<double> rhos;
+  for (const double mu : mus) rhos.push_back(rho_from_mu(mu));
+  EXPECT_NEAR(rho_from_mu(compose_mu(mus)), compose_rho(rhos), 1e-14);
+}
+
+TEST(Privacy, ClassicalFormulaSaysWhenItIsUnsound) {
+  const ClassicalGaussian small = classical_gaussian({.epsilon = 0.5, .delta = 1e-5});
+  EXPECT_TRUE(small.theorem_applies && small.sound);
+  EXPECT_GT(small.noise_multiplier, 1.3 * noise_multiplier({.epsilon = 0.5, .delta = 1e-5}));
+  const ClassicalGaussian large = classical_gaussian({.epsilon = 10, .delta = 1e-6});
+  EXPECT_FALSE(large.theorem_applies || large.sound);
+  EXPECT_LT(large.noise_multiplier, noise_multiplier({.epsilon = 10, .delta = 1e-6}));
+  for (const double epsilon : epsilons()) {
+    for (const double delta : deltas()) {
+      if (epsilon < 1e-100) continue;
+      const ApproximateDp target{.epsilon = epsilon, .delta = delta};
+      const ClassicalGaussian classical = classical_gaussian(target);
+      EXPECT_EQ(classical.sound, classical.noise_multiplier >= noise_multiplier(target));
+    }
+  }
+}
+
+// ---- Bad input
+
+TEST(Privacy, BadEpsilonOrDeltaIsRefusedWithItsNameAndValue) {
+  struct Case {
+    double epsilon;
+    double delta;
+    std::string complaint;
+  };
+  const std::vector<Case> cases = {
+      {0, 0.1, "epsilon must be positive and finite, got 0"},
+      {-1, 0.1, "epsilon must be positive and finite, got -1"},
+      {kNan, 0.1, "epsilon must be positive and finite, got NaN"},
+      {kInfinity, 0.1, "epsilon must be positive and finite, got inf"},
+      {-kInfinity, 0.1, "epsilon must be positive and finite, got -inf"},
+      {1, 0, "delta must be strictly between 0 and 1, got 0"},
+      {1, 1, "delta must be strictly between 0 and 1, got 1"},
+      {1, 1.5, "delta must be strictly between 0 and 1, got 1.5"},
+      {1, -1e-6, "delta must be strictly between 0 and 1, got -1e-06"},
+      {1, kNan, "delta must be strictly between 0 and 1, got NaN"},
+      {1, kInfinity, "delta must be strictly between 0 and 1, got inf"},
+  };
+  for (const auto& [epsilon, delta, complaint] : cases) {
+    const ApproximateDp target{.epsilon = epsilon, .delta = delta};
+    EXPECT_EQ(message_of([&] { noise_multiplier(target); }),
+              invalid("noise_multiplier: " + complaint));
+    EXPECT_EQ(message_of([&] { mu_from_approximate_dp(target); }),
+              invalid("mu_from_approximate_dp: " + complaint));
+    EXPECT_EQ(message_of([&] { rho_from_approximate_dp(target); }),
+              invalid("rho_from_approximate_dp: " + complaint));
+    EXPECT_EQ(message_of([&] { classical_gaussian(target); }),
+              invalid("classical_gaussian: " + complaint));
+    if (epsilon == 1) {
+      EXPECT_EQ(message_of([&] { epsilon_from_mu({.mu = 1, .delta = delta}); }),
+                invalid("epsilon_from_mu: " + complaint));
+      EXPECT_EQ(message_of([&] { epsilon_from_rho({.rho = 1, .delta = delta}); }),
+                invalid("epsilon_from_rho: " + complaint));
+    }
+  }
+  for (const auto& [epsilon, text] :
+       std::vector<std::pair<double, std::string>>{{-1, "-1"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
+    const std::string complaint = "epsilon must be non-negative and finite, got " + text;
+    EXPECT_EQ(message_of([&] { delta_from_mu({.mu = 1, .epsilon = epsilon}); }),
+              invalid("delta_from_mu: " + complaint));
+    EXPECT_EQ(message_of([&] { delta_from_rho({.rho = 1, .epsilon = epsilon}); }),
+              invalid("delta_from_rho: " + complaint));
+  }
+}
+
+TEST(Privacy, BadMuOrRhoIsRefusedWithItsNameAndValue) {
+  for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{
+           {0, "0"}, {-1, "-1"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
+    const std::string mu = "mu must be positive and finite, got " + text;
+    const std::string rho = "rho must be positive and finite, got " + text;
+    EXPECT_EQ(message_of([&] { delta_from_mu({.mu = value, .epsilon = 1}); }),
+              invalid("delta_from_mu: " + mu));
+    EXPECT_EQ(message_of([&] { epsilon_from_mu({.mu = value, .delta = 0.1}); }),
+              invalid("epsilon_from_mu: " + mu));
+    EXPECT_EQ(message_of([&] { rho_from_mu(value); }), invalid("rho_from_mu: " + mu));
+    EXPECT_EQ(message_of([&] { mu_from_rho(value); }), invalid("mu_from_rho: " + rho));
+    EXPECT_EQ(message_of([&] { delta_from_rho({.rho = value, .epsilon = 1}); }),
+              invalid("delta_from_rho: " + rho));
+    EXPECT_EQ(message_of([&] { epsilon_from_rho({.rho = value, .delta = 0.1}); }),
+              invalid("epsilon_from_rho: " + rho));
+    const std::vector<double> list{1, value};
+    EXPECT_EQ(message_of([&] { compose_mu(list); }),
+              invalid("compose_mu: mus[1] must be positive and finite, got " + text));
+    EXPECT_EQ(message_of([&] { compose_rho(list); }),
+              invalid("compose_rho: rhos[1] must be positive and finite, got " + text));
+  }
+}
+
+TEST(Privacy, AnswersOutsideTheDoublesAreRefusedNotReturnedAsInfinityOrZero) {
+  EXPECT_EQ(message_of([] { noise_multiplier({.epsilon = 1e-310, .delta = 1e-310}); }),
+            invalid("noise_multiplier: epsilon must be large enough for a finite noise multiplier, "
+                    "got 1e-310"));
+  EXPECT_EQ(message_of([] { classical_gaussian({.epsilon = 1e-310, .delta = 0.1}); }),
+            invalid("classical_gaussian: epsilon must be large enough for a finite noise "
+                    "multiplier, got 1e-310"));
+  EXPECT_EQ(message_of([] { rho_from_approximate_dp({.epsilon = 1e-200, .delta = 1e-200}); }),
+            invalid("rho_from_approximate_dp: epsilon must be large enough for a positive rho, "
+                    "got 1e-200"));
+  EXPECT_EQ(message_of([] { epsilon_from_mu({.mu = 1e200, .delta = 0.1}); }),
+            invalid("epsilon_from_mu: mu must be small enough for a finite epsilon, got 1e+200"));
+  EXPECT_EQ(message_of([] { epsilon_from_rho({.rho = 1.7976931348623157e308, .delta = 1e-300}); }),
+            invalid("epsilon_from_rho: rho must be small enough for a finite epsilon, got "
+                    "1.7976931348623157e+308"));
+  EXPECT_EQ(message_of([] { rho_from_mu(1e200); }),
+            invalid("rho_from_mu: mu must be small enough for a finite rho, got 1e+200"));
+  const std::vector<double> huge(2, 1.7e308);
+  EXPECT_EQ(message_of([&] { compose_rho(huge); }),
+            invalid("compose_rho: rhos must be small enough for a finite total, got 1.7e+308"));
+  EXPECT_EQ(message_of([&] { compose_mu(huge); }),
+            invalid("compose_mu: mus must be small enough for a finite total, got 1.7e+308"));
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/simulation.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+SimulationOptions options(const char* strategy = "tree", std::int64_t num_steps = 64) {
+  SimulationOptions made;
+  made.mechanism = {
+      .strategy = strategy, .num_steps = num_steps, .target = {.epsilon = 1, .delta = 1e-6}};
+  made.dimension = 2;
+  made.insecure_noise_seed = 1;
+  return made;
+}
+
+/// Bits, so that the grid loses nothing.
+Table bit_table(Eigen::Index rows, bool labels) {
+  Table table{Matrix(rows, 2), {}};
+  for (Eigen::Index i = 0; i < rows; ++i) table.features.row(i) << (i % 3 == 0), (i % 2 == 0) * 0.5;
+  if (labels) table.labels = Vector::NullaryExpr(rows, [](Eigen::Index i) { return i % 2; });
+  return table;
+}
+
+/// A whole run in chunks of a given size, glued together.
+SimulationChunk run(const SimulationOptions& made, std::int64_t chunk_size) {
+  Simulation simulation(made);
+  SimulationChunk all;
+  const Eigen::Index rows = static_cast<Eigen::Index>(simulation.num_steps());
+  const Eigen::Index columns = static_cast<Eigen::Index>(simulation.dimension());
+  all.true_sums.resize(rows, columns);
+  all.noisy_sums.resize(rows, columns);
+  all.stddev.resize(rows);
+  if (simulation.learns()) all.private_loss.resize(rows);
+  if (simulation.learns()) all.twin_loss.resize(rows);
+  while (!simulation.finished()) {
+    const SimulationChunk chunk = simulation.advance(chunk_size);
+    EXPECT_EQ(chunk.first_step, all.num_steps);
+    EXPECT_GE(chunk.num_steps, 1);
+    const Eigen::Index first = static_cast<Eigen::Index>(chunk.first_step);
+    const Eigen::Index count = static_cast<Eigen::Index>(chunk.num_steps);
+    all.true_sums.middleRows(first, count) = chunk.true_sums;
+    all.noisy_sums.middleRows(first, count) = chunk.noisy_sums;
+    all.stddev.segment(first, count) = chunk.stddev;
+    if (simulation.learns()) all.private_loss.segment(first, count) = chunk.private_loss;
+    if (simulation.learns()) all.twin_loss.segment(first, count) = chunk.twin_loss;
+    all.private_correct.insert(all.private_correct.end(), chunk.private_correct.begin(),
+                               chunk.private_correct.end());
+    all.twin_correct.insert(all.twin_correct.end(), chunk.twin_correct.begin(),
+                            chunk.twin_correct.end());
+    all.regret.insert(all.regret.end(), chunk.regret.begin(), chunk.regret.end());
+    all.num_steps += chunk.num_steps;
+  }
+  return all;
+}
+
+void expect_same(const SimulationChunk& a, const SimulationChunk& b) {
+  EXPECT_EQ(a.num_steps, b.num_steps);
+  EXPECT_EQ(a.true_sums, b.true_sums);
+  EXPECT_EQ(a.noisy_sums, b.noisy_sums);
+  EXPECT_EQ(a.stddev, b.stddev);
+  EXPECT_EQ(a.private_loss, b.private_loss);
+  EXPECT_EQ(a.twin_loss, b.twin_loss);
+  EXPECT_EQ(a.private_correct, b.private_correct);
+  EXPECT_EQ(a.twin_correct, b.twin_correct);
+  ASSERT_EQ(a.regret.size(), b.regret.size());
+  for (std::size_t i = 0; i < a.regret.size(); ++i) {
+    EXPECT_EQ(a.regret[i].num_steps, b.regret[i].num_steps);
+    EXPECT_EQ(a.regret[i].private_regret, b.regret[i].private_regret);
+    EXPECT_EQ(a.regret[i].twin_regret, b.regret[i].twin_regret);
+    EXPECT_EQ(a.regret[i].comparator_gap, b.regret[i].comparator_gap);
+  }
+}
+
+std::vector<SimulationOptions> variants() {
+  std::vector<SimulationOptions> all;
+  for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
+    for (const char* stream : {"stationary", "drifting", "switching"}) {
+      all.push_back(options(strategy));
+      all.back().stream = stream;
+    }
+  for (const char* domain : {"ball", "whole-space"}) {
+    all.push_back(options());
+    all.back().loss = "squared";
+    all.back().domain = domain;
+    all.back().mechanism.clip_norm = 2;
+  }
+  for (const bool labels : {false, true}) {
+    all.push_back(options());
+    all.back().table = bit_table(40, labels);
+  }
+  return all;
+}
+
+TEST(Simulation, chunking_does_not_change_the_numbers) {
+  for (const SimulationOptions& made : variants()) {
+    const SimulationChunk whole = run(made, 1000);
+    expect_same(run(made, 1), whole);
+    expect_same(run(made, 7), whole);
+  }
+}
+
+TEST(Simulation, same_seed_same_run_another_seed_other_noise_or_data) {
+  SimulationOptions made = options();
+  const SimulationChunk first = run(made, 100);
+  expect_same(run(made, 100), first);
+  made.insecure_noise_seed = 2;
+  const SimulationChunk other_noise = run(made, 100);
+  EXPECT_NE(other_noise.noisy_sums, first.noisy_sums);
+  EXPECT_EQ(other_noise.twin_loss, first.twin_loss);  // the twin reads no noise
+  made.insecure_noise_seed = {};
+  EXPECT_NE(run(made, 100).noisy_sums, run(made, 100).noisy_sums);  // entropy
+  made = options();
+  made.stream_seed = 2;
+  EXPECT_NE(run(made, 100).twin_loss, first.twin_loss);
+}
+
+TEST(Simulation, private_run_is_the_learner_run_by_itself_and_true_sums_are_its_gradients) {
+  const SimulationOptions made = options("honaker");
+  const SimulationChunk chunk = run(made, 100);
+  const SyntheticStream stream({.dimension = 2, .seed = 1, .period = 64});
+  DpFtrl learner({.mechanism = Mechanism::make(made.mechanism),
+                  .key = Key::insecure_from_seed(1),
+                  .dimension = 2,
+                  .loss = make_loss("logistic"),
+                  .domain = make_domain("ball", 1),
+                  .lambda = {},
+                  .grid = {}});
+  std::vector<double> x(2);
+  Vector sum = Vector::Zero(2);
+  for (Eigen::Index t = 0; t < 64; ++t) {
+    const double y = stream.example(t, x);
+    const Vector w = learner.iterate();
+    const double p = learner.step(x, y);
+    sum -= y / (1 + std::exp(y * p)) * Eigen::Map<const Vector>(x.data(), 2);
+    EXPECT_EQ(p, w.dot(Eigen::Map<const Vector>(x.data(), 2)));
+    EXPECT_EQ(chunk.private_loss(t), LogisticLoss().value(p, y));
+    EXPECT_EQ(chunk.private_correct[static_cast<std::size_t>(t)], (p >= 0) == (y > 0));
+    EXPECT_EQ(chunk.noisy_sums(t, 0), learner.release()[0]);
+    EXPECT_LE((chunk.true_sums.row(t).transpose() - sum).norm(), 1e-13);
+  }
+}
+
+TEST(Simulation, twin_is_ftrl_on_exact_sums) {
+  for (const char* stream_name : {"stationary", "drifting", "switching"}) {
+    SimulationOptions made = options();
+    made.stream = stream_name;
+    made.radius = 0.5;
+    const SimulationChunk chunk = run(made, 100);
+    const StreamKind kind = stream_kind_from_string(stream_name);
+    const SyntheticStream stream({.kind = kind,
+                                  .dimension = 2,
+                                  .seed = 1,
+                                  .period = kind == StreamKind::switching ? 16 : 64});
+    // The whole algorithm once more, by hand: lambda = L sqrt(n) / D, ball of radius D.
+    const double lambda = std::sqrt(64.0) / 0.5;
+    Vector sum = Vector::Zero(2);
+    Vector w = Vector::Zero(2);
+    for (Eigen::Index t = 0; t < 64; ++t) {
+      Vector x(2);
+      const double y = stream.example(t, {x.data(), 2});
+      const double margin = y * w.dot(x);
+      EXPECT_NEAR(chunk.twin_loss(t), std::log(1 + std::exp(-margin)), 1e-14);
+      sum -= y / (1 + std::exp(margin)) * x;
+      w = -sum / lambda;
+      if (w.norm() > 0.5) w *= 0.5 / w.norm();
+    }
+  }
+}
+
+TEST(Simulation, sums_of_a_table_are_those_of_its_clipped_records) {
+  SimulationOptions made = options("square-root", 100);
+  made.table = bit_table(40, false);
+  Simulation simulation(made);
+  EXPECT_FALSE(simulation.learns());
+  EXPECT_FALSE(simulation.theory().has_value());
+  EXPECT_EQ(simulation.num_steps(), 40);  // the table ends before the horizon
+  const SimulationChunk chunk = simulation.advance(1000);
+  EXPECT_TRUE(simulation.finished());
+  EXPECT_EQ(chunk.num_steps, 40);
+  EXPECT_EQ(chunk.private_loss.size(), 0);
+  EXPECT_TRUE(chunk.private_correct.empty());
+  EXPECT_TRUE(chunk.regret.empty());
+  Vector sum = Vector::Zero(2);
+  for (Eigen::Index t = 0; t < 40; ++t) {
+    const Vector record = made.table->features.row(t);
+    sum += record / std::max(1.0, record.norm());
+    EXPECT_LE((chunk.true_sums.row(t).transpose() - sum).norm(), 1e-13);
+  }
+}
+
+// Fixed seeds, 3 * 60 * 2 normals of unit variance if the prediction is right. Their mean square
+// has std sqrt(2/360); correlation along a run at most doubles it. Within 0.4 unless about 2.7 std.
+TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
+  for (const char* strategy : {"output", "tree", "square-root"}) {
+    double mean_square = 0;
+    const int num_seeds = 60;
+    for (int seed = 0; seed < num_seeds; ++seed) {
+      SimulationOptions made = options(strategy, 8);
+      made.table = bit_table(8, false);
+      made.insecure_noise_seed = static_cast<std::uint64_t>(seed);
+      const SimulationChunk chunk = run(made, 100);
+      for (const Eigen::Index t : {0, 3, 6})
+        mean_square +=
+            ((chunk.noisy_sums.row(t) - chunk.true_sums.row(t)) / chunk.stddev(t)).squaredNorm() /
+            (6.0 * num_seeds);
+    }
+    EXPECT_NEAR(mean_square, 1, 0.4)
+        << strategy;  // a factor 2/3 or 3/2 of the std would be 0.44, 2.25
+  }
+}
+
+TEST(Simulation, stddev_is_that_of_the_mechanism) {
+  const SimulationOptions made = options("honaker");
+  const SimulationChunk chunk = run(made, 5);
+  const auto mechanism = Mechanism::make(made.mechanism);
+  for (Eigen::Index t = 0; t < 64; ++t) EXPECT_EQ(chunk.stddev(t), mechanism->release_stddev(t));
+}
+
+TEST(Simulation, regret_is_measured_against_the_certified_best_point) {
+  SimulationOptions made = options("square-root", 100);
+  made.num_regret_prefixes = 7;
+  made.radius = 0.7;
+  made.comparator_gap_tolerance = 1e-7;
+  const SimulationChunk chunk = run(made, 9);
+  const std::vector<std::int64_t> prefixes = regret_prefixes(100, 7);
+  ASSERT_EQ(chunk.regret.size(), 7u);
+  const SyntheticStream stream({.dimension = 2, .seed = 1, .period = 100});
+  ComparatorSolver solver(
+      {.loss = make_loss("logistic"), .dimension = 2, .radius = 0.7, .gap_tolerance = 1e-8});
+  std::vector<double> x(2);
+  std::size_t next = 0;
+  for (std::int64_t t = 1; t <= 100; ++t) {
+    const double y = stream.example(t - 1, x);
+    solver.append(x, y);
+    if (t != prefixes[next]) continue;
+    const RegretPoint& point = chunk.regret[next++];
+    const double best = solver.solve().value;
+    EXPECT_EQ(point.num_steps, t);
+    EXPECT_LE(point.comparator_gap, 1e-7);
+    EXPECT_NEAR(point.private_regret, chunk.private_loss.head(t).mean() - best, 2e-7);
+    EXPECT_NEAR(point.twin_regret, chunk.twin_loss.head(t).mean() - best, 2e-7);
+  }
+}
+
+TEST(Simulation, regret_can_be_off_and_does_not_change_the_rest) {
+  SimulationOptions made = options();
+  const SimulationChunk with = run(made, 10);
+  made.num_regret_prefixes = 0;
+  const SimulationChunk without = run(made, 10);
+  EXPECT_EQ(with.regret.size(), 64u);
+  EXPECT_TRUE(without.regret.empty());
+  EXPECT_EQ(with.private_loss, without.private_loss);
+}
+
+struct MeanRegret {
+  double private_regret = 0;
+  double twin_regret = 0;
+  double worst_twin = -1;
+  SimulationTheory theory{};
+};
+
+MeanRegret mean_regret(SimulationOptions made, int num_seeds) {
+  MeanRegret mean;
+  made.num_regret_prefixes = 1;
+  for (int seed = 1; seed <= num_seeds; ++seed) {
+    made.insecure_noise_seed = static_cast<std::uint64_t>(seed);
+    made.stream_seed = static_cast<std::uint64_t>(seed);
+    Simulation simulation(made);
+    const RegretPoint last = simulation.advance(1 << 20).regret.back();
+    EXPECT_TRUE(simulation.finished());
+    mean.private_regret += last.private_regret / num_seeds;
+    mean.twin_regret += last.twin_regret / num_seeds;
+    mean.worst_twin = std::max(mean.worst_twin, last.twin_regret);
+    mean.theory = *simulation.theory();
+  }
+  return mean;
+}
+
+// Fixed seeds. The bounds have slack of tens of standard deviations of these means.
+TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
+  for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
+    for (const char* stream : {"stationary", "drifting", "switching"})
+      for (const char* loss : {"logistic", "squared"})
+        for (const char* domain : {"ball", "whole-space"}) {
+          SimulationOptions made = options(strategy, 200);
+          made.stream = stream;
+          made.loss = loss;
+          made.domain = domain;
+          if (std::string(loss) == "squared") made.mechanism.clip_norm = 2;
+          const MeanRegret mean = mean_regret(made, 8);
+          const std::string label =
+              std::string(strategy) + " " + stream + " " + loss + " " + domain;
+          const bool unbounded_slope =
+              std::string(loss) == "squared" && std::string(domain) == "whole-space";
+          EXPECT_EQ(mean.theory.clipping_impossible, !unbounded_slope) << label;
+          EXPECT_LE(mean.private_regret, mean.theory.private_bound.total()) << label;
+          EXPECT_LE(mean.worst_twin, mean.theory.twin_bound.total() + 1e-6) << label;
+        }
+}
+
+TEST(Simulation, a_bound_without_its_noise_term_would_be_exceeded) {
+  SimulationOptions made = options("independent", 200);
+  made.mechanism.target.epsilon = 0.5;
+  const MeanRegret mean = mean_regret(made, 8);
+  const RegretBound bound = mean.theory.private_bound;
+  EXPECT_GT(mean.private_regret, bound.stability + mean.theory.twin_bound.total());
+  EXPECT_LE(mean.private_regret, bound.total());
+}
+
+TEST(Simulation, less_privacy_and_better_mechanisms_mean_less_regret) {
+  SimulationOptions made = options("independent", 400);
+  const double independent = mean_regret(made, 8).private_regret;
+  made.mechanism.strategy = "square-root";
+  const MeanRegret square_root = mean_regret(made, 8);
+  made.mechanism.target.epsilon = 30;
+  const double weak = mean_regret(made, 8).private_regret;
+  EXPECT_LT(square_root.private_regret, independent);
+  EXPECT_LT(weak, square_root.private_regret);
+  EXPECT_LT(square_root.twin_regret, weak);
+}
+
+TEST(Simulation, given_lambda_is_used_by_both_learners) {
+  SimulationOptions made = options();
+  made.lambda = 17;
+  const Simulation simulation(made);
+  EXPECT_EQ(simulation.theory()->private_lambda, 17);
+  EXPECT_EQ(simulation.theory()->twin_lambda, 17);
+  EXPECT_EQ(simulation.theory()->twin_bound.noise, 0);
+  EXPECT_GT(simulation.theory()->private_bound.noise, 0);
+}
+
+TEST(Simulation, a_table_shorter_than_the_horizon_ends_the_run_and_the_bound_is_of_its_length) {
+  SimulationOptions made = options("tree", 1000);
+  made.table = bit_table(40, true);
+  made.domain = "ball";
+  Simulation simulation(made);
+  EXPECT_TRUE(simulation.learns());
+  EXPECT_TRUE(simulation.classifies());
+  EXPECT_EQ(simulation.num_steps(), 40);
+  EXPECT_EQ(simulation.theory()->private_lambda,
+            theorem_lambda(regret_setting(simulation.mechanism().certificate(), 2, 1)));
+  EXPECT_DOUBLE_EQ(simulation.theory()->private_bound.regularisation,
+                   simulation.theory()->private_lambda / 80);
+  const SimulationChunk chunk = simulation.advance(1000);
+  EXPECT_EQ(chunk.num_steps, 40);
+  EXPECT_EQ(chunk.regret.back().num_steps, 40);
+  EXPECT_LE(chunk.regret.back().twin_regret, simulation.theory()->twin_bound.total());
+}
+
+TEST(Simulation, finished_gives_empty_chunks) {
+  Simulation simulation(options());
+  (void)simulation.advance(60);
+  EXPECT_EQ(simulation.advance(10).num_steps, 4);
+  const SimulationChunk empty = simulation.advance(10);
+  EXPECT_EQ(empty.first_step, 64);
+  EXPECT_EQ(empty.num_steps, 0);
+  EXPECT_EQ(empty.true_sums.rows(), 0);
+  EXPECT_EQ(empty.private_loss.size(), 0);
+  EXPECT_TRUE(simulation.finished());
+  EXPECT_EQ(simulation.step(), 64);
+}
+
+TEST(Simulation, a_refused_call_changes_nothing) {
+  Simulation simulation(options());
+  Simulation untouched(options());
+  const auto message = [&](std::int64_t max_steps) {
+    return testing::error_text([&] { (void)simulation.advance(max_steps); });
+  };
+  EXPECT_EQ(message(0),
+            "invalid_argument | simulation: max_steps must be between 1 and 9223372036854775807, "
+            "got 0");
+  EXPECT_EQ(message(-5).substr(0, 16), "invalid_argument");
+  expect_same(simulation.advance(64), untouched.advance(64));
+}
+
+TEST(Simulation, extreme_but_legal_tables_run_to_their_end) {
+  SimulationOptions made = options();
+  made.loss = "squared";
+  made.table = bit_table(5, true);
+  made.table->features *= 1e150;
+  made.table->labels->setConstant(-1e150);
+  const SimulationChunk chunk = run(made, 2);
+  EXPECT_EQ(chunk.num_steps, 5);
+  EXPECT_TRUE(chunk.true_sums.allFinite());
+  EXPECT_TRUE(chunk.noisy_sums.allFinite());
+}
+
+TEST(Simulation, bad_options_are_refused_by_name) {
+  const auto message = [](const auto& change) {
+    SimulationOptions made = options();
+    change(made);
+    return testing::error_text([&] { Simulation{made}; });
+  };
+  using O = SimulationOptions;
+  EXPECT_EQ(message([](O& o) { o.dimension = 0; }),
+            "invalid_argument | simulation: dimension must be between 1 and 1048576, got 0");
+  EXPECT_EQ(message([](O& o) { o.radius = 0; }),
+            "invalid_argument | simulation: radius must be positive and finite, got 0");
+  EXPECT_EQ(message([](O& o) { o.radius = kNan; }),
+            "invalid_argument | simulation: radius must be positive and finite, got NaN");
+  EXPECT_EQ(message([](O& o) { o.lambda = 0; }),
+            "invalid_argument | simulation: lambda must be positive and finite, got 0");
+  EXPECT_EQ(message([](O& o) { o.lambda = -2; }),
+            "invalid_argument | simulation: lambda must be positive and finite, got -2");
+  EXPECT_EQ(message([](O& o) { o.num_regret_prefixes = -1; }),
+            "invalid_argument | simulation: num_regret_prefixes must be between 0 and 65536, "
+            "got -1");
+  EXPECT_EQ(message([](O& o) { o.comparator_gap_tolerance = 0; }),
+            "invalid_argument | simulation: comparator_gap_tolerance must be positive and finite, "
+            "got 0");
+  EXPECT_EQ(message([](O& o) { o.stream = "calm"; }),
+            "invalid_argument | stream_kind: stream must be one of stationary, drifting, "
+            "switching, got \"calm\"");
+  EXPECT_EQ(message([](O& o) { o.loss = "0-1"; }),
+            "invalid_argument | make_loss: loss must be one of logistic, squared, got \"0-1\"");
+  EXPECT_EQ(message([](O& o) { o.domain = "cube"; }),
+            "invalid_argument | make_domain: domain must be one of ball, whole-space, got "
+            "\"cube\"");
+  EXPECT_EQ(message([](O& o) { o.stream_period = 1; }),
+            "invalid_argument | synthetic_stream: period must be between 2 and 1099511627776, "
+            "got 1");
+  EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),
+            "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
+  EXPECT_EQ(message([](O& o) { o.mechanism.num_steps = 0; }),
+            "invalid_argument | strategy: num_steps must be between 1 and 1099511627776, got 0");
+  EXPECT_NE(message([](O& o) { o.mechanism.target.epsilon = kNan; }), "");
+}
+
+TEST(Simulation, bad_tables_are_refused_and_the_entry_named) {
+  const auto message = [](const auto& change) {
+    SimulationOptions made = options();
+    made.table = bit_table(6, true);
+    change(made);
+    return testing::error_text([&] { Simulation{made}; });
+  };
+  using O = SimulationOptions;
+  EXPECT_EQ(message([](O&) {}), "");
+  EXPECT_EQ(message([](O& o) { o.table->features(3, 1) = kNan; }),
+            "invalid_argument | table: features[3][1] must be finite, got NaN");
+  EXPECT_EQ(message([](O& o) { (*o.table->labels)(4) = 2; }),
+            "invalid_argument | simulation: table row 4: logistic: label must be -1, 0 or 1, "
+            "got 2");
+  EXPECT_EQ(message([](O& o) { o.table->labels->resize(5); }),
+            "wrong_length | table: labels must have 6 entries, got 5");
+  EXPECT_EQ(message([](O& o) { o.table = Table{Matrix(0, 2), {}}; }),
+            "invalid_argument | table: number of rows must be at least 1, got 0");
+  EXPECT_EQ(message([](O& o) { o.dimension = 3; }),
+            "wrong_length | simulation: a row of the table must have 3 entries, got 2");
+}
+
+}  // namespace
+}  // namespace dpftrl

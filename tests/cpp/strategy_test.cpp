@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws that every strategy obeys, and the closed forms of the ones we have.
+#include "dpftrl/strategy.hpp"
+
+#include <bit>
+
+#include "dpftrl/bounds.hpp"
+#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "dpftrl/workload.hpp"
+#include "golden/bounds_golden.hpp"
+#include "golden/mechanisms_golden.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::awkward_horizons;
+using testing::relatively_close;
+
+std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps) {
+  return make_strategy({.name = std::string(name), .num_steps = num_steps});
+}
+
+template <class Law>
+void for_every_strategy(Law&& law) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (const std::int64_t n : awkward_horizons()) {
+      SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
+      law(*make(info.name, n));
+    }
+}
+
+/// The law that makes a strategy a factorization, as a decision that can be falsified.
+bool factorizes(const Matrix& decoder, const Matrix& encoder) {
+  const Matrix workload = Workload::prefix_sums(decoder.rows()).matrix();
+  return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-13;
+}
+
+TEST(Strategy, decoder_times_encoder_is_the_workload) {
+  for_every_strategy([](const Strategy& s) { EXPECT_TRUE(factorizes(s.decoder(), s.encoder())); });
+}
+
+TEST(Strategy, a_transposed_factor_is_not_a_factorization) {
+  const auto s = make("square-root", 8);
+  EXPECT_FALSE(factorizes(s->decoder(), s->encoder().transpose()));
+}
+
+TEST(Strategy, column_norms_are_those_of_the_encoder) {
+  for_every_strategy([](const Strategy& s) {
+    const Matrix encoder = s.encoder();
+    EXPECT_EQ(encoder.rows(), s.num_measurements());
+    for (std::int64_t j = 0; j < s.num_steps(); ++j)
+      EXPECT_TRUE(relatively_close(s.column_norm_squared(j),
+                                   encoder.col(testing::index_of(j)).squaredNorm(), 1e-13));
+    EXPECT_TRUE(relatively_close(s.max_column_norm_squared(),
+                                 encoder.colwise().squaredNorm().maxCoeff(), 1e-13));
+  });
+}
+
+TEST(Strategy, row_norms_are_those_of_the_decoder) {
+  for_every_strategy([](const Strategy& s) {
+    const Vector rows = s.decoder().rowwise().squaredNorm();
+    for (std::int64_t t = 0; t < s.num_steps(); ++t)
+      EXPECT_TRUE(relatively_close(s.row_norm_squared(t), rows(testing::index_of(t)), 1e-13));
+    EXPECT_TRUE(relatively_close(s.row_norms().min_squared, rows.minCoeff(), 1e-13));
+    EXPECT_TRUE(relatively_close(s.row_norms().max_squared, rows.maxCoeff(), 1e-13));
+    EXPECT_TRUE(relatively_close(s.row_norms().mean_squared, rows.mean(), 1e-13));
+  });
+}
+
+TEST(Strategy, closed_row_norms_agree_with_the_rows_for_every_horizon_to_1024) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (std::int64_t n = 1; n <= 1024; ++n) {
+      const auto s = make(info.name, n);
+      double smallest = s->row_norm_squared(0), largest = 0, total = 0;
+      for (std::int64_t t = 0; t < n; ++t) {
+        smallest = std::min(smallest, s->row_norm_squared(t));
+        largest = std::max(largest, s->row_norm_squared(t));
+        total += s->row_norm_squared(t);
+      }
+      const RowNorms rows = s->row_norms();
+      ASSERT_TRUE(relatively_close(rows.min_squared, smallest, 1e-12)) << info.name << " " << n;
+      ASSERT_TRUE(relatively_close(rows.max_squared, largest, 1e-12)) << info.name << " " << n;
+      ASSERT_TRUE(relatively_close(rows.mean_squared, total / static_cast<double>(n), 1e-12))
+          << info.name << " " << n;
+    }
+}
+
+TEST(Strategy, encoder_is_causal_measurements_use_no_later_step_than_the_one_that_makes_them) {
+  // Row m of C may be measured once step `ready` has arrived; the decoder uses it not earlier.
+  for_every_strategy([](const Strategy& s) {
+    const Matrix encoder = s.encoder(), decoder = s.decoder();
+    for (Eigen::Index m = 0; m < encoder.rows(); ++m) {
+      Eigen::Index ready = 0;
+      for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+        if (encoder(m, j) != 0) ready = j;
+      for (Eigen::Index t = 0; t < ready; ++t) EXPECT_EQ(decoder(t, m), 0);
+    }
+  });
+}
+
+TEST(Strategy, independent_and_output_have_the_textbook_errors) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const double steps = static_cast<double>(n);
+    const UnitError independent = unit_error(*make("independent", n), Participation::single());
+    const UnitError output = unit_error(*make("output", n), Participation::single());
+    ASSERT_TRUE(relatively_close(independent.max_error, std::sqrt(steps), 1e-14));
+    ASSERT_TRUE(relatively_close(independent.mean_error, std::sqrt((steps + 1) / 2), 1e-14));
+    ASSERT_TRUE(relatively_close(output.max_error, std::sqrt(steps), 1e-14));
+    ASSERT_TRUE(relatively_close(output.mean_error, std::sqrt(steps), 1e-14));
+  }
+}
+
+TEST(Strategy, tree_has_popcount_variances_and_the_exact_power_of_two_errors) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const auto tree = make("tree", n);
+    const auto count = static_cast<std::uint64_t>(n);
+    ASSERT_EQ(tree->max_column_norm_squared(), std::bit_width(count));
+    ASSERT_EQ(tree->row_norm_squared(n - 1), std::popcount(count));
+  }
+  for (int k = 0; k <= 40; ++k) {
+    const UnitError tree = unit_error(*make("tree", std::int64_t{1} << k), Participation::single());
+    const double max_squared = k == 0 ? 1 : k * (k + 1.0);
+    const double mean_squared = (k + 1) * (k / 2.0 + std::ldexp(1.0, -k));
+    ASSERT_TRUE(relatively_close(tree.max_error, std::sqrt(max_squared), 1e-14)) << k;
+    ASSERT_TRUE(relatively_close(tree.mean_error, std::sqrt(mean_squared), 1e-14)) << k;
+  }
+}
+
+TEST(Strategy, honaker_node_variances_are_one_over_two_minus_powers) {
+  const auto honaker = make("honaker", 1024);
+  EXPECT_NEAR(honaker->row_norm_squared(1), 2.0 / 3, 1e-15);
+  EXPECT_NEAR(honaker->row_norm_squared(3), 4.0 / 7, 1e-15);
+  EXPECT_NEAR(honaker->row_norm_squared(7), 8.0 / 15, 1e-15);
+  for (int k = 1; k <= 30; ++k) {
+    double below = 0;
+    for (int l = 0; l < k; ++l) below += 1 / (2 * (1 - std::ldexp(1.0, -l - 1)));
+    const double top = 1 / (2 * (1 - std::ldexp(1.0, -k - 1)));
+    const UnitError error =
+        unit_error(*make("honaker", std::int64_t{1} << k), Participation::single());
+    const double mean_squared = (k + 1) * (below / 2 + std::ldexp(top, -k));
+    EXPECT_TRUE(
+        relatively_close(error.max_error, std::sqrt((k + 1) * std::max(below, top)), 1e-13));
+    EXPECT_TRUE(relatively_close(error.mean_error, std::sqrt(mean_squared), 1e-13));
+  }
+}
+
+TEST(Strategy, honaker_is_nowhere_worse_than_the_tree) {
+  for (std::int64_t n : {1, 2, 3, 100, 1023, 1024}) {
+    const auto tree = make("tree", n), honaker = make("honaker", n);
+    for (std::int64_t t = 0; t < n; ++t)
+      EXPECT_LE(honaker->row_norm_squared(t), tree->row_norm_squared(t));
+  }
+}
+
+TEST(Strategy, square_root_has_equal_factors_so_max_error_is_squared_sensitivity) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const auto s = make("square-root", n);
+    const UnitError error = unit_error(*s, Participation::single());
+    ASSERT_TRUE(relatively_close(error.max_error, s->max_column_norm_squared(), 1e-15));
+  }
+}
+
+TEST(Strategy, known_answers) {
+  const auto errors = [](const char* name) {
+    return unit_error(*make(name, 1024), Participation::single());
+  };
+  EXPECT_NEAR(errors("square-root").max_error, 3.272554150273, 5e-13);
+  EXPECT_NEAR(errors("square-root").mean_error, 3.109789906940, 8e-13);
+  EXPECT_NEAR(errors("tree").max_error, 10.488088481702, 5e-13);
+  EXPECT_NEAR(errors("honaker").max_error, 7.989458711, 5e-10);
+  EXPECT_NEAR(errors("honaker").mean_error, 5.649876013, 5e-10);
+}
+
+TEST(Strategy, golden_errors_and_sensitivities) {
+  for (const golden::mechanisms::Errors& golden : golden::mechanisms::errors) {
+    SCOPED_TRACE(std::string(golden.name) + ", n = " + std::to_string(golden.num_steps));
+    const UnitError error =
+        unit_error(*make(golden.name, golden.num_steps), Participation::single());
+    EXPECT_TRUE(relatively_close(error.sensitivity, golden.sensitivity, 1e-12));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
+  }
+}
+
+TEST(UnitError, per_step_error_has_the_stated_max_and_mean) {
+  for_every_strategy([](const Strategy& s) {
+    const std::vector<double> errors = unit_error_per_step(s, Participation::single());
+    const UnitError summary = unit_error(s, Participation::single());
+    double largest = 0, squares = 0;
+    for (const double error : errors) {
+      largest = std::max(largest, error);
+      squares += error * error;
+    }
+    EXPECT_TRUE(relatively_close(summary.max_error, largest, 1e-13));
+    EXPECT_TRUE(relatively_close(summary.mean_error,
+                                 std::sqrt(squares / static_cast<double>(errors.size())), 1e-13));
+  });
+}
+
+/// Largest movement of C G over all single participations: one row of G changes by a unit vector.
+/// With d = 1 and norm 1 the supremum is attained at +1.
+double brute_force_sensitivity(const Matrix& encoder) {
+  double largest = 0;
+  for (Eigen::Index step = 0; step < encoder.cols(); ++step) {
+    Vector change = Vector::Zero(encoder.cols());
+    change(step) = 1;
+    largest = std::max(largest, (encoder * change).norm());
+  }
+  return largest;
+}
+
+TEST(Sensitivity, brute_force_over_all_single_participations) {
+  for_every_strategy([](const Strategy& s) {
+    const Sensitivity claimed = sensitivity(s, Participation::single());
+    const double brute = brute_force_sensitivity(s.encoder());
+    EXPECT_EQ(claimed.exactness, Exactness::exact);
+    EXPECT_GE(claimed.value, brute * (1 - 1e-15));
+    EXPECT_TRUE(relatively_close(claimed.value, brute, 1e-13));
+  });
+}
+
+TEST(Sensitivity, row_norms_are_not_column_norms) {
+  // The falsification: taking rows for columns gives another number for the output mechanism.
+  const Matrix encoder = make("honaker", 13)->encoder();
+  EXPECT_FALSE(relatively_close(encoder.rowwise().norm().maxCoeff(),
+                                brute_force_sensitivity(encoder), 1e-3));
+}
+
+TEST(Strategy, bad_input_is_refused_by_name) {
+  EXPECT_ERROR(make("square-root", 0), "invalid_argument",
+               "num_steps must be between 1 and 1099511627776, got 0");
+  EXPECT_ERROR(make("tree", -3), "invalid_argument", "got -3");
+  EXPECT_ERROR(make("honaker", kMaxNumSteps + 1), "invalid_argument", "num_steps must be between");
+  EXPECT_ERROR(make("square-root", (std::int64_t{1} << 24) + 1), "invalid_argument",
+               "square-root: num_steps must be between 1 and 16777216, got 16777217");
+  EXPECT_ERROR(make("fft", 8), "invalid_argument",
+               "strategy must be one of independent, output, tree, honaker, square-root, got "
+               "\"fft\"");
+  EXPECT_ERROR(make("tree", 8)->row_norm_squared(8), "invalid_argument",
+               "tree: step must be between 0 and 7, got 8");
+  EXPECT_ERROR(make("tree", 8)->column_norm_squared(-1), "invalid_argument", "got -1");
+  EXPECT_ERROR(make("tree", 4097)->encoder(), "unsupported", "num_steps up to 4096, got 4097");
+}
+
+TEST(Bounds, no_strategy_is_below_the_lower_bound) {
+  for (const std::int64_t n : {1, 2, 3, 5, 8, 64, 1000, 4096}) {
+    const double bound = schatten_lower_bound(n);
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      const UnitError error = unit_error(*make(info.name, n), Participation::single());
+      EXPECT_GE(error.mean_error, bound * (1 - 1e-14)) << info.name << " " << n;
+      EXPECT_GE(error.max_error, error.mean_error * (1 - 1e-14));
+    }
+  }
+}
+
+TEST(Bounds, golden_table) {
+  for (const golden::bounds::Table& golden : golden::bounds::table) {
+    EXPECT_TRUE(relatively_close(schatten_lower_bound(golden.n), golden.schatten, 1e-13));
+    EXPECT_TRUE(
+        relatively_close(square_root_max_error_bound(golden.n), golden.fixed_upper_max, 1e-14));
+    EXPECT_TRUE(
+        relatively_close(square_root_mean_error_bound(golden.n), golden.fixed_upper_rmse, 1e-14));
+  }
+}
+
+TEST(Bounds, square_root_stays_below_its_corrected_bounds) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const UnitError error = unit_error(*make("square-root", n), Participation::single());
+    ASSERT_LE(error.max_error, square_root_max_error_bound(n));
+    ASSERT_LE(error.mean_error, square_root_mean_error_bound(n));
+    ASSERT_GE(error.max_error, square_root_max_error_bound(n) - 0.0253) << "bound is this tight";
+  }
+}
+
+TEST(Bounds, the_published_constant_is_no_bound_on_the_max_error) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const double published = 1 + std::log(0.8 * static_cast<double>(n)) / 3.141592653589793;
+    ASSERT_GT(unit_error(*make("square-root", n), Participation::single()).max_error, published);
+  }
+}
+
+TEST(Bounds, lower_bound_has_its_limits) {
+  EXPECT_ERROR((void)schatten_lower_bound(0), "invalid_argument", "num_steps must be between");
+  EXPECT_ERROR((void)schatten_lower_bound((std::int64_t{1} << 22) + 1), "unsupported",
+               "num_steps must be at most 4194304");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::testing {
+
+/// Small and awkward horizons: 1, around powers of two, odd.
+inline const std::vector<std::int64_t>& awkward_horizons() {
+  static const std::vector<std::int64_t> horizons = {1, 2, 3, 5, 7, 8, 13, 16, 64};
+  return horizons;
+}
+
+/// Eigen's index, which has 32 bits on 32-bit platforms.
+inline Eigen::Index index_of(std::int64_t value) {
+  return static_cast<Eigen::Index>(value);
+}
+
+inline bool relatively_close(double actual, double expected, double tolerance) {
+  return std::abs(actual - expected) <= tolerance * std::abs(expected);
+}
+
+/// Code and text of the Error that `action` throws; empty text if it throws none.
+template <class Action>
+std::string error_text(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return std::string(to_string(error.code())) + " | " + error.what();
+  }
+  return "";
+}
+
+}  // namespace dpftrl::testing
+
+/// `action` must throw an Error whose code is `code` and whose message contains `part`.
+#define EXPECT_ERROR(action, code, part)                                     \
+  do {                                                                       \
+    const std::string text = ::dpftrl::testing::error_text([&] { action; }); \
+    EXPECT_EQ(text.substr(0, text.find(" | ")), code) << text;               \
+    EXPECT_NE(text.find(part), std::string::npos) << "got: " << text;        \
+  } while (false)

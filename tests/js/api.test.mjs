@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importEntry } from './support/consumer.mjs';
+import { close, rejects } from './support/check.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const names = ['independent', 'output', 'tree', 'honaker', 'square-root'];
+const target = { epsilon: 1, delta: 1e-6 };
+
+test('mechanisms: the known ones, each explained', () => {
+  const list = dp.mechanisms();
+  assert.deepEqual(list.map((entry) => entry.name).sort(), [...names].sort());
+  for (const entry of list) {
+    for (const value of Object.values(entry)) assert.ok(typeof value === 'string' && value !== '');
+  }
+  list.length = 0;
+  assert.equal(dp.mechanisms().length, names.length, 'the list is a copy');
+});
+
+test('calibrate: known values, and one guarantee in every currency', () => {
+  const fromEpsilon = dp.calibrate(target);
+  close(fromEpsilon.noiseMultiplier, 4.224679, 1e-6);
+  close(fromEpsilon.mu, 1 / fromEpsilon.noiseMultiplier, 1e-12);
+  close(fromEpsilon.rho, fromEpsilon.mu ** 2 / 2, 1e-12);
+  assert.deepEqual([fromEpsilon.epsilon, fromEpsilon.delta], [1, 1e-6]);
+  const fromMu = dp.calibrate({ mu: fromEpsilon.mu, delta: 1e-6 });
+  const fromRho = dp.calibrate({ rho: fromEpsilon.rho, delta: 1e-6 });
+  for (const other of [fromMu, fromRho]) {
+    close(other.epsilon, 1, 1e-9);
+    close(other.noiseMultiplier, fromEpsilon.noiseMultiplier, 1e-12);
+    assert.notEqual(other.method, '');
+  }
+});
+
+test('calibrate: the textbook formula is a comparison that says when it is unsound', () => {
+  const { classical } = dp.calibrate(target);
+  close(classical.noiseMultiplier, Math.sqrt(2 * Math.log(1.25e6)), 1e-12);
+  const large = dp.calibrate({ epsilon: 20, delta: 1e-6 }).classical;
+  assert.equal(large.theoremApplies, false);
+  assert.equal(large.sound, large.actualDelta <= 1e-6);
+});
+
+test('error: known values at 1024 steps', () => {
+  const expected = {
+    'square-root': [3.272554150273, 3.10978990694],
+    tree: [10.488088481702, undefined],
+    honaker: [7.989458711, 5.649876013],
+    independent: [32, undefined],
+    output: [32, 32],
+  };
+  for (const [mechanism, [maxError, meanError]] of Object.entries(expected)) {
+    const error = dp.error({ mechanism, numSteps: 1024 });
+    close(error.maxError, maxError, 1e-9);
+    if (meanError) close(error.meanError, meanError, 1e-9);
+    assert.ok(error.decoderResidual < 1e-12 && error.residualSteps > 0);
+    assert.ok(error.lowerBound <= error.meanError && error.meanError <= error.maxError);
+  }
+});
+
+test('error: per step, the largest is maxError and the root mean square meanError', () => {
+  for (const mechanism of names) {
+    for (const numSteps of [1, 2, 3, 7, 8, 100]) {
+      const { maxError, meanError } = dp.error({ mechanism, numSteps });
+      const steps = dp.errorPerStep({ mechanism, numSteps });
+      assert.ok(steps instanceof Float64Array);
+      assert.equal(steps.length, numSteps);
+      close(Math.max(...steps), maxError, 1e-12);
+      close(Math.sqrt(steps.reduce((sum, x) => sum + x * x, 0) / numSteps), meanError, 1e-12);
+    }
+  }
+});
+
+test('error: no lower bound beyond 2^22 steps', () => {
+  assert.equal(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound, null);
+  assert.notEqual(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 }).lowerBound, null);
+});
+
+test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour distance', () => {
+  for (const [neighbours, distance] of [
+    ['zero-out', 1],
+    ['replace-one', 2],
+  ]) {
+    const options = { mechanism: 'honaker', numSteps: 100, clipNorm: 3, neighbours, ...target };
+    const it = dp.certificate(options);
+    close(it.noiseStddev, it.noiseMultiplier * it.sensitivity * 3 * distance, 1e-9);
+    close(it.noiseMultiplier, 4.224679, 1e-6);
+    for (const [key, value] of Object.entries(options)) assert.equal(it[key], value, key);
+    assert.equal(it.workload, 'prefix');
+    assert.equal(it.participation, 'single');
+    assert.equal(it.sensitivityExactness, 'exact');
+  }
+  assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'square-root');
+});
+
+test('bad input: values out of range are RangeErrors that name parameter and value', () => {
+  const make = (change) => () => dp.certificate({ numSteps: 10, ...target, ...change });
+  const cases = [
+    [make({ epsilon: 0 }), /epsilon must be .*, got 0/],
+    [make({ epsilon: -1 }), /epsilon must be .*, got -1/],
+    [make({ epsilon: NaN }), /epsilon must be .*, got NaN/],
+    [make({ epsilon: Infinity }), /epsilon must be .*, got inf/i],
+    [make({ delta: 0 }), /delta must be .*, got 0/],
+    [make({ delta: 1 }), /delta must be .*, got 1/],
+    [make({ delta: NaN }), /delta must be .*, got NaN/],
+    [make({ clipNorm: 0 }), /clipNorm must be .*, got 0/],
+    [make({ clipNorm: -1 }), /clipNorm must be .*, got -1/],
+    [make({ clipNorm: Infinity }), /clipNorm must be .*, got inf/i],
+    [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
+    [make({ numSteps: -1 }), /numSteps must be .*, got -1/],
+    [make({ numSteps: 1.5 }), /numSteps must be an integer, got 1.5/],
+    [make({ numSteps: NaN }), /numSteps must be an integer, got NaN/],
+    [make({ numSteps: 2 ** 60 }), /numSteps must be an integer, got/],
+    [make({ numSteps: 2 ** 41, mechanism: 'tree' }), /numSteps must be .*, got 2199023255552/],
+    [make({ mechanism: 'blt' }), /mechanism must be one of independent, .*, got "blt"/],
+    [
+      make({ neighbours: 'add-remove' }),
+      /neighbours must be one of zero-out, replace-one, got "add-/,
+    ],
+    [() => dp.calibrate({ rho: -1, delta: 0.1 }), /rho must be .*, got -1/],
+    [() => dp.calibrate({ mu: NaN, delta: 0.1 }), /mu must be .*, got NaN/],
+    [() => dp.calibrate({ mu: 1, delta: 2 }), /delta must be .*, got 2/],
+    [() => dp.error({ mechanism: 'tree', numSteps: 0 }), /numSteps must be .*, got 0/],
+  ];
+  for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
+});
+
+test('bad input: wrong types are TypeErrors that name the option', () => {
+  const cases = [
+    [() => dp.certificate(), /certificate: options must be an object, got undefined/],
+    [() => dp.certificate([]), /options must be an object, got array/],
+    [() => dp.certificate({ ...target }), /certificate: numSteps must be a number, got undefined/],
+    [() => dp.certificate({ numSteps: '10', ...target }), /numSteps must be a number, got string/],
+    [() => dp.certificate({ numSteps: 10n, ...target }), /numSteps must be a number, got bigint/],
+    [
+      () => dp.prefixSum({ numSteps: 1, ...target, epsilon: '1' }),
+      /prefixSum: epsilon must be a number, got string/,
+    ],
+    [
+      () => dp.prefixSum({ numSteps: 1, ...target, epsilon: null }),
+      /epsilon must be a number, got null/,
+    ],
+    [
+      () => dp.prefixSum({ numSteps: 1, ...target, insecureSeed: '7' }),
+      /insecureSeed must be a number or a bigint, got string/,
+    ],
+    [
+      () => dp.error({ mechanism: 5, numSteps: 1 }),
+      /error: mechanism must be a string, got number/,
+    ],
+    [() => dp.error({ numSteps: 1 }), /mechanism must be a string, got undefined/],
+    [() => dp.calibrate({ delta: 0.1 }), /give one of epsilon, rho, mu, got none/],
+    [
+      () => dp.calibrate({ epsilon: 1, mu: 1, delta: 0.1 }),
+      /give one of epsilon, rho, mu, got epsilon and mu/,
+    ],
+    [() => dp.calibrate({ epsilon: 1 }), /delta must be a number, got undefined/],
+  ];
+  for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);
+});
+
+test('bad input: an option nobody knows is refused, not ignored', () => {
+  // Ignoring `neighbors` would give half the noise that was asked for.
+  const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };
+  for (const name of ['certificate', 'prefixSum', 'simulation']) {
+    rejects(
+      () => dp[name](misspelt),
+      TypeError,
+      'wrong_type',
+      /unknown option "neighbors"; known are/,
+    );
+  }
+});

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The package in Chromium: as files under a strict policy, bundled by Vite, and from file://.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { build as bundle } from 'esbuild';
+import puppeteer from 'puppeteer-core';
+import { build as viteBuild } from 'vite';
+import { consumer, installed } from './support/consumer.mjs';
+
+const candidates = [
+  process.env.DPFTRL_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
+const executablePath = candidates.find((path) => path && existsSync(path));
+const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-browser-'));
+const types = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
+let browser;
+
+before(async () => {
+  assert.ok(executablePath, 'no Chromium found: install it, or name it in DPFTRL_CHROMIUM');
+  browser = await puppeteer.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+      '--disable-quic',
+    ],
+  });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+/** Serves folders under a policy; `use` gets the address. */
+async function serving({ folders, policy, wasmType = 'application/wasm' }, use) {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url, 'http://x');
+    if (policy) response.setHeader('content-security-policy', policy);
+    if (pathname === '/empty.html')
+      return response.setHeader('content-type', 'text/html').end('<!doctype html>');
+    if (pathname === '/favicon.ico') return response.writeHead(204).end();
+    const path = folders.map((folder) => join(folder, pathname)).find((it) => existsSync(it));
+    if (!path)
+      return response.writeHead(404, { 'content-type': 'text/html' }).end('<!doctype html>');
+    const extension = extname(path);
+    response.setHeader(
+      'content-type',
+      extension === '.wasm' ? wasmType : (types[extension] ?? 'text/plain'),
+    );
+    return response.end(readFileSync(path));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${server.address().port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** Opens a page, runs `body` in it, and gives its result and all that was said. */
+async function inPage(address, body, ...args) {
+  const page = await browser.newPage();
+  const said = [];
+  page.on('console', (message) => said.push(message.text()));
+  page.on('pageerror', (error) => said.push(String(error)));
+  try {
+    await page.goto(address);
+    return { result: await page.evaluate(body, ...args), said };
+  } finally {
+    await page.close();
+  }
+}
+
+const dist = { folders: [join(installed, 'dist')] };
+const strict =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'none'; worker-src 'self'";
+
+const useEntry = async (entry) => {
+  const { load } = await import(entry);
+  try {
+    const dp = await load();
+    const sums = dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 });
+    const totals = [...sums.releaseMany([1, 0, 1, 1])];
+    dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 }).release([1]);
+    return { totals, multiplier: dp.calibrate({ epsilon: 1, delta: 1e-6 }).noiseMultiplier };
+  } catch (error) {
+    return { code: error.code, message: error.message };
+  }
+};
+
+/** The same in Node: the numbers have to be equal to the last bit. */
+const { load } = await import(pathToFileURL(join(installed, 'dist/index.js')));
+const dp = await load();
+const expected = dp
+  .prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 })
+  .releaseMany([1, 0, 1, 1]);
+
+function assertWorks({ result, said }) {
+  assert.deepEqual(said, []);
+  assert.deepEqual(result.totals, [...expected]);
+  assert.ok(Math.abs(result.multiplier - 4.224679) < 1e-6);
+}
+
+test('chromium: `.` works under a strict policy, offline, with the bits of Node', () =>
+  serving({ ...dist, policy: strict }, async (address) => {
+    assertWorks(await inPage(`${address}/empty.html`, useEntry, '/index.js'));
+  }));
+
+test('chromium: `./external` streams its file, and reads it when the type is wrong', async () => {
+  const policy = strict.replace("connect-src 'none'", "connect-src 'self'");
+  for (const wasmType of ['application/wasm', 'application/octet-stream']) {
+    await serving({ ...dist, policy, wasmType }, async (address) => {
+      assertWorks(await inPage(`${address}/empty.html`, useEntry, '/external.js'));
+    });
+  }
+});
+
+test('chromium: without wasm-unsafe-eval the error names it', () =>
+  serving(
+    { ...dist, policy: "default-src 'none'; script-src 'self'; connect-src 'self'" },
+    async (address) => {
+      for (const entry of ['/index.js', '/external.js']) {
+        const { result } = await inPage(`${address}/empty.html`, useEntry, entry);
+        assert.equal(result.code, 'compilation_blocked', result.message);
+        assert.match(result.message, /'wasm-unsafe-eval' to script-src/);
+      }
+    },
+  ));
+
+test('chromium: a page in place of the .wasm is named', () =>
+  serving(dist, async (address) => {
+    const { result } = await inPage(
+      `${address}/empty.html`,
+      async (url) => {
+        const { load: loadExternal } = await import('/external.js');
+        return loadExternal({ wasm: url }).then(
+          () => 'loaded',
+          (error) => `${error.code}: ${error.message}`,
+        );
+      },
+      `${address}/empty.html`,
+    );
+    assert.match(result, /load_failed: .*empty.html is not WebAssembly.*an HTML page/);
+  }));
+
+const useWorker = async (start) => {
+  const client = await start();
+  try {
+    const version = await client.ready;
+    const remote = await client.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+    const { noisySums } = await remote.advance(1000);
+    const running = client
+      .simulation({
+        numSteps: 1e6,
+        mechanism: 'tree',
+        epsilon: 1,
+        delta: 1e-6,
+        numRegretPrefixes: 0,
+      })
+      .then((it) => it.advance(1e6))
+      .then(
+        () => 'finished',
+        (error) => error.code,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    client.cancel();
+    const alive = await client.liveHandles();
+    return {
+      version,
+      sums: noisySums.length,
+      last: noisySums.at(-1),
+      running: await running,
+      alive,
+    };
+  } finally {
+    client.terminate();
+  }
+};
+
+const own = dp.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+const ownLast = own.advance(200).noisySums.at(-1);
+
+function assertWorker({ result, said }) {
+  assert.deepEqual(said, []);
+  assert.deepEqual(result, {
+    version: dp.version,
+    sums: 800,
+    last: ownLast,
+    running: 'cancelled',
+    alive: 0,
+  });
+}
+
+test('chromium: the worker client starts the worker beside it, under the strict policy', () =>
+  serving({ ...dist, policy: strict }, async (address) => {
+    const body = `(${useWorker})(async () => (await import('/worker-client.js')).connect())`;
+    assertWorker(await inPage(`${address}/empty.html`, body));
+  }));
+
+test('chromium: bundled by Vite, every entry', async () => {
+  const root = mkdtempSync(join(consumer, 'vite-'));
+  try {
+    writeFileSync(
+      join(root, 'index.html'),
+      '<!doctype html><script type="module" src="./main.js"></script>',
+    );
+    writeFileSync(
+      join(root, 'main.js'),
+      `
+      import { load } from 'dp-ftrl';
+      import { load as loadExternal } from 'dp-ftrl/external';
+      import { connect } from 'dp-ftrl/worker-client';
+      window.entries = { '.': load, './external': loadExternal };
+      window.connect = connect;`,
+    );
+    const outDir = join(scratch, 'vite');
+    const warnings = [];
+    const note = (text) => warnings.push(text);
+    await viteBuild({
+      root,
+      configFile: false,
+      logLevel: 'warn',
+      base: './',
+      build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 2000 },
+      worker: { format: 'es' },
+      customLogger: {
+        info() {},
+        warn: note,
+        warnOnce: note,
+        error: note,
+        clearScreen() {},
+        hasWarned: false,
+        hasErrorLogged: () => false,
+      },
+    });
+    assert.deepEqual(warnings, []);
+    await serving({ folders: [outDir] }, async (address) => {
+      const loaded = '{ load: window.entries[entry] }';
+      const use = `(${useEntry.toString().replace('await import(entry)', loaded)})`;
+      for (const entry of ['.', './external'])
+        assertWorks(await inPage(`${address}/index.html`, `${use}('${entry}')`));
+      assertWorker(
+        await inPage(`${address}/index.html`, `(${useWorker})(async () => window.connect())`),
+      );
+    });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test('chromium: bundled into one page, from file://', async () => {
+  const { outputFiles } = await bundle({
+    stdin: {
+      contents: "import { load } from 'dp-ftrl'; window.load = load;",
+      resolveDir: consumer,
+    },
+    bundle: true,
+    format: 'iife',
+    write: false,
+  });
+  const page = join(scratch, 'page.html');
+  writeFileSync(
+    page,
+    `<!doctype html><script>${outputFiles[0].text.replaceAll('</script', '<\\/script')}</script>`,
+  );
+  const use = useEntry.toString().replace('await import(entry)', '{ load: window.load }');
+  assertWorks(await inPage(pathToFileURL(page).href, `(${use})()`));
+});

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { close } from './support/check.mjs';
+import { cli, dpFtrl, importEntry, installed, run } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cli-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1'];
+const release = ['release', ...privacy];
+
+function file(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
+
+async function json(args, options) {
+  const { code, stdout, stderr } = await dpFtrl([...args, '--json'], options);
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+  return JSON.parse(stdout);
+}
+
+/** The command fails with an exit code and one line on standard error that matches. */
+async function fails(args, code, message, options) {
+  const result = await dpFtrl(args, options);
+  const lines = result.stderr
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.includes('private'));
+  assert.equal(lines.length, 1, result.stderr);
+  assert.match(lines[0], message);
+  assert.match(lines[0], /^dp-ftrl( release| error| calibrate)?: /);
+  assert.equal(result.code, code, result.stderr);
+  return result;
+}
+
+test('error: known answers at 1024 steps', async () => {
+  const squareRoot = await json(['error', '--mechanism', 'square-root', '--steps', '1024']);
+  close(squareRoot.maxError, 3.272554150273, 1e-12);
+  close(squareRoot.meanError, 3.10978990694, 1e-12);
+  assert.deepEqual([squareRoot.mechanism, squareRoot.steps], ['square-root', 1024]);
+  assert.equal(squareRoot.sensitivityExactness, 'exact');
+  assert.ok(squareRoot.decoderResidual < 1e-12);
+  const tree = await json(['error', '--mechanism', 'tree', '--steps', '1024']);
+  close(tree.maxError, 10.488088481702, 1e-12);
+  const honaker = await json(['error', '--mechanism', 'honaker', '--steps', '1024']);
+  close(honaker.maxError, 7.989458711, 1e-9);
+  close(honaker.meanError, 5.649876013, 1e-9);
+});
+
+test('calibrate: known answer, and the other currencies', async () => {
+  const it = await json(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
+  close(it.noiseMultiplier, 4.224679, 1e-6);
+  assert.deepEqual(Object.keys(it).slice(0, 6), [
+    'noiseMultiplier',
+    'epsilon',
+    'delta',
+    'rho',
+    'mu',
+    'method',
+  ]);
+  close((await json(['calibrate', '--rho', String(it.rho), '--delta', '1e-6'])).epsilon, 1, 1e-9);
+  close((await json(['calibrate', `--mu=${it.mu}`, '--delta', '1e-6'])).epsilon, 1, 1e-9);
+});
+
+test('error and calibrate: tables for people', async () => {
+  const error = await dpFtrl(['error', '--steps', '1024']);
+  assert.match(error.stdout, /^mechanism +square-root\n/);
+  assert.match(error.stdout, /\nmax error +3\.27255415/);
+  const calibrate = await dpFtrl(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
+  assert.match(calibrate.stdout, /^noise multiplier .* 4\.224678889/);
+});
+
+test('help and version', async () => {
+  const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  assert.deepEqual(await dpFtrl(['--version']), {
+    code: 0,
+    signal: null,
+    stdout: `${version}\n`,
+    stderr: '',
+  });
+  for (const args of [
+    ['--help'],
+    ['-h'],
+    ['help'],
+    ['release', '--help'],
+    ['error', '-h'],
+    ['calibrate', '--help'],
+  ]) {
+    const { code, stdout, stderr } = await dpFtrl(args);
+    assert.equal(code, 0);
+    assert.equal(stderr, '');
+    assert.match(stdout, /^dp-ftrl/);
+    assert.ok(
+      stdout.split('\n').every((line) => line.length <= 100),
+      'fits a terminal',
+    );
+  }
+});
+
+test('release: CSV with step, columns and std; the guarantee on standard error', async () => {
+  const args = [
+    ...release,
+    '--mechanism',
+    'honaker',
+    '--column',
+    'count',
+    '--column',
+    'extra',
+    daily,
+  ];
+  const { code, stdout, stderr } = await dpFtrl(args);
+  assert.equal(code, 0);
+  const rows = parse(stdout, { columns: true, cast: true });
+  assert.deepEqual(Object.keys(rows[0]), ['step', 'count', 'extra', 'std']);
+  assert.deepEqual(
+    rows.map((row) => row.step),
+    [1, 2, 3],
+  );
+  assert.ok(rows.every((row) => Number.isFinite(row.count) && row.std > 0));
+  for (const part of [
+    '(1, 0.000001)',
+    'zero-out',
+    'one row',
+    'l2-norm 1',
+    'honaker',
+    'grid',
+    '3 rows',
+  ]) {
+    assert.ok(stderr.includes(part), part);
+  }
+  assert.equal(stderr.split('\n').length, 2, 'one line');
+});
+
+test('release: quiet is quiet', async () => {
+  const { stderr } = await dpFtrl([...release, '--quiet', '--column', 'count', daily]);
+  assert.equal(stderr, '');
+});
+
+test('release: --seed gives the numbers of the library, and warns', async () => {
+  const { load } = await importEntry('dp-ftrl');
+  const sums = (await load()).prefixSum({
+    mechanism: 'tree',
+    numSteps: 3,
+    epsilon: 1,
+    delta: 1e-6,
+    clipNorm: 1,
+    insecureSeed: 5n,
+    neighbours: 'replace-one',
+  });
+  const expected = [...sums.releaseMany([1, 0, 1])];
+  const args = [
+    ...release,
+    '--mechanism',
+    'tree',
+    '--neighbours',
+    'replace-one',
+    '--column',
+    'count',
+    '--seed',
+    '5',
+  ];
+  const { stdout, stderr } = await dpFtrl([...args, '--quiet', daily]);
+  const rows = parse(stdout, { columns: true, cast: true });
+  assert.deepEqual(
+    rows.map((row) => row.count),
+    expected,
+  );
+  rows.forEach((row, t) => close(row.std, sums.stddev(t), 1e-15));
+  assert.match(stderr, /warning: --seed .*NOT private/);
+  sums.dispose();
+});
+
+test('release: without a seed two runs differ', async () => {
+  const args = [...release, '--column', 'count', daily];
+  assert.notEqual((await dpFtrl(args)).stdout, (await dpFtrl(args)).stdout);
+});
+
+test('release: --show-nonprivate adds exact clipped sums, and warns', async () => {
+  const path = file('clip.csv', 'x,y\n3,4\n0.5,0\n');
+  const args = [...release, '--show-nonprivate', '--seed', '1', path];
+  const { stdout, stderr } = await dpFtrl(args);
+  const rows = parse(stdout, { columns: true, cast: true });
+  assert.deepEqual(Object.keys(rows[0]), ['step', 'x', 'y', 'x_true', 'y_true', 'std']);
+  close(rows[0].x_true, 0.6, 1e-12);
+  close(rows[1].x_true, 1.1, 1e-12);
+  close(rows[1].y_true, 0.8, 1e-12);
+  assert.match(stderr, /warning: --show-nonprivate .*NOT private/);
+  assert.ok(!stderr.includes('differentially'), 'no guarantee is claimed');
+});
+
+test('release: JSON is one object, also when it ends early', async () => {
+  const { stdout } = await dpFtrl([...release, '--json', '--column', 'count', daily]);
+  const it = JSON.parse(stdout);
+  assert.equal(it.private, true);
+  assert.equal(it.complete, true);
+  assert.equal(it.mode, 'grid');
+  assert.equal(it.certificate.numSteps, 3);
+  assert.deepEqual(it.columns, ['count']);
+  assert.deepEqual(
+    it.rows.map((row) => row.step),
+    [1, 2, 3],
+  );
+  assert.ok(
+    it.rows.every((row) => Number.isFinite(row.sums.count) && row.std > 0 && !('trueSums' in row)),
+  );
+
+  const shown = await dpFtrl([
+    ...release,
+    '--json',
+    '--show-nonprivate',
+    '--column',
+    'count',
+    daily,
+  ]);
+  assert.equal(JSON.parse(shown.stdout).private, false);
+  assert.equal(JSON.parse(shown.stdout).rows[2].trueSums.count, 2);
+
+  const early = await dpFtrl([...release, '--json', '--steps', '2', '--column', 'count', daily]);
+  assert.equal(early.code, 2);
+  const rest = JSON.parse(early.stdout);
+  assert.deepEqual([rest.complete, rest.rows.length], [false, 2]);
+  assert.match(rest.error, /row 3 \(line 4\) is past the horizon/);
+});
+
+test('release: standard input, with and without a horizon, CR LF, quotes', async () => {
+  const input = '"my ""count"""\r\n1\r\n" 2 "\r\n-0.5e0';
+  for (const more of [[], ['--steps', '3'], ['-'], ['--steps', '5', '-']]) {
+    const { code, stdout } = await dpFtrl([...release, ...more], { input });
+    assert.equal(code, 0);
+    const rows = parse(stdout, { columns: true });
+    assert.deepEqual(Object.keys(rows[0]), ['step', 'my "count"', 'std']);
+    assert.equal(rows.length, 3);
+  }
+});
+
+test('release: every column by default', async () => {
+  const { stdout } = await dpFtrl(release, { input: 'a,b,c\n1,2,3\n' });
+  assert.match(stdout, /^step,a,b,c,std\n1,/);
+});
+
+test('release: with --steps each row is answered as soon as it arrives', async () => {
+  const child = spawn(cli, [...release, '--steps', '10', '--quiet']);
+  child.stdout.setEncoding('utf8');
+  const next = async () => (await once(child.stdout, 'data'))[0];
+  child.stdin.write('count\n1\n');
+  let seen = await next();
+  while (!/\n1,.*\n$/.test(seen)) seen += await next();
+  for (let step = 2; step <= 4; ++step) {
+    child.stdin.write('1\n');
+    assert.match(await next(), new RegExp(`^${step},[^\\n]*\\n$`));
+  }
+  child.stdin.end();
+  const [code] = await once(child, 'close');
+  assert.equal(code, 0);
+});
+
+test('release: a slow reader holds the writer back', async () => {
+  const child = spawn(cli, [...release, '--steps', '1000000', '--quiet', '--mechanism', 'tree']);
+  child.stdout.pause();
+  child.stdin.on('error', () => {});
+  child.stdin.write('count\n');
+  // Far more than pipes and buffers hold: with nobody reading, writing has to stall.
+  const piece = '1\n'.repeat(50_000);
+  let accepted = 0;
+  for (; accepted < 20; ++accepted) {
+    if (child.stdin.write(piece)) continue;
+    const drained = await Promise.race([
+      once(child.stdin, 'drain').then(() => true),
+      new Promise((resolve) => setTimeout(resolve, 1000, false)),
+    ]);
+    if (!drained) break;
+  }
+  assert.ok(accepted < 20, 'the input was swallowed although nobody reads the output');
+  child.kill();
+  await once(child, 'close');
+});
+
+test('release: a closed pipe is a quiet end', async () => {
+  const args = [...release, '--steps', '100000000', '--mechanism', 'tree', '--quiet'].join(' ');
+  const pipe = `(echo count; yes 1) | '${cli}' ${args} | head -n 2`;
+  const command = `${pipe}; echo "\${PIPESTATUS[1]}"`;
+  const { stdout, stderr } = await run('bash', ['-c', command]);
+  assert.equal(stderr, '');
+  assert.match(stdout, /^step,count,std\n1,.*\n0\n$/);
+});
+
+test('release: more rows than the horizon, after the rows that fit', async () => {
+  for (const input of ['x\n1\n1\n1\n1\n', 'x\n1\n1\n1\n1']) {
+    const { stdout } = await fails(
+      [...release, '--steps', '2'],
+      2,
+      /row 3 \(line 4\) is past the horizon of --steps 2/,
+      { input },
+    );
+    assert.match(stdout, /^step,x,std\n1,.*\n2,.*\n$/);
+  }
+});
+
+test('release: a bad cell is named; with a horizon the rows before it are valid', async () => {
+  const cases = [
+    ['x,y\n1,2\n3,\n', /row 2 \(line 3\), column "y" is missing/],
+    ['x,y\n1,2\n3,abc\n', /row 2 \(line 3\), column "y" is not a number: "abc"/],
+    ['x,y\n1,2\nNaN,1\n', /row 2 \(line 3\), column "x" is not a number: "NaN"/],
+    ['x,y\n1,2\n1,Infinity\n', /row 2 \(line 3\), column "y" is not a number: "Infinity"/],
+    ['x,y\n1,2\n1,1e999\n', /row 2 \(line 3\), column "y" is not a number: "1e999"/],
+    ['x,y\n1,2\n1,0x10\n', /row 2 \(line 3\), column "y" is not a number: "0x10"/],
+    ['x,y\n1,2\n1\n', /row 2 \(line 3\) has 1 cells, the header has 2/],
+    ['x,y\n1,2\n1,2,3\n', /row 2 \(line 3\) has 3 cells, the header has 2/],
+    ['x,y\n1,2\n\n3,4\n', /row 2 \(line 3\) is blank/],
+    ['x,y\n1,2\n"3,4\n', /line 3: a quoted cell is not closed/],
+    ['x,y\n1,2\n3"3,4\n', /line 3: a quote inside a cell/],
+    ['"x\n",y\n1,2\n3,z\n', /row 2 \(line 4\), column "y"/],
+  ];
+  for (const [input, message] of cases) {
+    const streamed = await fails([...release, '--steps', '9'], 2, message, { input });
+    if (!message.source.startsWith('line')) assert.match(streamed.stdout, /^step,x,y,std\n1,.*\n$/);
+    const whole = await fails(release, 2, message, { input });
+    assert.equal(whole.stdout, '', 'nothing is released when the horizon is not known');
+  }
+});
+
+test('release: blank lines at the end are no rows', async () => {
+  const { code, stdout } = await dpFtrl(release, { input: 'x\n1\n2\n\n\n' });
+  assert.equal(code, 0);
+  assert.equal(stdout.trimEnd().split('\n').length, 3);
+});
+
+test('release: headers that cannot be right', async () => {
+  const cases = [
+    ['', [], /the input is empty/],
+    ['x\n', [], /has a header but no rows/],
+    ['\n1\n', [], /the first row is blank/],
+    ['1,2\n3,4\n', [], /the first row must name the columns, but all its cells are numbers/],
+    ['x,y\n1,2\n', ['--column', 'z'], /unknown column "z"/],
+    ['count\n1\n', ['--column', 'conut'], /unknown column "conut"; did you mean count\?/],
+    ['x,x\n1,2\n', [], /more than one column "x"/],
+    ['x,y\n1,2\n', ['--column', 'x', '--column', 'x'], /column "x" is given twice/],
+    ['step\n1\n', [], /two columns "step"/],
+    ['x,x_true\n1,2\n', ['--show-nonprivate'], /two columns "x_true"/],
+    [Buffer.from([0x78, 0x0a, 0xff, 0x0a]), [], /not UTF-8/],
+  ];
+  for (const [input, more, message] of cases) {
+    const { stdout } = await fails([...release, ...more], 2, message, { input });
+    assert.equal(stdout, '');
+  }
+});
+
+test('misuse: exit code 2 and one clear line', async () => {
+  const cases = [
+    [[], /give a command: release, error, calibrate, or --help/],
+    [['relaese'], /unknown command "relaese"; did you mean release\?/],
+    [['compare'], /unknown command "compare"/],
+    [['--verbose'], /unknown option "--verbose"/],
+    [['toString'], /unknown command "toString"/],
+    [['error'], /--steps is required/],
+    [['error', '--steps'], /--steps needs a value/],
+    [['error', '--steps', '--json'], /--steps needs a value/],
+    [['error', '--steps', '0'], /--steps must be a whole number from 1 to 2\^40, got "0"/],
+    [['error', '--steps', '-5'], /--steps must be .*, got "-5"/],
+    [['error', '--steps', '1.5'], /--steps must be .*, got "1.5"/],
+    [['error', '--steps', 'NaN'], /--steps must be .*, got "NaN"/],
+    [['error', '--steps', ''], /--steps must be .*, got ""/],
+    [['error', '--steps', '4', '--steps', '5'], /--steps is given twice/],
+    [['error', '--steps', '4', '--json=yes'], /--json takes no value/],
+    [['error', '--steps', '4', 'file.csv'], /error reads no file, got file.csv/],
+    [
+      ['error', '--steps', '4', '--mechanism', 'treee'],
+      /unknown mechanism "treee"; did you mean tree\?/,
+    ],
+    [
+      ['error', '--steps', '4', '--mechanism', 'blt-rational'],
+      /unknown mechanism "blt-rational"; known are independent, /,
+    ],
+    [['error', '--stpes', '4'], /unknown option "--stpes"; did you mean --steps\?/],
+    [['error', '-x'], /unknown option "-x"/],
+    [['error', '--constructor'], /unknown option "--constructor"/],
+    [
+      ['error', '--steps', '1000000000000', '--mechanism', 'square-root'],
+      /square-root: numSteps must be between/,
+    ],
+    [['calibrate', '--delta', '0.1'], /give exactly one of --epsilon, --rho, --mu/],
+    [['calibrate', '--epsilon', '1', '--mu', '1', '--delta', '0.1'], /give exactly one of/],
+    [['calibrate', '--epsilon', '1'], /--delta is required/],
+    [
+      ['calibrate', '--epsilon', '0', '--delta', '0.1'],
+      /--epsilon must be a positive number, got "0"/,
+    ],
+    [
+      ['calibrate', '--epsilon', '-1', '--delta', '0.1'],
+      /--epsilon must be a positive number, got "-1"/,
+    ],
+    [
+      ['calibrate', '--epsilon', 'Infinity', '--delta', '0.1'],
+      /--epsilon must be .*, got "Infinity"/,
+    ],
+    [
+      ['calibrate', '--epsilon', '1', '--delta', '1'],
+      /--delta must be a number between 0 and 1, got "1"/,
+    ],
+    [['calibrate', '--epsilon', '1', '--delta', '1e-6x'], /--delta must be .*, got "1e-6x"/],
+    [['release', daily], /--epsilon is required/],
+    [['release', '--epsilon', '1', '--delta', '1e-6', daily], /--clip is required/],
+    [[...release, '--clip', '2', daily], /--clip is given twice/],
+    [
+      ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '0', daily],
+      /--clip must be a positive number, got "0"/,
+    ],
+    [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
+    [[...release, '--mode', 'lattice', daily], /--mode must be grid, got "lattice"/],
+    [
+      [...release, '--neighbours', 'add-remove', daily],
+      /--neighbours must be one of zero-out, replace-one, got "add-remove"/,
+    ],
+    [
+      [...release, '--neighbors', 'replace-one', daily],
+      /unknown option "--neighbors"; did you mean --neighbours\?/,
+    ],
+    [
+      [...release, '--seed', '-1', daily],
+      /--seed must be a whole number from 0 to 2\^64 - 1, got "-1"/,
+    ],
+    [
+      [...release, '--seed', '18446744073709551616', daily],
+      /--seed must be .*, got "18446744073709551616"/,
+    ],
+    [[...release, '--seed', '0x1', daily], /--seed must be/],
+    [[...release, daily, daily], /one input file at most, got 2/],
+    [[...release, join(folder, 'nowhere.csv')], /there is no file .*nowhere.csv/],
+    [[...release, folder], /is a folder/],
+    [
+      [...release, '--column', 'count', '--output', join(folder, 'no/where.csv'), daily],
+      /the folder does not exist/,
+    ],
+    [[...release, '--column', 'count', '--output', folder, daily], /is not a regular file/],
+    [
+      [...release, '--column', 'count', '--output', '/dev/null', daily],
+      /\/dev\/null is not a regular file/,
+    ],
+  ];
+  for (const [args, message] of cases) {
+    const { stdout } = await fails(args, 2, message);
+    assert.equal(stdout, '', args.join(' '));
+  }
+});
+
+test('failure: exit code 1', async () => {
+  const header = Array.from({ length: 4096 }, (_, i) => `c${i}`).join(',');
+  const { stdout } = await fails([...release, '--steps', '16777216'], 1, /memory/, {
+    input: `${header}\n`,
+  });
+  assert.equal(stdout, '');
+});
+
+test('--output: the file appears whole', async () => {
+  const output = join(folder, 'out.csv');
+  const { code, stdout } = await dpFtrl([
+    ...release,
+    '--column',
+    'count',
+    '--output',
+    output,
+    daily,
+  ]);
+  assert.equal(code, 0);
+  assert.equal(stdout, '');
+  assert.match(readFileSync(output, 'utf8'), /^step,count,std\n1,.*\n2,.*\n3,.*\n$/);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.tmp')),
+    [],
+  );
+});
+
+test('--output: keeps the mode of the file and follows a link to it', async () => {
+  const target = file('target.csv', 'old\n');
+  chmodSync(target, 0o600);
+  const link = join(folder, 'link.csv');
+  symlinkSync(target, link);
+  await dpFtrl([...release, '--column', 'count', '--output', link, daily]);
+  assert.match(readFileSync(target, 'utf8'), /^step,/);
+  assert.equal(statSync(target).mode & 0o777, 0o600);
+});
+
+test('--output: on failure the old file is untouched and nothing is left behind', async () => {
+  const output = file('kept.csv', 'precious\n');
+  const bad = [
+    [['--steps', '9'], 'x\n1\n2\noops\n'],
+    [['--steps', '1'], 'x\n1\n2\n'],
+    [[], 'x\n1\noops\n'],
+  ];
+  for (const [more, input] of bad) {
+    const { code } = await dpFtrl([...release, ...more, '--output', output], { input });
+    assert.equal(code, 2);
+    assert.equal(readFileSync(output, 'utf8'), 'precious\n');
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+  }
+});
+
+test('--output: a signal in the middle leaves the old file and no other', async () => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    const output = file('signal.csv', 'precious\n');
+    const child = spawn(cli, [...release, '--steps', '9', '--output', output], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    child.stdin.write('x\n1\n2\n');
+    await once(child.stderr, 'data'); // The guarantee comes after the file was opened.
+    child.kill(signal);
+    const [, by] = await once(child, 'close');
+    assert.equal(by, signal);
+    assert.equal(readFileSync(output, 'utf8'), 'precious\n');
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+  }
+});
+
+test('examples: the file in the repository runs', async () => {
+  const examples = new URL('../../examples/', import.meta.url).pathname;
+  const tables = readdirSync(examples).filter((name) => name.endsWith('.csv'));
+  let numRun = 0;
+  for (const name of tables) {
+    const header = readFileSync(join(examples, name), 'utf8').split(/\r?\n/)[0].split(',');
+    if (!header.includes('count')) continue;
+    const { code, stderr } = await dpFtrl([
+      ...release,
+      '--mechanism',
+      'honaker',
+      '--column',
+      'count',
+      join(examples, name),
+    ]);
+    assert.equal(code, 0, stderr);
+    ++numRun;
+  }
+  assert.ok(numRun > 0);
+});

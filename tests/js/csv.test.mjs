@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The CSV parser of the command, against csv-parse as the oracle.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { build } from 'esbuild';
+import { root } from './support/consumer.mjs';
+
+const { outputFiles } = await build({
+  entryPoints: [join(root, 'wasm/src/cli/csv.ts')],
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  write: false,
+});
+const source = Buffer.from(outputFiles[0].contents).toString('base64');
+const { CsvParser, csvCell, csvRecords } = await import(`data:text/javascript;base64,${source}`);
+
+function parseInPieces(text, sizes) {
+  const parser = new CsvParser();
+  const records = [];
+  let at = 0;
+  for (let i = 0; at < text.length; ++i) {
+    const size = sizes[i % sizes.length];
+    records.push(...parser.push(text.slice(at, at + size)));
+    at += size;
+  }
+  return [...records, ...parser.end()];
+}
+
+/** Deterministic numbers: mulberry32. */
+function generator(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+test('csv: equal to the oracle on random tables, however they arrive', () => {
+  const random = generator(1);
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  const letters = ['a', '1', '.', ' ', '-', 'é', '😀', ',', '"', '\n', '\r\n', ';'];
+  for (let round = 0; round < 400; ++round) {
+    const width = 1 + Math.floor(random() * 4);
+    const lineEnd = pick(['\n', '\r\n']);
+    const rows = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
+      Array.from({ length: width }, () => {
+        const length = Math.floor(random() * 6);
+        // A record of one empty cell is a blank line, which has another meaning.
+        return Array.from({ length: width === 1 ? length + 1 : length }, () => pick(letters)).join(
+          '',
+        );
+      }),
+    );
+    const text = rows.map((row) => row.map(csvCell).join(',')).join(lineEnd) + pick(['', lineEnd]);
+    const oracle = parse(text, { relax_column_count: true });
+    assert.deepEqual(oracle, rows, 'the oracle reads what was written');
+    const sizes = [pick([1, 2, 3, 1000]), 1 + Math.floor(random() * 5)];
+    const records = parseInPieces(text, sizes);
+    assert.deepEqual(
+      records.map((it) => it.cells),
+      oracle,
+      JSON.stringify(text),
+    );
+  }
+});
+
+test('csv: a record is complete with its line end, without waiting for more', () => {
+  const parser = new CsvParser();
+  assert.deepEqual(parser.push('a,b').length, 0);
+  assert.deepEqual(parser.push('\n'), [{ cells: ['a', 'b'], line: 1 }]);
+  assert.deepEqual(parser.push('1,2\r'), [{ cells: ['1', '2'], line: 2 }]);
+  assert.deepEqual(parser.push('\n3,"4\n5"\n'), [{ cells: ['3', '4\n5'], line: 3 }]);
+  assert.deepEqual(parser.push('6,7\n'), [{ cells: ['6', '7'], line: 5 }]);
+  assert.deepEqual(parser.end(), []);
+});
+
+test('csv: line numbers, byte order mark, blank lines, last line without an end', () => {
+  const records = parseInPieces('\ufeffa,b\n\n"x\r\ny",2\r\n3,4', [1]);
+  assert.deepEqual(records, [
+    { cells: ['a', 'b'], line: 1 },
+    { cells: [''], line: 2 },
+    { cells: ['x\r\ny', '2'], line: 3 },
+    { cells: ['3', '4'], line: 5 },
+  ]);
+  assert.deepEqual(parseInPieces('', [1]), []);
+  assert.deepEqual(parseInPieces('a,', [1]), [{ cells: ['a', ''], line: 1 }]);
+  assert.deepEqual(parseInPieces('""', [1]), [{ cells: [''], line: 1 }]);
+});
+
+test('csv: what RFC 4180 does not allow is refused with its line', () => {
+  const cases = [
+    ['a\n"b', /line 2: a quoted cell is not closed/],
+    ['a\nb"c\n', /line 2: a quote inside a cell that does not begin with one/],
+    ['a\n"b"c\n', /line 2: text after the closing quote of a cell/],
+    [
+      `a\n"${'x'.repeat(2 ** 20 + 1)}`,
+      /line 2: a cell of more than 1048576 characters; a missing quote\?/,
+    ],
+  ];
+  for (const [text, message] of cases) {
+    assert.throws(() => parseInPieces(text, [text.length]), { message });
+    assert.throws(() => parseInPieces(text, [7]), { message });
+  }
+});
+
+test('csv: bytes cut inside a character, and bytes that are not UTF-8', async () => {
+  async function* bytes(...pieces) {
+    yield* pieces;
+  }
+  const encoded = new TextEncoder().encode('é,😀\n');
+  const records = [];
+  for await (const some of csvRecords(
+    bytes(...Array.from(encoded, (byte) => Uint8Array.of(byte))),
+  )) {
+    records.push(...some);
+  }
+  assert.deepEqual(records, [{ cells: ['é', '😀'], line: 1 }]);
+  await assert.rejects(csvRecords(bytes(Uint8Array.of(0x61, 0xff, 0x0a))).next(), /not UTF-8/);
+  await assert.rejects(csvRecords(bytes(Uint8Array.of(0xc3))).next(), /not UTF-8/);
+});

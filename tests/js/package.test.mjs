@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { build } from 'esbuild';
+import { publint } from 'publint';
+import { consumer, entryUrl, installed, node, root } from './support/consumer.mjs';
+
+const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+const javascript = Object.entries(manifest.exports)
+  .filter(([, target]) => typeof target === 'object')
+  .map(([name]) => join('dp-ftrl', name));
+
+test('tarball: every file that an export or the command names is there', () => {
+  for (const target of Object.values(manifest.exports)) {
+    const files = typeof target === 'string' ? [target] : Object.values(target);
+    for (const file of files) assert.ok(existsSync(join(installed, file)), file);
+  }
+  assert.ok(existsSync(join(installed, manifest.bin['dp-ftrl'])));
+});
+
+test('tarball: no sources, tests or folders that nobody asked for', () => {
+  const files = readdirSync(installed, { recursive: true }).map(String).sort();
+  const known =
+    /^(dist|dist\/[\w-]+\.(js|d\.ts|wasm)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  assert.deepEqual(
+    files.filter((file) => !known.test(file)),
+    [],
+  );
+});
+
+test('tarball: the package has no run-time dependency', () => {
+  assert.deepEqual(manifest.dependencies ?? {}, {});
+  assert.deepEqual(manifest.peerDependencies ?? {}, {});
+});
+
+test('publint finds nothing', async () => {
+  const { messages } = await publint({ pkgDir: root, strict: true });
+  assert.deepEqual(messages, []);
+});
+
+test('exports: types come first', () => {
+  for (const target of Object.values(manifest.exports)) {
+    if (typeof target === 'object') assert.equal(Object.keys(target)[0], 'types');
+  }
+});
+
+test('every entry can be imported by name, and says nothing', async () => {
+  for (const name of javascript) {
+    const code = `
+      const it = await import(${JSON.stringify(name)});
+      if (Object.keys(it).length === 0) throw new Error('no exports');`;
+    const result = await node(['--input-type=module', '-e', code]);
+    assert.deepEqual(result, { code: 0, signal: null, stdout: '', stderr: '' }, name);
+  }
+});
+
+test('importing touches no global of the host', async () => {
+  // Server rendering has no window; edge runtimes forbid compiling. Every access is an error here.
+  const names = ['window', 'document', 'fetch', 'Worker', 'crypto', 'performance', 'atob'];
+  const trap = `
+    for (const name of ${JSON.stringify(names)}) {
+      Object.defineProperty(globalThis, name, { get() { throw new Error('touched ' + name); } });
+    }
+    for (const name of ['compile', 'instantiate', 'Module', 'Instance', 'validate']) {
+      WebAssembly[name] = () => { throw new Error('touched WebAssembly.' + name); };
+    }`;
+  for (const name of javascript) {
+    const result = await node([
+      '--input-type=module',
+      '-e',
+      `${trap} await import('${entryUrl(name)}');`,
+    ]);
+    assert.equal(result.stderr, '', name);
+    assert.equal(result.code, 0, name);
+  }
+});
+
+test('using the library writes nothing to the console, not even when it fails', async () => {
+  const code = `
+    const { load } = await import('dp-ftrl');
+    await load({ wasm: new Uint8Array([60, 33]) }).catch(() => {});
+    const dp = await load();
+    dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 }).release([1]);
+    dp.simulation({ numSteps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
+    try { dp.error({ mechanism: 'no' }); } catch {}
+    try { dp.prefixSum({ numSteps: 4, epsilon: -1, delta: 1e-6 }); } catch {}`;
+  const result = await node(['--input-type=module', '-e', code]);
+  assert.deepEqual(result, { code: 0, signal: null, stdout: '', stderr: '' });
+});
+
+test('files for browsers contain nothing that a strict policy or a bundler stumbles over', () => {
+  const forbidden = [
+    'require(',
+    '__dirname',
+    'module.exports',
+    'new Function',
+    'eval(',
+    'node:path',
+  ];
+  for (const name of ['index.js', 'external.js', 'worker.js', 'worker-client.js']) {
+    const text = readFileSync(join(installed, 'dist', name), 'utf8');
+    for (const word of forbidden) assert.ok(!text.includes(word), `${name}: ${word}`);
+    assert.ok(!/\bfrom\s*["']node:|import\(["']node:/.test(text), `${name} imports from node:`);
+  }
+});
+
+test('only ./external refers to a file by its address, so that no bundler looks for one', () => {
+  for (const name of ['index.js', 'worker.js']) {
+    const text = readFileSync(join(installed, 'dist', name), 'utf8');
+    assert.ok(!text.includes('import.meta'), name);
+  }
+  const external = readFileSync(join(installed, 'dist/external.js'), 'utf8');
+  assert.equal(external.split('import.meta').length - 1, 1);
+  assert.match(external, /new URL\("\.\/dp-ftrl\.wasm",import\.meta\.url\)/);
+});
+
+test('nothing in the package names the machine it was built on', () => {
+  for (const name of readdirSync(join(installed, 'dist'))) {
+    const text = readFileSync(join(installed, 'dist', name), 'latin1');
+    assert.ok(!text.includes(root.replace(/\/$/, '')), name);
+    assert.ok(!/https?:\/\//.test(text), `${name} holds an address`);
+  }
+});
+
+test('bundling keeps a bare import of dp-ftrl/worker and drops unused ones', async () => {
+  const size = async (contents) => {
+    const stdin = { contents, resolveDir: consumer };
+    const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', write: false });
+    return outputFiles[0].contents.length;
+  };
+  assert.ok((await size("import 'dp-ftrl/worker';")) > 100_000);
+  assert.equal(
+    await size("import { load } from 'dp-ftrl'; import { load as other } from 'dp-ftrl/external';"),
+    0,
+  );
+});
+
+test('the version of the manifest is the version of the library', async () => {
+  const code = "import { load } from 'dp-ftrl'; process.stdout.write((await load()).version);";
+  const { stdout } = await node(['--input-type=module', '-e', code]);
+  assert.equal(stdout, manifest.version);
+});

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { importEntry, installed, node } from './support/consumer.mjs';
+import { loadIntercepted } from './support/intercept.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const wasm = new Uint8Array(readFileSync(join(installed, 'dist/dp-ftrl.wasm')));
+const target = { epsilon: 1, delta: 1e-6 };
+const mechanisms = dp.mechanisms().map((entry) => entry.name);
+
+/** A prefix sum for the length of a call. */
+function withSums(options, use) {
+  const sums = dp.prefixSum({ ...target, ...options });
+  try {
+    return use(sums);
+  } finally {
+    sums.dispose();
+  }
+}
+
+function zeros(options, numRecords) {
+  const { dimension = 1 } = options;
+  return withSums(options, (sums) => sums.releaseMany(new Float64Array(numRecords * dimension)));
+}
+
+test('prefix sum: what it says of itself', () => {
+  withSums(
+    { mechanism: 'tree', numSteps: 9, dimension: 3, clipNorm: 2, insecureSeed: 1 },
+    (sums) => {
+      assert.deepEqual([sums.dimension, sums.numSteps, sums.step], [3, 9, 0]);
+      assert.equal(sums.certificate.mechanism, 'tree');
+      assert.equal(sums.certificate.clipNorm, 2);
+      assert.ok(Object.isFrozen(sums.certificate));
+      assert.ok(Number.isInteger(Math.log2(sums.grid)));
+      sums.releaseMany(new Float64Array(6));
+      assert.equal(sums.step, 2);
+    },
+  );
+});
+
+test('prefix sum: same seed, same numbers, by number and by bigint; another seed, others', () => {
+  for (const mechanism of mechanisms) {
+    const options = { mechanism, numSteps: 20, dimension: 2 };
+    const first = zeros({ ...options, insecureSeed: 7 }, 20);
+    assert.deepEqual(zeros({ ...options, insecureSeed: 7n }, 20), first);
+    assert.notDeepEqual(zeros({ ...options, insecureSeed: 8 }, 20), first);
+  }
+  const largest = zeros({ numSteps: 1, insecureSeed: 2n ** 64n - 1n }, 1);
+  assert.deepEqual(zeros({ numSteps: 1, insecureSeed: 2n ** 64n - 1n }, 1), largest);
+});
+
+test('prefix sum: without a seed no two are alike', () => {
+  // Five equal releases of 64 coordinates by chance: far below 2^-200.
+  assert.notDeepEqual(
+    zeros({ numSteps: 1, dimension: 64 }, 1),
+    zeros({ numSteps: 1, dimension: 64 }, 1),
+  );
+});
+
+test('prefix sum: one by one, all at once and in pieces give the same totals', () => {
+  const records = Float64Array.from({ length: 40 }, (_, i) => Math.sin(i));
+  for (const mechanism of mechanisms) {
+    const options = { mechanism, numSteps: 20, dimension: 2, insecureSeed: 5 };
+    const whole = withSums(options, (sums) => sums.releaseMany(records));
+    const single = withSums(options, (sums) =>
+      Array.from({ length: 20 }, (_, t) => [...sums.release(records.subarray(2 * t, 2 * t + 2))]),
+    );
+    const pieces = withSums(options, (sums) => [
+      ...sums.releaseMany(records.subarray(0, 14)),
+      ...sums.releaseMany([]),
+      ...sums.releaseMany(Array.from(records.subarray(14))),
+    ]);
+    assert.deepEqual(single.flat(), [...whole]);
+    assert.deepEqual(pieces, [...whole]);
+  }
+});
+
+test('prefix sum: the noise does not depend on the data', () => {
+  // With integer records the difference of two runs with one seed is the difference of their sums.
+  const bits = Float64Array.from({ length: 64 }, (_, i) => Number(i % 3 === 0));
+  for (const mechanism of mechanisms) {
+    const options = { mechanism, numSteps: 64, insecureSeed: 11 };
+    const noise = zeros(options, 64);
+    const totals = withSums(options, (sums) => sums.releaseMany(bits));
+    let sum = 0;
+    for (let t = 0; t < 64; ++t) assert.equal(totals[t] - noise[t], (sum += bits[t]));
+  }
+});
+
+test('prefix sum: records are clipped jointly', () => {
+  const options = { numSteps: 1, dimension: 2, clipNorm: 1, insecureSeed: 3 };
+  const noise = zeros(options, 1);
+  const total = withSums(options, (sums) => sums.release([30, 40]));
+  withSums(options, ({ grid }) => {
+    assert.ok(Math.abs(total[0] - noise[0] - 0.6) <= grid);
+    assert.ok(Math.abs(total[1] - noise[1] - 0.8) <= grid);
+  });
+});
+
+test('prefix sum: releases are points of the grid', () => {
+  const releases = zeros({ numSteps: 32, grid: 0.25, insecureSeed: 1 }, 32);
+  for (const value of releases) assert.ok(Number.isInteger(value * 4), String(value));
+  withSums({ numSteps: 4, grid: 2 ** -10 }, (sums) => assert.equal(sums.grid, 2 ** -10));
+});
+
+// Noise of 2048 independent coordinates: the sample variance has relative std sqrt(2/2048) = 3.1 %,
+// the mean of the squares is asked to be within 6 of them. Under the normal approximation one check
+// fails by chance with probability 2e-9 and the 5 * 9 of them together with 1e-7; as the seeds are
+// fixed the outcome is the same every day.
+test('prefix sum: the noise has the standard deviation of the certificate', () => {
+  const dimension = 2048;
+  const numSteps = 9;
+  const tolerance = 6 * Math.sqrt(2 / dimension);
+  for (const mechanism of mechanisms) {
+    for (const neighbours of ['zero-out', 'replace-one']) {
+      const options = { mechanism, numSteps, dimension, neighbours, clipNorm: 2, insecureSeed: 17 };
+      withSums(options, (sums) => {
+        const noise = sums.releaseMany(new Float64Array(numSteps * dimension));
+        let largest = 0;
+        for (let t = 0; t < numSteps; ++t) {
+          const row = noise.subarray(t * dimension, (t + 1) * dimension);
+          const ratio = row.reduce((sum, z) => sum + z * z, 0) / dimension / sums.stddev(t) ** 2;
+          assert.ok(Math.abs(ratio - 1) < tolerance, `${mechanism}, step ${t}: ratio ${ratio}`);
+          // The check rejects a standard deviation that is wrong by 2/3 or 3/2.
+          for (const wrong of [2 / 3, 3 / 2]) {
+            assert.ok(Math.abs(ratio * wrong ** 2 - 1) > tolerance);
+          }
+          largest = Math.max(largest, sums.stddev(t));
+        }
+        const { certificate: it } = sums;
+        const distance = neighbours === 'zero-out' ? 1 : 2;
+        close(largest, it.maxError * it.noiseMultiplier * it.clipNorm * distance, 1e-9);
+      });
+    }
+  }
+});
+
+test('prefix sum: past the horizon is refused, totals before it are kept', () => {
+  withSums({ numSteps: 3, insecureSeed: 1 }, (sums) => {
+    sums.release([1]);
+    assert.throws(
+      () => sums.releaseMany([1, 1, 1, 1]),
+      (error) => {
+        assert.ok(error instanceof DpError);
+        assert.equal(error.code, 'past_horizon');
+        assert.match(error.message, /releaseMany: record 2: .*3/);
+        assert.equal(error.released.length, 2);
+        assert.ok(error.released instanceof Float64Array);
+        return true;
+      },
+    );
+    assert.equal(sums.step, 3);
+    rejects(() => sums.release([1]), DpError, 'past_horizon', /horizon/);
+  });
+});
+
+test('prefix sum: a refused record changes nothing, the totals before it are kept', () => {
+  const options = { numSteps: 6, dimension: 2, insecureSeed: 4 };
+  const expected = withSums(options, (sums) => sums.releaseMany([1, 0, 0, 1, 1, 0, 0, 1]));
+  withSums(options, (sums) => {
+    const out = new Float64Array(8).fill(-1);
+    let failure;
+    try {
+      sums.releaseMany([1, 0, 0, 1, NaN, 0, 0, 1], out);
+    } catch (error) {
+      failure = error;
+    }
+    assert.ok(failure instanceof RangeError);
+    assert.equal(failure.code, 'invalid_argument');
+    assert.match(failure.message, /releaseMany: record 2: .*record\[0\] must be finite, got NaN/);
+    assert.deepEqual([...failure.released], [...expected.subarray(0, 4)]);
+    assert.deepEqual([...out], [...expected.subarray(0, 4), -1, -1, -1, -1]);
+    assert.equal(sums.step, 2);
+    assert.deepEqual([...sums.releaseMany([1, 0, 0, 1])], [...expected.subarray(4)]);
+  });
+});
+
+test('prefix sum: `out` is filled and returned', () => {
+  const options = { numSteps: 4, insecureSeed: 4 };
+  const expected = zeros(options, 4);
+  withSums(options, (sums) => {
+    const out = new Float64Array(4);
+    assert.equal(sums.releaseMany([0, 0, 0, 0], out), out);
+    assert.deepEqual(out, expected);
+  });
+});
+
+test('prefix sum: arrays of every kind of number, and nothing that is not one', () => {
+  const options = { numSteps: 4, dimension: 2, insecureSeed: 9 };
+  const expected = withSums(options, (sums) => sums.release([1, 0]));
+  for (const record of [
+    new Float32Array([1, 0]),
+    new Int8Array([1, 0]),
+    { length: 2, 0: 1, 1: 0 },
+  ]) {
+    assert.deepEqual(
+      withSums(options, (sums) => sums.release(record)),
+      expected,
+    );
+  }
+  withSums(options, (sums) => {
+    const type = [
+      [() => sums.release(), /record must be an array of numbers, got undefined/],
+      [() => sums.release(5), /record must be an array of numbers, got number/],
+      [() => sums.release('10'), /record must be an array of numbers, got string/],
+      [() => sums.release(['1', 0]), /record\[0\] must be a number, got string/],
+      [() => sums.release([1, null]), /record\[1\] must be a number, got null/],
+      [() => sums.release([1, ,]), /record\[1\] must be a number, got undefined/],
+      [() => sums.release(new BigInt64Array(2)), /record must be an array of numbers, got bigint/],
+      [() => sums.releaseMany([1, 0], [0, 0]), /out must be a Float64Array, got array/],
+      [() => sums.stddev('0'), /step must be a number, got string/],
+    ];
+    for (const [call, message] of type) rejects(call, TypeError, 'wrong_type', message);
+    const length = [
+      [() => sums.release([1]), /release: record must have 2 entries, got 1/],
+      [() => sums.release([1, 2, 3]), /record must have 2 entries, got 3/],
+      [
+        () => sums.releaseMany([1, 2, 3]),
+        /records must have a multiple of dimension = 2 entries, got 3/,
+      ],
+      [() => sums.releaseMany([1, 2], new Float64Array(4)), /out must have 2 entries, got 4/],
+    ];
+    for (const [call, message] of length) rejects(call, TypeError, 'wrong_length', message);
+    const range = [
+      [() => sums.release([NaN, 0]), /record\[0\] must be finite, got NaN/],
+      [() => sums.release([0, Infinity]), /record\[1\] must be finite, got inf/i],
+      [() => sums.stddev(-1), /step must be an integer from 0 to 3, got -1/],
+      [() => sums.stddev(4), /step must be an integer from 0 to 3, got 4/],
+      [() => sums.stddev(0.5), /step must be an integer from 0 to 3, got 0.5/],
+      [() => sums.stddev(NaN), /got NaN/],
+    ];
+    for (const [call, message] of range) rejects(call, RangeError, 'invalid_argument', message);
+    assert.equal(sums.step, 0, 'nothing was released');
+  });
+});
+
+test('prefix sum: bad options', () => {
+  const make = (change) => () => dp.prefixSum({ numSteps: 4, ...target, ...change });
+  const cases = [
+    [make({ dimension: 0 }), /dimension must be .*, got 0/],
+    [make({ dimension: -1 }), /dimension must be .*, got -1/],
+    [make({ dimension: 1.5 }), /dimension must be an integer, got 1.5/],
+    [make({ grid: 0.3 }), /grid must be a power of two, got 0.3/],
+    [make({ grid: 0 }), /grid must be .*, got 0/],
+    [make({ grid: -1 }), /grid must be .*, got -1/],
+    [make({ grid: NaN }), /grid must be .*, got NaN/],
+    [make({ insecureSeed: -1 }), /insecureSeed must be an integer from 0 to 2\^53 - 1, got -1/],
+    [make({ insecureSeed: 0.5 }), /insecureSeed must be an integer .*, got 0.5/],
+    [make({ insecureSeed: -1n }), /insecureSeed must be from 0 to 2\^64 - 1, got -1n/],
+    [
+      make({ insecureSeed: 2n ** 64n }),
+      /insecureSeed must be from 0 to 2\^64 - 1, got 18446744073709551616n/,
+    ],
+  ];
+  for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
+  assert.equal(dp.liveHandles, 0, 'a refused prefix sum leaves nothing behind');
+});
+
+test('prefix sum: more memory than there is', () => {
+  rejects(
+    () => dp.prefixSum({ numSteps: 2 ** 20, dimension: 2 ** 20, ...target }),
+    DpError,
+    'resource_exhausted',
+    /memory/,
+  );
+  zeros({ numSteps: 2 }, 2);
+});
+
+test('handles: disposed ones say so, disposing twice is fine', () => {
+  const sums = dp.prefixSum({ numSteps: 4, ...target });
+  assert.equal(dp.liveHandles, 1);
+  assert.equal(sums.disposed, false);
+  sums.dispose();
+  sums.dispose();
+  assert.equal(sums.disposed, true);
+  assert.equal(dp.liveHandles, 0);
+  for (const use of [
+    () => sums.release([1]),
+    () => sums.releaseMany([1]),
+    () => sums.step,
+    () => sums.stddev(0),
+  ]) {
+    rejects(use, DpError, 'disposed', /this prefix sum was disposed of/);
+  }
+  assert.equal(sums.certificate.numSteps, 4);
+});
+
+test('handles: Symbol.dispose works where it exists', () => {
+  const sums = dp.prefixSum({ numSteps: 4, ...target });
+  sums[Symbol.dispose]();
+  assert.equal(sums.disposed, true);
+});
+
+test('handles: work where Symbol.dispose is missing', async () => {
+  const code = `
+    const real = Symbol;
+    const without = function (name) { return real(name); };
+    for (const key of Object.getOwnPropertyNames(real)) {
+      if (!['dispose', 'prototype', 'length', 'name'].includes(key)) without[key] = real[key];
+    }
+    globalThis.Symbol = without;
+    const { load } = await import('dp-ftrl');
+    const sums = (await load()).prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 });
+    if ('undefined' in sums) throw new Error('a method called undefined');
+    sums.dispose();
+    process.stdout.write(String(sums.disposed));`;
+  const { stdout, stderr } = await node(['--input-type=module', '-e', code]);
+  assert.equal(stderr, '');
+  assert.equal(stdout, 'true');
+});
+
+test('handles: the garbage collector frees what was forgotten', async () => {
+  const code = `
+    const { load } = await import('dp-ftrl');
+    const dp = await load();
+    const options = { numSteps: 4, epsilon: 1, delta: 1e-6 };
+    (() => { for (let i = 0; i < 100; ++i) dp.prefixSum(options); })();
+    for (let i = 0; i < 200 && dp.liveHandles > 0; ++i) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    process.stdout.write(String(dp.liveHandles));`;
+  const { stdout } = await node(['--expose-gc', '--input-type=module', '-e', code]);
+  assert.equal(stdout, '0');
+});
+
+test('leaks: 10,000 handles come and go on a heap that does not grow', async () => {
+  const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
+  const once = (i) => {
+    const mechanism = mechanisms[i % mechanisms.length];
+    const sums = own.prefixSum({ mechanism, numSteps: 16, dimension: 8, ...target });
+    sums.release(new Float64Array(8));
+    sums.dispose();
+    if (i % 10 === 0) {
+      const simulation = own.simulation({ mechanism, numSteps: 8, ...target });
+      simulation.advance(8);
+      simulation.dispose();
+    }
+    // Failures must not leak either.
+    assert.throws(() => own.prefixSum({ numSteps: 4, ...target, grid: 0.3 }));
+  };
+  for (let i = 0; i < 100; ++i) once(i);
+  const before = memory.buffer.byteLength;
+  for (let i = 0; i < 10_000; ++i) once(i);
+  assert.equal(own.liveHandles, 0);
+  assert.equal(memory.buffer.byteLength, before);
+});
+
+test('memory growth between calls: copies stay right, handles go on', async () => {
+  const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
+  const options = { mechanism: 'honaker', numSteps: 64, dimension: 4, ...target, insecureSeed: 21 };
+  const expected = withSums(options, (sums) => sums.releaseMany(new Float64Array(256)));
+  const sums = own.prefixSum(options);
+  const early = sums.releaseMany(new Float64Array(128));
+  const kept = early.slice();
+
+  const before = memory.buffer.byteLength;
+  const hungry = own.prefixSum({
+    mechanism: 'square-root',
+    numSteps: 2 ** 16,
+    dimension: 64,
+    ...target,
+  });
+  hungry.release(new Float64Array(64));
+  assert.ok(memory.buffer.byteLength > before, 'memory grew');
+
+  assert.deepEqual(early, kept, 'what was handed out is a copy');
+  const late = sums.releaseMany(new Float64Array(128));
+  assert.deepEqual([...early, ...late], [...expected]);
+
+  // Growth within one call, while its input and output are in memory.
+  const long = Float64Array.from({ length: 1 << 21 }, (_, i) => i % 2);
+  const wide = { mechanism: 'tree', numSteps: 1 << 21, ...target, insecureSeed: 2 };
+  const inGrowth = own.prefixSum(wide).releaseMany(long);
+  assert.deepEqual(
+    inGrowth,
+    withSums(wide, (it) => it.releaseMany(long)),
+  );
+});

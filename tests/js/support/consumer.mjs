@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The package as its users get it: packed, and installed from the tarball into an empty folder far
+// from this repository. Done once for a given dist/, shared by the test files.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+function fingerprint() {
+  const dist = join(root, 'dist');
+  if (!existsSync(dist)) throw new Error('there is no dist/: run `npm run build:package` first');
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package.json')));
+  for (const name of readdirSync(dist).sort())
+    hash.update(name).update(readFileSync(join(dist, name)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Installations of other builds, once they are an hour old. */
+function removeOld() {
+  for (const name of readdirSync(tmpdir())) {
+    const path = join(tmpdir(), name);
+    if (!name.startsWith('dp-ftrl-consumer-') || Date.now() - statSync(path).mtimeMs < 3.6e6)
+      continue;
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function install(folder) {
+  removeOld();
+  const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-pack-'));
+  const quiet = { stdio: 'pipe', encoding: 'utf8' };
+  const packed = execFileSync(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', scratch],
+    { ...quiet, cwd: root },
+  );
+  const [{ filename }] = JSON.parse(packed);
+  const place = join(scratch, 'consumer');
+  mkdirSync(place);
+  writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n');
+  renameSync(join(scratch, filename), join(place, filename));
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${filename}`], {
+    ...quiet,
+    cwd: place,
+  });
+  try {
+    renameSync(place, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error; // Otherwise another test file was faster.
+  }
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** The folder in which the package is installed. */
+export const consumer = join(tmpdir(), `dp-ftrl-consumer-${fingerprint()}`);
+if (!existsSync(consumer)) install(consumer);
+
+export const installed = join(consumer, 'node_modules/dp-ftrl');
+export const cli = join(consumer, 'node_modules/.bin/dp-ftrl');
+
+/** Address of an entry of the installed package: `dp-ftrl`, `dp-ftrl/worker`, ... */
+export function entryUrl(specifier) {
+  return pathToFileURL(createRequire(join(consumer, 'index.js')).resolve(specifier));
+}
+
+export function importEntry(specifier) {
+  return import(entryUrl(specifier));
+}
+
+/** Runs a program; resolves to { code, signal, stdout, stderr }. `input` is written to it. */
+export function run(file, args, { input = '', cwd = consumer, env = process.env } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { cwd, env });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+    child.stdin.on('error', () => {}); // It may have refused its input.
+    child.stdin.end(input);
+  });
+}
+
+export function node(args, options) {
+  return run(process.execPath, args, options);
+}
+
+/** Runs the installed command. */
+export function dpFtrl(args, options) {
+  return run(cli, args, options);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The declarations compile in strict projects of every kind, and reject what the library rejects.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { consumer, node, root } from './support/consumer.mjs';
+
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+
+const source = `
+import { DpError, load, type Certificate, type DpFtrl, type ErrorCode } from 'dp-ftrl';
+import { load as loadExternal } from 'dp-ftrl/external';
+import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
+import { serve } from 'dp-ftrl/worker';
+
+export async function use(): Promise<Certificate> {
+  const dp: DpFtrl = await load();
+  await loadExternal({ wasm: new Uint8Array(8) });
+  const target = { epsilon: 1, delta: 1e-6 };
+  const sums = dp.prefixSum({ mechanism: 'tree', numSteps: 8, ...target, insecureSeed: 1n });
+  const totals: Float64Array = sums.releaseMany([1, 2, 3]);
+  sums.release(totals.subarray(0, 1));
+  sums.dispose();
+  const multiplier: number = dp.calibrate({ rho: 1, delta: 1e-6 }).noiseMultiplier;
+  const bound: number | null = dp.error({ mechanism: 'honaker', numSteps: multiplier }).lowerBound;
+  if (bound === null) throw new DpError('internal', 'no bound');
+  const client: Client = connect({ worker: { postMessage() {} } });
+  const remote: RemoteSimulation = await client.simulation({ numSteps: 8, ...target });
+  const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
+  noisySums.fill(0);
+  client.cancel();
+  serve({ postMessage() {} });
+  const code: ErrorCode = 'past_horizon';
+  // @ts-expect-error unknown mechanism
+  dp.error({ mechanism: 'blt', numSteps: 8 });
+  // @ts-expect-error misspelt option
+  dp.prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
+  // @ts-expect-error delta is missing
+  dp.calibrate({ epsilon: 1 });
+  // @ts-expect-error not a code
+  new DpError('oops', code);
+  return sums.certificate;
+}
+`;
+const ports = `
+import { connect } from 'dp-ftrl/worker-client';
+import { serve } from 'dp-ftrl/worker';
+export const own = connect({ worker: new Worker('x') });
+export const other = connect({ worker: new MessageChannel().port1, wasm: new URL('x:y') });
+serve(new MessageChannel().port2);
+// @ts-expect-error not a port
+connect({ worker: {} });
+`;
+const nodePorts = `
+import { connect } from 'dp-ftrl/worker-client';
+import { serve } from 'dp-ftrl/worker';
+import { load } from 'dp-ftrl';
+import { readFile } from 'node:fs/promises';
+import { parentPort, Worker } from 'node:worker_threads';
+export const own = connect({ worker: new Worker('x') });
+if (parentPort) serve(parentPort);
+export const dp = load({ wasm: await readFile('x'), signal: AbortSignal.timeout(10) });
+`;
+const disposal = `
+import { load } from 'dp-ftrl';
+export async function use(): Promise<number> {
+  using sums = (await load()).prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6 });
+  return sums.step;
+}
+`;
+
+/** Compiles in a project of its own, where nothing but the package and what is named exists. */
+async function compile(text, options, nodeTypes) {
+  const folder = mkdtempSync(join(consumer, 'types-'));
+  try {
+    if (nodeTypes) {
+      mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+      for (const name of ['@types/node', 'undici-types']) {
+        symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+      }
+    }
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'use.ts'), text);
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+      skipDefaultLibCheck: true,
+      types: nodeTypes ? ['node'] : [],
+      ...options,
+    };
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['use.ts'] }),
+    );
+    return await node([tsc, '-p', folder]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const dom = ['ES2022', 'DOM'];
+const projects = [
+  ['node16', { module: 'Node16', moduleResolution: 'Node16', target: 'ES2022', lib: dom }, false],
+  [
+    'nodenext',
+    { module: 'NodeNext', moduleResolution: 'NodeNext', target: 'ES2022', lib: dom },
+    false,
+  ],
+  ['bundler', { module: 'ESNext', moduleResolution: 'Bundler', target: 'ES2022', lib: dom }, false],
+  [
+    'a worker',
+    {
+      module: 'ESNext',
+      moduleResolution: 'Bundler',
+      target: 'ES2022',
+      lib: ['ES2022', 'WebWorker'],
+    },
+    false,
+  ],
+  [
+    'Node without DOM',
+    { module: 'NodeNext', moduleResolution: 'NodeNext', target: 'ES2022', lib: ['ES2022'] },
+    true,
+  ],
+  [
+    'neither DOM nor Node',
+    { module: 'ESNext', moduleResolution: 'Bundler', target: 'ES2022', lib: ['ES2022'] },
+    false,
+  ],
+];
+
+for (const [name, options, nodeTypes] of projects) {
+  test(`types compile strictly: ${name}`, async () => {
+    const { code, stdout } = await compile(source, options, nodeTypes);
+    assert.equal(stdout, '');
+    assert.equal(code, 0);
+  });
+}
+
+test('types: `using` works on handles', async () => {
+  const { code, stdout } = await compile(disposal, projects[2][1], false);
+  assert.equal(stdout, '');
+  assert.equal(code, 0);
+});
+
+test('types: workers and ports of the browser and of Node', async () => {
+  for (const [text, project] of [
+    [ports, projects[0]],
+    [nodePorts, projects[4]],
+  ]) {
+    const { code, stdout } = await compile(text, project[1], project[2]);
+    assert.equal(stdout, '');
+    assert.equal(code, 0);
+  }
+});
+
+test('types: the check can fail', async () => {
+  const { code, stdout } = await compile(
+    "import 'dp-ftrl/nowhere'; export const x: string = 1;",
+    projects[2][1],
+  );
+  assert.notEqual(code, 0);
+  assert.match(stdout, /TS2322/);
+});

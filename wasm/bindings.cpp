@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The functions the TypeScript facade calls. Internal wiring: the facade checks types and
+/// integers, the core checks ranges, and guard.hpp turns every exception into {code, message}.
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <unordered_map>
+#include <variant>
+
+#include "convert.hpp"
+#include "dpftrl/bounds.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/mechanism.hpp"
+#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/privacy.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "guard.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+/// Objects owned by JavaScript handles, by number. A number is never used twice.
+class Handles {
+ public:
+  template <typename Object>
+  double add(std::unique_ptr<Object> object) {
+    ++last_;
+    objects_.emplace(last_, std::move(object));
+    return static_cast<double>(last_);
+  }
+
+  template <typename Object>
+  Object& get(double handle) {
+    const auto found = objects_.find(count_of(handle));
+    const auto* object =
+        found == objects_.end() ? nullptr : std::get_if<std::unique_ptr<Object>>(&found->second);
+    if (object == nullptr) throw std::logic_error("no such handle");
+    return **object;
+  }
+
+  void remove(double handle) { objects_.erase(count_of(handle)); }
+  double size() const { return static_cast<double>(objects_.size()); }
+
+ private:
+  std::unordered_map<std::int64_t,
+                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<Simulation>>>
+      objects_;
+  std::int64_t last_ = 0;
+};
+
+Handles& handles() {
+  static Handles all;
+  return all;
+}
+
+val version() {
+  return guarded([] { return std::string(DPFTRL_VERSION); });
+}
+
+val catalogue() {
+  return guarded([] {
+    val list = val::array();
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      val entry = val::object();
+      entry.set("name", std::string(info.name));
+      entry.set("summary", std::string(info.summary));
+      entry.set("stepCost", std::string(info.step_cost));
+      entry.set("memoryCost", std::string(info.memory_cost));
+      list.call<double>("push", entry);
+    }
+    return list;
+  });
+}
+
+val classical(const ApproximateDp& target) {
+  // Only a huge delta gives epsilon 0, where the textbook formula divides by it.
+  const ClassicalGaussian formula =
+      target.epsilon > 0
+          ? classical_gaussian(target)
+          : ClassicalGaussian{std::numeric_limits<double>::infinity(), 0, false, true};
+  val object = val::object();
+  object.set("noiseMultiplier", formula.noise_multiplier);
+  object.set("actualDelta", formula.actual_delta);
+  object.set("theoremApplies", formula.theorem_applies);
+  object.set("sound", formula.sound);
+  return object;
+}
+
+/// What `value` is: "epsilon", "rho" or "mu".
+val calibrate(const std::string& kind, double value, double delta) {
+  return guarded([&] {
+    double mu = value;
+    std::string method = "exact privacy profile of the Gaussian mechanism";
+    if (kind == "epsilon") mu = mu_from_approximate_dp({.epsilon = value, .delta = delta});
+    if (kind == "rho") {
+      mu = mu_from_rho(value);
+      method = "rho = mu^2 / 2, then the " + method;
+    }
+    const double epsilon = kind == "epsilon" ? value : epsilon_from_mu({.mu = mu, .delta = delta});
+    const double multiplier = kind == "epsilon"
+                                  ? noise_multiplier({.epsilon = value, .delta = delta})
+                                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
+    val object = val::object();
+    object.set("noiseMultiplier", multiplier);
+    object.set("epsilon", epsilon);
+    object.set("delta", delta);
+    object.set("rho", kind == "rho" ? value : rho_from_mu(mu));
+    object.set("mu", mu);
+    object.set("method", method);
+    object.set("classical", classical({.epsilon = epsilon, .delta = delta}));
+    return object;
+  });
+}
+
+val unit_error(const std::string& mechanism, double num_steps) {
+  return guarded([&] {
+    // The error at unit noise does not depend on the privacy target.
+    const MechanismOptions options{.strategy = mechanism,
+                                   .num_steps = count_of(num_steps),
+                                   .target = {.epsilon = 1, .delta = 1e-6}};
+    const Certificate certificate = Mechanism::make(options)->certificate();
+    val object = val::object();
+    object.set("mechanism", mechanism);
+    object.set("numSteps", num_steps);
+    object.set("workload", certificate.workload);
+    object.set("participation", certificate.participation);
+    object.set("neighbours", std::string(to_string(certificate.neighbours)));
+    object.set("sensitivity", certificate.sensitivity);
+    object.set("sensitivityExactness", std::string(to_string(certificate.exactness)));
+    object.set("maxError", certificate.max_error);
+    object.set("meanError", certificate.mean_error);
+    constexpr std::int64_t kMaxBoundSteps = std::int64_t{1} << 22;
+    object.set("lowerBound", options.num_steps <= kMaxBoundSteps
+                                 ? val(schatten_lower_bound(options.num_steps))
+                                 : val::null());
+    object.set("decoderResidual", certificate.decoder_residual);
+    object.set("residualSteps", static_cast<double>(certificate.residual_steps));
+    return object;
+  });
+}
+
+val error_per_step(const std::string& mechanism, double num_steps) {
+  return guarded([&] {
+    const std::shared_ptr<const Strategy> strategy =
+        make_strategy({.name = mechanism, .num_steps = count_of(num_steps)});
+    return owned_array(unit_error_per_step(*strategy, Participation::single()));
+  });
+}
+
+val certificate(const val& options) {
+  return guarded(
+      [&] { return to_object(Mechanism::make(mechanism_options(options))->certificate()); });
+}
+
+val prefix_sum_create(const val& options) {
+  return guarded([&] {
+    const std::optional<std::uint64_t> seed = optional_seed(options, "insecureSeed");
+    auto sums = std::make_unique<PrefixSum>(
+        Mechanism::make(mechanism_options(options)),
+        PrefixSumOptions{.key = seed ? Key::insecure_from_seed(*seed) : Key::from_entropy(),
+                         .dimension = count(options, "dimension"),
+                         .grid = optional_number(options, "grid")});
+    val object = val::object();
+    object.set("certificate", to_object(sums->mechanism().certificate()));
+    object.set("grid", sums->grid());
+    object.set("id", handles().add(std::move(sums)));
+    return object;
+  });
+}
+
+val prefix_sum_step(double handle) {
+  return guarded([&] { return static_cast<double>(handles().get<PrefixSum>(handle).step()); });
+}
+
+val prefix_sum_stddev(double handle, double step) {
+  return guarded(
+      [&] { return handles().get<PrefixSum>(handle).mechanism().release_stddev(count_of(step)); });
+}
+
+/// Releases row after row. If one is refused the reply has `released`, the totals before it.
+val prefix_sum_release(double handle, const val& records) {
+  std::vector<double> totals;
+  std::size_t done = 0;
+  val reply = guarded([&] {
+    PrefixSum& sums = handles().get<PrefixSum>(handle);
+    const std::vector<double> rows = emscripten::convertJSArrayToNumberVector<double>(records);
+    totals.resize(rows.size());
+    const auto width = static_cast<std::size_t>(sums.dimension());
+    for (; done < rows.size(); done += width)
+      sums.release(std::span(rows).subspan(done, width), std::span(totals).subspan(done, width));
+    return owned_array(totals);
+  });
+  if (reply["code"].isUndefined()) return reply;
+  reply.set("released", owned_array(totals.data(), done));
+  return reply;
+}
+
+val pair(double private_value, double twin_value) {
+  val object = val::object();
+  object.set("private", private_value);
+  object.set("twin", twin_value);
+  return object;
+}
+
+std::optional<Table> table_of(const val& options) {
+  const val given = options["table"];
+  if (given.isUndefined()) return std::nullopt;
+  const std::vector<double> values =
+      emscripten::convertJSArrayToNumberVector<double>(given["values"]);
+  // The facade has checked that rows times columns is the length of an array.
+  const auto num_rows = static_cast<Eigen::Index>(count(given, "numRows"));
+  const auto num_columns = static_cast<Eigen::Index>(count(given, "numColumns"));
+  Table table{.features = Eigen::Map<const Matrix>(values.data(), num_rows, num_columns),
+              .labels = std::nullopt};
+  if (!given["labels"].isUndefined()) {
+    const std::vector<double> labels =
+        emscripten::convertJSArrayToNumberVector<double>(given["labels"]);
+    table.labels = Eigen::Map<const Vector>(labels.data(), std::ssize(labels));
+  }
+  return table;
+}
+
+val simulation_create(const val& options) {
+  return guarded([&] {
+    SimulationOptions wanted{.mechanism = mechanism_options(options),
+                             .dimension = std::nullopt,
+                             .insecure_noise_seed = optional_seed(options, "noiseSeed"),
+                             .grid = std::nullopt,
+                             .table = table_of(options),
+                             .stream = text(options, "stream"),
+                             .stream_seed = options["streamSeed"].as<std::uint64_t>(),
+                             .stream_period = std::nullopt,
+                             .loss = text(options, "loss"),
+                             .domain = text(options, "domain"),
+                             .radius = number(options, "radius"),
+                             .lambda = optional_number(options, "lambda"),
+                             .num_regret_prefixes = count(options, "numRegretPrefixes")};
+    if (!options["dimension"].isUndefined()) wanted.dimension = count(options, "dimension");
+    auto simulation = std::make_unique<Simulation>(wanted);
+
+    val object = val::object();
+    object.set("certificate", to_object(simulation->mechanism().certificate()));
+    object.set("dimension", static_cast<double>(simulation->dimension()));
+    object.set("numSteps", static_cast<double>(simulation->num_steps()));
+    object.set("learns", simulation->learns());
+    object.set("classifies", simulation->classifies());
+    object.set("grid", simulation->grid());
+    const std::optional<SimulationTheory>& theory = simulation->theory();
+    object.set("clippingImpossible", theory && theory->clipping_impossible);
+    object.set("lambda", theory ? pair(theory->private_lambda, theory->twin_lambda) : pair(0, 0));
+    object.set("regretBound", theory
+                                  ? pair(theory->private_bound.total(), theory->twin_bound.total())
+                                  : val::null());
+    object.set("id", handles().add(std::move(simulation)));
+    return object;
+  });
+}
+
+val simulation_step(double handle) {
+  return guarded([&] { return static_cast<double>(handles().get<Simulation>(handle).step()); });
+}
+
+template <typename EigenArray>
+val owned_eigen(const EigenArray& array) {
+  return owned_array(array.data(), static_cast<std::size_t>(array.size()));
+}
+
+val regret_object(const std::vector<RegretPoint>& points) {
+  std::vector<double> steps, own, twin, gap;
+  for (const RegretPoint& point : points) {
+    steps.push_back(static_cast<double>(point.num_steps));
+    own.push_back(point.private_regret);
+    twin.push_back(point.twin_regret);
+    gap.push_back(point.comparator_gap);
+  }
+  val object = val::object();
+  object.set("steps", owned_array(steps));
+  object.set("private", owned_array(own));
+  object.set("twin", owned_array(twin));
+  object.set("gap", owned_array(gap));
+  return object;
+}
+
+val simulation_advance(double handle, double max_steps) {
+  return guarded([&] {
+    const SimulationChunk chunk = handles().get<Simulation>(handle).advance(count_of(max_steps));
+    val object = val::object();
+    object.set("firstStep", static_cast<double>(chunk.first_step));
+    object.set("numSteps", static_cast<double>(chunk.num_steps));
+    object.set("trueSums", owned_eigen(chunk.true_sums));
+    object.set("noisySums", owned_eigen(chunk.noisy_sums));
+    object.set("stddev", owned_eigen(chunk.stddev));
+    object.set("privateLoss", owned_eigen(chunk.private_loss));
+    object.set("twinLoss", owned_eigen(chunk.twin_loss));
+    object.set("privateCorrect",
+               owned_array(chunk.private_correct.data(), chunk.private_correct.size()));
+    object.set("twinCorrect", owned_array(chunk.twin_correct.data(), chunk.twin_correct.size()));
+    object.set("regret", regret_object(chunk.regret));
+    return object;
+  });
+}
+
+val dispose(double handle) {
+  return guarded([&] {
+    handles().remove(handle);
+    return val::null();
+  });
+}
+
+val live_handles() {
+  return guarded([] { return handles().size(); });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl) {
+  emscripten::function("version", &version);
+  emscripten::function("catalogue", &catalogue);
+  emscripten::function("calibrate", &calibrate);
+  emscripten::function("unitError", &unit_error);
+  emscripten::function("errorPerStep", &error_per_step);
+  emscripten::function("certificate", &certificate);
+  emscripten::function("prefixSumCreate", &prefix_sum_create);
+  emscripten::function("prefixSumStep", &prefix_sum_step);
+  emscripten::function("prefixSumStddev", &prefix_sum_stddev);
+  emscripten::function("prefixSumRelease", &prefix_sum_release);
+  emscripten::function("simulationCreate", &simulation_create);
+  emscripten::function("simulationStep", &simulation_step);
+  emscripten::function("simulationAdvance", &simulation_advance);
+  emscripten::function("dispose", &dispose);
+  emscripten::function("liveHandles", &live_handles);
+}
+
+}  // namespace dpftrl::wasm

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Builds dist/, the npm package, from the compiled core and the TypeScript facade, offline.
+//
+//     node wasm/build.mjs [--core FOLDER]
+//
+// FOLDER holds dp-ftrl.mjs and dp-ftrl.wasm; default: build/wasm/wasm.
+
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { brotliCompressSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const sources = join(root, 'wasm/src');
+const { values: flags } = parseArgs({ options: { core: { type: 'string' } } });
+const core = flags.core ?? join(root, 'build/wasm/wasm');
+
+const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
+const browserEntries = ['index', 'external', 'worker', 'worker-client'];
+/** Stands for the WebAssembly text while the code around it is broken into lines. */
+const placeholder = '@@wasm@@';
+/** What no file for browsers may contain: it breaks bundlers or a strict policy. */
+const forbidden = [
+  'require(',
+  '__dirname',
+  '__filename',
+  'module.exports',
+  'new Function',
+  'eval(',
+];
+
+function fail(message) {
+  process.stderr.write(`wasm/build.mjs: ${message}\n`);
+  process.exit(1);
+}
+
+async function readCore(name) {
+  try {
+    return await readFile(join(core, name));
+  } catch {
+    const shown = relative(root, join(core, name)) || name;
+    return fail(`there is no ${shown}: build the core first (cmake --build --preset wasm)`);
+  }
+}
+
+/**
+ * The glue without its own way of finding the .wasm: our loader hands over the module, and a
+ * bundler would take the URL for a file to be shipped.
+ */
+function cleanGlue(text) {
+  const clean = text
+    .replace(/new URL\((["'])[^"']*\.wasm\1,\s*import\.meta\.url\)\.href/g, '""')
+    .replaceAll('import.meta.url', '""');
+  if (/\.wasm["'],\s*import\.meta|import\.meta/.test(clean)) {
+    fail('the glue of this Emscripten version refers to its own address in an unknown way');
+  }
+  return clean;
+}
+
+/** Resolves `dp-ftrl:glue` and `dp-ftrl:wasm-base64`; entries stay separate files. */
+function corePlugin(glue) {
+  return {
+    name: 'core',
+    setup(builder) {
+      builder.onResolve({ filter: /^dp-ftrl:/ }, ({ path }) => ({ path, namespace: 'core' }));
+      builder.onLoad({ filter: /^dp-ftrl:glue$/, namespace: 'core' }, () => ({ contents: glue }));
+      builder.onLoad({ filter: /^dp-ftrl:wasm-base64$/, namespace: 'core' }, () => ({
+        contents: `export default ${JSON.stringify(placeholder)};`,
+      }));
+      // The worker and the command use dist/index.js instead of a second copy of the core.
+      builder.onResolve({ filter: /^\.\.?\/index\.js$/ }, ({ kind }) =>
+        kind === 'entry-point' ? undefined : { path: './index.js', external: true },
+      );
+    },
+  };
+}
+
+async function bundle(out, glue, wasm, version) {
+  const common = {
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    lineLimit: 160, // Node prints the line of an uncaught error: not the whole package, please.
+    legalComments: 'none',
+    charset: 'utf8',
+    sourcemap: false,
+    define: { PACKAGE_VERSION: JSON.stringify(version) },
+    plugins: [corePlugin(glue)],
+    logLevel: 'warning',
+    outdir: out,
+  };
+  await build({
+    ...common,
+    platform: 'browser',
+    entryPoints: browserEntries.map((name) => join(sources, `${name}.ts`)),
+    banner: { js: license },
+  });
+  const index = join(out, 'index.js');
+  const parts = (await readFile(index, 'utf8')).split(placeholder);
+  if (parts.length !== 2) fail('dist/index.js should hold the WebAssembly text exactly once');
+  await writeFile(index, parts.join(wasm.toString('base64')));
+  await build({
+    ...common,
+    platform: 'node',
+    entryPoints: [{ in: join(sources, 'cli/main.ts'), out: 'cli' }],
+    banner: { js: `#!/usr/bin/env node\n${license}` },
+  });
+  await chmod(join(out, 'cli.js'), 0o755);
+}
+
+/** Declarations of the entries and of what they mention, nothing else. */
+async function declarations(out, scratch) {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  try {
+    execFileSync(
+      process.execPath,
+      [tsc, '-p', join(root, 'wasm/tsconfig.json'), '--outDir', scratch],
+      { stdio: 'pipe', encoding: 'utf8' },
+    );
+  } catch (error) {
+    fail(`the TypeScript compiler found errors:\n${error.stdout ?? error.message}`);
+  }
+  const wanted = browserEntries.map((name) => `${name}.d.ts`);
+  const done = new Set();
+  for (let file = wanted.pop(); file; file = wanted.pop()) {
+    if (done.has(file)) continue;
+    done.add(file);
+    const text = await readFile(join(scratch, file), 'utf8');
+    for (const [, name] of text.matchAll(/(?:from|import\() ?['"]\.\/([\w-]+)\.js['"]/g)) {
+      wanted.push(`${name}.d.ts`);
+    }
+    const line = '// SPDX-License-Identifier: Apache-2.0\n';
+    await writeFile(join(out, file), text.startsWith(line) ? text : line + text);
+  }
+}
+
+async function check(out) {
+  for (const name of browserEntries) {
+    const text = await readFile(join(out, `${name}.js`), 'utf8');
+    for (const word of forbidden) {
+      if (text.includes(word)) fail(`dist/${name}.js contains ${JSON.stringify(word)}`);
+    }
+  }
+}
+
+async function printSizes(out) {
+  for (const name of (await readdir(out)).sort()) {
+    if (name.endsWith('.d.ts')) continue;
+    const bytes = await readFile(join(out, name));
+    const packed = brotliCompressSync(bytes).length;
+    const line = `${name.padEnd(18)} ${String(bytes.length).padStart(8)} bytes`;
+    process.stdout.write(`${line} ${String(packed).padStart(8)} Brotli\n`);
+  }
+}
+
+const glue = cleanGlue((await readCore('dp-ftrl.mjs')).toString('utf8'));
+const wasm = await readCore('dp-ftrl.wasm');
+if (!WebAssembly.validate(wasm)) fail('dp-ftrl.wasm is not valid WebAssembly');
+const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+const dist = join(root, 'dist');
+const scratch = join(root, 'build/package');
+const out = join(scratch, 'dist');
+await rm(scratch, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+await bundle(out, glue, wasm, version);
+await declarations(out, join(scratch, 'types'));
+await writeFile(join(out, 'dp-ftrl.wasm'), wasm);
+await check(out);
+// dist/ changes all at once: a failed build leaves the old one.
+await rm(dist, { recursive: true, force: true });
+await rename(out, dist);
+await rm(scratch, { recursive: true, force: true });
+await printSizes(dist);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** A request that cannot be right: exit code 2. Every other error is a failure: exit code 1. */
+export class Misuse extends Error {}
+
+const MISUSE_CODES = [
+  'invalid_argument',
+  'wrong_type',
+  'wrong_length',
+  'past_horizon',
+  'unsupported',
+];
+
+export function exitCodeOf(error: unknown): 1 | 2 {
+  if (error instanceof Misuse) return 2;
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
+}
+
+/** One line, whatever the error says. */
+export function lineOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/\s+/g, ' ').trim();
+}
+
+/** The known name closest to a misspelt one, if it is close. */
+export function closest(name: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; ++i) {
+    const next = [i];
+    for (let j = 1; j <= b.length; ++j) {
+      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+export function unknownName(what: string, name: string, known: readonly string[]): Misuse {
+  const near = closest(name, known);
+  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+  return new Misuse(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command dp-ftrl.
+
+import { Args, type Known } from './args.js';
+import * as calibrate from './calibrate.js';
+import * as error from './error.js';
+import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
+import { HELP } from './help.js';
+import { ClosedPipe, StandardOutput } from './output.js';
+import * as release from './release.js';
+
+interface Command {
+  options: Known;
+  run(args: Args): Promise<void>;
+}
+
+const COMMANDS: Record<string, Command> = { release, error, calibrate };
+
+async function run(name: string | undefined, argv: string[]): Promise<void> {
+  const print = (text: string) => new StandardOutput().write(text);
+  if (name === '--help' || name === '-h' || name === 'help') return print(HELP.main);
+  if (name === '--version') return print(`${PACKAGE_VERSION}\n`);
+  const known = Object.keys(COMMANDS);
+  if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command) {
+    throw unknownName(name.startsWith('-') ? 'option' : 'command', name, [...known, '--help']);
+  }
+  const args = Args.parse(argv, command.options);
+  if (args.has('help')) return print(HELP[name as keyof typeof HELP]);
+  return command.run(args);
+}
+
+async function main(): Promise<number> {
+  const [name, ...argv] = process.argv.slice(2);
+  try {
+    await run(name, argv);
+    return 0;
+  } catch (error) {
+    if (error instanceof ClosedPipe) return 0;
+    const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `dp-ftrl ${name}` : 'dp-ftrl';
+    const line = `${who}: ${lineOf(error)}\n`;
+    await new Promise((resolve) => process.stderr.write(line, resolve));
+    return exitCodeOf(error);
+  }
+}
+
+// Writing to a closed pipe is reported to the writer; the event alone would be an uncaught error.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+// Standard input may still be open: do not wait for it. What was written has been handed on.
+void main().then((code) => process.exit(code));

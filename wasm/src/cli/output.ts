@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where results go: standard output, or a file that appears whole or not at all.
+
+import { randomBytes } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Misuse } from './failure.js';
+
+export interface Sink {
+  write(text: string): Promise<void>;
+  /** Everything was written. */
+  commit(): Promise<void>;
+  /** Something failed: what is already on standard output stays, a file does not appear. */
+  abandon(): Promise<void>;
+}
+
+/** Thrown when the reader of our output has gone: a quiet end. */
+export class ClosedPipe extends Error {}
+
+export class StandardOutput implements Sink {
+  write(text: string): Promise<void> {
+    // The callback comes when the text is handed on: a slow reader slows us down.
+    return new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => {
+        if (!error) resolve();
+        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error);
+      });
+    });
+  }
+
+  async commit(): Promise<void> {}
+  async abandon(): Promise<void> {}
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export class AtomicFile implements Sink {
+  private readonly onSignal = (signal: NodeJS.Signals) => {
+    this.unlisten();
+    unlinkSync(this.temporary);
+    process.kill(process.pid, signal);
+  };
+
+  private constructor(
+    private readonly path: string,
+    private readonly temporary: string,
+    private readonly file: FileHandle,
+  ) {
+    for (const signal of SIGNALS) process.on(signal, this.onSignal);
+  }
+
+  static async create(given: string): Promise<AtomicFile> {
+    let path = given;
+    let mode = 0o666;
+    try {
+      path = await realpath(given);
+      const existing = await stat(path);
+      if (!existing.isFile()) throw new Misuse(`--output ${given} is not a regular file`);
+      mode = existing.mode & 0o777;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    const temporary = join(
+      dirname(path),
+      `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
+    );
+    try {
+      const file = await open(temporary, 'wx', mode);
+      return new AtomicFile(path, temporary, file);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') {
+        throw new Misuse(`--output ${given}: the folder does not exist`);
+      }
+      throw new Error(`--output ${given}: ${message}`, { cause: error });
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    await this.file.writeFile(text);
+  }
+
+  async commit(): Promise<void> {
+    await this.file.sync();
+    await this.file.close();
+    await rename(this.temporary, this.path);
+    this.unlisten();
+    const folder = await open(dirname(this.path), 'r');
+    try {
+      await folder.sync(); // Now the name is on the disk too.
+    } finally {
+      await folder.close();
+    }
+  }
+
+  async abandon(): Promise<void> {
+    await this.file.close().catch(() => {});
+    await unlink(this.temporary).catch(() => {});
+    this.unlisten();
+  }
+
+  private unlisten(): void {
+    for (const signal of SIGNALS) process.off(signal, this.onSignal);
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The compiled core: what crosses the boundary, and the one door through which calls go.
+
+import createCore from 'dp-ftrl:glue';
+import { DpError, makeError, type ErrorCode } from './errors.js';
+import type { CatalogueEntry, Calibration, Certificate, UnitError } from './types.js';
+
+/** Options of a mechanism, complete and of the right types. */
+export interface CoreMechanism {
+  mechanism: string;
+  numSteps: number;
+  epsilon: number;
+  delta: number;
+  clipNorm: number;
+  neighbours: string;
+}
+
+export interface CorePrefixSum {
+  id: number;
+  certificate: Certificate;
+  grid: number;
+}
+
+export interface CoreSimulation {
+  id: number;
+  certificate: Certificate;
+  dimension: number;
+  numSteps: number;
+  learns: boolean;
+  classifies: boolean;
+  clippingImpossible: boolean;
+  grid: number;
+  lambda: { private: number; twin: number };
+  regretBound: { private: number; twin: number } | null;
+}
+
+/** The bound functions: name -> [arguments, value]. */
+interface CoreFunctions {
+  version: [[], string];
+  catalogue: [[], CatalogueEntry[]];
+  calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
+  unitError: [[mechanism: string, numSteps: number], UnitError];
+  errorPerStep: [[mechanism: string, numSteps: number], Float64Array];
+  certificate: [[options: CoreMechanism], Certificate];
+  prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
+  prefixSumStep: [[id: number], number];
+  prefixSumStddev: [[id: number, step: number], number];
+  prefixSumRelease: [[id: number, records: Float64Array], Float64Array];
+  simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
+  simulationStep: [[id: number], number];
+  simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
+  dispose: [[id: number], null];
+  liveHandles: [[], number];
+}
+
+type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: Float64Array };
+
+/** `clip_norm` -> `clipNorm`: the core's messages in the words of this language. */
+function camelCase(message: string): string {
+  return message.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) =>
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  );
+}
+
+export class Core {
+  private failure: unknown = undefined;
+
+  private constructor(
+    private readonly functions: Record<string, (...args: unknown[]) => Reply>,
+    private readonly onAbort: () => void,
+  ) {}
+
+  /** Instantiates a compiled module. `onAbort` is called when the instance becomes unusable. */
+  static async create(module: WebAssembly.Module, onAbort: () => void): Promise<Core> {
+    const glue = await new Promise<unknown>((resolve, reject) => {
+      createCore({
+        print: () => {},
+        printErr: () => {},
+        instantiateWasm(imports, receive) {
+          WebAssembly.instantiate(module, imports)
+            .then((instance) => receive(instance, module))
+            .catch(reject);
+          return {};
+        },
+      }).then(resolve, reject);
+    });
+    return new Core(glue as Record<string, (...args: unknown[]) => Reply>, onAbort);
+  }
+
+  /** True when the instance trapped and can no longer be used. */
+  get aborted(): boolean {
+    return this.failure !== undefined;
+  }
+
+  call<K extends keyof CoreFunctions>(name: K, ...args: CoreFunctions[K][0]): CoreFunctions[K][1] {
+    if (this.aborted) throw this.abortedError();
+    let reply: Reply;
+    try {
+      reply = this.functions[name]!(...args);
+    } catch (cause) {
+      // No C++ exception gets here: the WebAssembly code itself stopped, in an unknown state.
+      this.failure = cause;
+      this.onAbort();
+      throw this.abortedError();
+    }
+    if ('value' in reply) return reply.value as CoreFunctions[K][1];
+    const error = makeError(reply.code, camelCase(reply.message));
+    throw reply.released ? Object.assign(error, { released: reply.released }) : error;
+  }
+
+  private abortedError(): DpError {
+    const cause = this.failure;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new DpError(
+      'aborted',
+      `the WebAssembly instance stopped (${why}) and cannot be used any more, nor can its ` +
+        'handles; results obtained before stay valid; call load() again for a new instance',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the build puts in place of these two names.
+
+declare module 'dp-ftrl:glue' {
+  /** Emscripten's module factory. */
+  export default function createCore(options: {
+    instantiateWasm(
+      imports: WebAssembly.Imports,
+      receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+    ): object;
+    print(line: string): void;
+    printErr(line: string): void;
+  }): Promise<unknown>;
+}
+
+declare module 'dp-ftrl:wasm-base64' {
+  const text: string;
+  export default text;
+}
+
+/** Version of the package, from package.json. */
+declare const PACKAGE_VERSION: string;

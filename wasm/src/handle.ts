@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Handles own an object of the core. They are disposed of by name; the garbage collector is only a
+// backstop.
+
+import type { Core } from './core.js';
+import { DpError } from './errors.js';
+import type { Handle } from './types.js';
+
+/** Frees what handles forgot to: one registry an instance. */
+export class Backstop {
+  private readonly registry: FinalizationRegistry<number> | undefined;
+
+  constructor(core: Core) {
+    if (typeof FinalizationRegistry !== 'function') return;
+    this.registry = new FinalizationRegistry((id) => {
+      if (!core.aborted) core.call('dispose', id);
+    });
+  }
+
+  watch(handle: object, id: number): void {
+    this.registry?.register(handle, id, handle);
+  }
+
+  forget(handle: object): void {
+    this.registry?.unregister(handle);
+  }
+}
+
+export abstract class CoreHandle implements Handle {
+  private gone = false;
+  // Defined by the constructor where the symbol exists; not every browser has it yet.
+  declare readonly [Symbol.dispose]: () => void;
+
+  protected constructor(
+    protected readonly core: Core,
+    private readonly backstop: Backstop,
+    private readonly handleId: number,
+    private readonly kind: string,
+  ) {
+    backstop.watch(this, handleId);
+    if (typeof Symbol.dispose === 'symbol') {
+      Object.defineProperty(this, Symbol.dispose, { value: () => this.dispose() });
+    }
+  }
+
+  get disposed(): boolean {
+    return this.gone;
+  }
+
+  dispose(): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.backstop.forget(this);
+    if (!this.core.aborted) this.core.call('dispose', this.handleId);
+  }
+
+  protected get id(): number {
+    if (this.gone) throw new DpError('disposed', `this ${this.kind} was disposed of`);
+    return this.handleId;
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// load(): one instance a source, failures forgotten, every caller free to give up.
+
+import { makeApi } from './api.js';
+import { optionsObject, wrongType } from './check.js';
+import { Core } from './core.js';
+import { DpError } from './errors.js';
+import { compileSource, type WasmSource } from './source.js';
+import type { DpFtrl, LoadOptions } from './types.js';
+
+interface Entry {
+  promise: Promise<DpFtrl>;
+  controller: AbortController;
+  waiting: number;
+  settled: boolean;
+}
+
+/** Results by source: text by its value, everything else by identity. */
+class Cache {
+  private readonly texts = new Map<string, Entry>();
+  private readonly objects = new WeakMap<object, Entry>();
+
+  get(source: WasmSource | undefined): Entry | undefined {
+    return typeof source === 'object' && !(source instanceof URL)
+      ? this.objects.get(source)
+      : this.texts.get(String(source));
+  }
+
+  set(source: WasmSource | undefined, entry: Entry): void {
+    if (typeof source === 'object' && !(source instanceof URL)) this.objects.set(source, entry);
+    else this.texts.set(String(source), entry);
+  }
+
+  /** Forgets the entry, unless another one has taken its place. */
+  drop(source: WasmSource | undefined, entry: Entry): void {
+    if (this.get(source) !== entry) return;
+    if (typeof source === 'object' && !(source instanceof URL)) this.objects.delete(source);
+    else this.texts.delete(String(source));
+  }
+}
+
+async function instantiate(module: WebAssembly.Module, onAbort: () => void): Promise<DpFtrl> {
+  let core: Core;
+  let version: string;
+  try {
+    core = await Core.create(module, onAbort);
+    version = core.call('version');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new DpError(
+      'load_failed',
+      `load: the WebAssembly module is not the one of dp-ftrl ${PACKAGE_VERSION} (${why})`,
+      { cause },
+    );
+  }
+  if (version !== PACKAGE_VERSION) {
+    throw new DpError(
+      'load_failed',
+      `load: the WebAssembly module is of dp-ftrl ${version}, the package is ${PACKAGE_VERSION}`,
+    );
+  }
+  return makeApi(core);
+}
+
+/** Waits for a shared load; the last caller to give up cancels it. */
+async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () => void) {
+  if (!signal) {
+    ++entry.waiting;
+    return entry.promise;
+  }
+  signal.throwIfAborted();
+  ++entry.waiting;
+  let onAbort: (() => void) | undefined;
+  try {
+    return await Promise.race([
+      entry.promise,
+      new Promise<never>((_, reject) => {
+        onAbort = () => reject(signal.reason);
+        signal.addEventListener('abort', onAbort, { once: true });
+      }),
+    ]);
+  } finally {
+    signal.removeEventListener('abort', onAbort!);
+    if (--entry.waiting === 0 && !entry.settled) {
+      forget();
+      entry.controller.abort(signal.reason);
+    }
+  }
+}
+
+/** A `load` with a default source: the one difference between the entries of the package. */
+export function makeLoad(
+  compileDefault: (signal: AbortSignal) => Promise<WebAssembly.Module>,
+): (options?: LoadOptions) => Promise<DpFtrl> {
+  const cache = new Cache();
+
+  function start(source: WasmSource | undefined): Entry {
+    const controller = new AbortController();
+    const compiled =
+      source === undefined
+        ? compileDefault(controller.signal)
+        : compileSource(source, controller.signal);
+    const entry: Entry = {
+      promise: compiled.then((module) => instantiate(module, () => cache.drop(source, entry))),
+      controller,
+      waiting: 0,
+      settled: false,
+    };
+    entry.promise.then(
+      () => (entry.settled = true),
+      () => {
+        entry.settled = true;
+        cache.drop(source, entry);
+      },
+    );
+    cache.set(source, entry);
+    return entry;
+  }
+
+  return async function load(options: LoadOptions = {}): Promise<DpFtrl> {
+    optionsObject('load', options, ['wasm', 'signal']);
+    const { wasm: source, signal } = options;
+    if (source === null || !['undefined', 'string', 'object'].includes(typeof source)) {
+      throw wrongType('load', 'wasm', 'a URL, a string, bytes or a WebAssembly.Module', source);
+    }
+    if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+      throw wrongType('load', 'signal', 'an AbortSignal', signal);
+    }
+    signal?.throwIfAborted();
+    const entry = cache.get(source) ?? start(source);
+    return wait(entry, signal, () => cache.drop(source, entry));
+  };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What worker and client say to each other.
+
+import type { ErrorCode } from './errors.js';
+import type * as api from './types.js';
+
+/** Facts of a simulation that do not change. */
+export type SimulationInfo = Pick<
+  api.Simulation,
+  | 'certificate'
+  | 'dimension'
+  | 'numSteps'
+  | 'learns'
+  | 'classifies'
+  | 'clippingImpossible'
+  | 'grid'
+  | 'lambda'
+  | 'regretBound'
+>;
+
+/** Methods of the worker: name -> [argument, result]. */
+export interface Methods {
+  load: [Pick<api.LoadOptions, 'wasm'>, string];
+  mechanisms: [undefined, api.CatalogueEntry[]];
+  calibrate: [api.CalibrateOptions, api.Calibration];
+  error: [api.ErrorOptions, api.UnitError];
+  errorPerStep: [api.ErrorOptions, Float64Array];
+  certificate: [api.MechanismOptions, api.Certificate];
+  createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
+  advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
+  disposeSimulation: [{ id: number }, undefined];
+  liveHandles: [undefined, number];
+}
+
+/** `epoch` only grows; the worker drops what belongs to an earlier one. */
+export type Request =
+  | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
+  | { dpFtrl: 'cancel'; epoch: number };
+
+export interface Failure {
+  name: string;
+  code: ErrorCode;
+  message: string;
+}
+
+export type Response =
+  | { dpFtrl: 'result'; id: number; value: unknown }
+  | { dpFtrl: 'failure'; id: number; failure: Failure };
+
+/**
+ * What messages can be sent to: a Worker, a MessagePort, the scope of a worker, and their like in
+ * Node's worker_threads.
+ */
+export interface MessageTarget {
+  postMessage(message: unknown, transfer: never[]): void;
+}
+
+/** What we use of it. */
+export interface Port {
+  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;
+  on?(type: string, listener: (data: unknown) => void): unknown;
+  start?(): void;
+  terminate?(): unknown;
+  close?(): void;
+}
+
+export function listen(port: Port, type: string, listener: (data: unknown) => void): void {
+  if (port.addEventListener) {
+    port.addEventListener(type, (event) => listener(type === 'message' ? event.data : event));
+  } else {
+    port.on?.(type, listener);
+  }
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/// <reference lib="esnext.disposable" preserve="true" />
+
+// Types of the host by name, so that these declarations also compile where the DOM library or
+// Node's types are absent.
+type HostType<Name extends string> = typeof globalThis extends {
+  [name in Name]: { prototype: infer Type };
+}
+  ? Type
+  : never;
+type HostModule = typeof globalThis extends {
+  WebAssembly: { Module: { prototype: infer Type } };
+}
+  ? Type
+  : object;
+
+/** Names of the mechanisms this version knows. */
+export type MechanismName = 'independent' | 'output' | 'tree' | 'honaker' | 'square-root';
+
+/** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
+export type Neighbours = 'zero-out' | 'replace-one';
+
+/** Where the WebAssembly bytes come from; not needed for the `.` entry, which carries them. */
+export interface LoadOptions {
+  wasm?:
+    | string
+    | HostType<'URL'>
+    | HostType<'Response'>
+    | ArrayBuffer
+    | Uint8Array
+    | HostModule
+    | undefined;
+  signal?: HostType<'AbortSignal'> | undefined;
+}
+
+export interface CatalogueEntry {
+  name: MechanismName;
+  summary: string;
+  stepCost: string;
+  memoryCost: string;
+}
+
+export interface ApproximateDp {
+  /** > 0 */
+  epsilon: number;
+  /** 0 < delta < 1 */
+  delta: number;
+}
+
+/** One of: (epsilon, delta); (rho, delta); (mu, delta). */
+export type CalibrateOptions =
+  | ApproximateDp
+  | { rho: number; delta: number }
+  | { mu: number; delta: number };
+
+export interface Calibration {
+  /** Noise std divided by the distance between neighbours. Unitless. */
+  noiseMultiplier: number;
+  epsilon: number;
+  delta: number;
+  rho: number;
+  mu: number;
+  /** Which theorem the numbers come from. */
+  method: string;
+  /** The textbook formula, for comparison only. */
+  classical: {
+    noiseMultiplier: number;
+    actualDelta: number;
+    theoremApplies: boolean;
+    sound: boolean;
+  };
+}
+
+export interface ErrorOptions {
+  mechanism: MechanismName;
+  /** Horizon, 1 .. 2^40. */
+  numSteps: number;
+}
+
+export interface UnitError {
+  mechanism: MechanismName;
+  numSteps: number;
+  workload: 'prefix';
+  participation: 'single';
+  neighbours: 'zero-out';
+  sensitivity: number;
+  sensitivityExactness: 'exact' | 'upper bound';
+  /** sensitivity * max_t ||B_t||, unit noise multiplier */
+  maxError: number;
+  /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
+  meanError: number;
+  /** Lower bound on both errors of every factorization (Schatten); null beyond 2^22 steps. */
+  lowerBound: number | null;
+  decoderResidual: number;
+  residualSteps: number;
+}
+
+export interface MechanismOptions extends ApproximateDp {
+  /** Default 'square-root'. */
+  mechanism?: MechanismName;
+  /** Horizon: the number of releases the noise is calibrated for. */
+  numSteps: number;
+  /** l2-norm to which each record is clipped, input units. Default 1. */
+  clipNorm?: number;
+  /** Default 'zero-out'. */
+  neighbours?: Neighbours;
+}
+
+/** Everything a privacy claim rests on. */
+export interface Certificate {
+  mechanism: MechanismName;
+  workload: 'prefix';
+  participation: 'single';
+  numSteps: number;
+  neighbours: Neighbours;
+  epsilon: number;
+  delta: number;
+  mu: number;
+  rho: number;
+  clipNorm: number;
+  sensitivity: number;
+  sensitivityExactness: 'exact' | 'upper bound';
+  noiseMultiplier: number;
+  noiseStddev: number;
+  maxError: number;
+  meanError: number;
+  decoderResidual: number;
+  residualSteps: number;
+}
+
+/** Handles own memory of the WebAssembly heap: call `dispose()` or use `using`. */
+export interface Handle {
+  dispose(): void;
+  [Symbol.dispose](): void;
+  readonly disposed: boolean;
+}
+
+export interface PrefixSumOptions extends MechanismOptions {
+  /** Entries of each record. Default 1. */
+  dimension?: number;
+  /** Spacing of the released values, a power of two. Default: see the README. */
+  grid?: number;
+  /**
+   * Fixed seed: the output is then NOT private. For tests and demonstrations only. Without it the
+   * key is 256 bits from the platform.
+   */
+  insecureSeed?: number | bigint;
+}
+
+/** A private running total. */
+export interface PrefixSum extends Handle {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly numSteps: number;
+  /** Releases already made. */
+  readonly step: number;
+  readonly grid: number;
+  /** Predicted std of each coordinate of the release at a 0-based step, input units. */
+  stddev(step: number): number;
+  /** Takes one record, returns the private running total. */
+  release(record: ArrayLike<number>): Float64Array;
+  /**
+   * Takes `records.length / dimension` records, row after row, and returns as many totals. If a
+   * record is refused, the error's `released` holds the totals of the records before it.
+   */
+  releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array;
+}
+
+export type LossName = 'logistic' | 'squared';
+export type StreamName = 'stationary' | 'drifting' | 'switching';
+
+/** Numeric table, row after row. */
+export interface Table {
+  numRows: number;
+  numColumns: number;
+  /** numRows * numColumns entries, row-major. */
+  values: Float64Array;
+  /** Labels for learning, numRows entries. Logistic loss: 0/1 or -1/+1. */
+  labels?: Float64Array;
+}
+
+export interface SimulationOptions extends MechanismOptions {
+  /** Entries of each record (features). Taken from the table when there is one. Default 4. */
+  dimension?: number;
+  /** Synthetic stream (ignored when a table is given). Default 'stationary'. */
+  stream?: StreamName;
+  /** Seed of the synthetic stream. Default 1. */
+  streamSeed?: number | bigint;
+  /** Seed of the noise: a simulation is a demonstration, never a private release. Default 1. */
+  noiseSeed?: number | bigint;
+  /** Own data instead of a synthetic stream; without `labels` only sums are simulated. */
+  table?: Table;
+  /** Default 'logistic'. */
+  loss?: LossName;
+  /** Constraint set of the learner. Default 'ball'. */
+  domain?: 'ball' | 'whole-space';
+  /** Radius of the ball and of the comparators. Default 1. */
+  radius?: number;
+  /** Regularisation strength; default: the value of the regret theorem. */
+  lambda?: number;
+  /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
+  numRegretPrefixes?: number;
+}
+
+/** What happened in some consecutive steps; k = numSteps, d = dimension. */
+export interface SimulationChunk {
+  firstStep: number;
+  numSteps: number;
+  /** k*d, row-major. SECRET in a real deployment. */
+  trueSums: Float64Array;
+  /** k*d, row-major: what would be released. */
+  noisySums: Float64Array;
+  /** k: predicted std of each coordinate of the release. */
+  stddev: Float64Array;
+  /** k: loss of the prediction made before learning; empty without a learner. */
+  privateLoss: Float64Array;
+  twinLoss: Float64Array;
+  /** k entries 0 or 1, classification only; else empty. */
+  privateCorrect: Uint8Array;
+  twinCorrect: Uint8Array;
+  /** Regret measured at prefixes of this chunk: average regret after `steps` steps. */
+  regret: {
+    steps: Float64Array;
+    private: Float64Array;
+    twin: Float64Array;
+    /** Certified optimality gap of the comparator, average loss. */
+    gap: Float64Array;
+  };
+}
+
+/**
+ * Shows the true and the private side by side. For demonstration and study: it holds and returns
+ * the true sums, which a deployment must keep secret.
+ */
+export interface Simulation extends Handle {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly numSteps: number;
+  readonly step: number;
+  readonly finished: boolean;
+  readonly learns: boolean;
+  /** Labels are classes, so there is an accuracy. */
+  readonly classifies: boolean;
+  /** No gradient can exceed the clip norm. False: `regretBound` is that of the clipped problem. */
+  readonly clippingImpossible: boolean;
+  readonly grid: number;
+  /** Regularisation used by the private learner and by its twin; 0 without a learner. */
+  readonly lambda: { private: number; twin: number };
+  /** Bound of the regret theorem on the expected average regret; null without a learner. */
+  readonly regretBound: { private: number; twin: number } | null;
+  /** Runs at most `maxSteps` steps. Past the end: an empty chunk. */
+  advance(maxSteps: number): SimulationChunk;
+}
+
+/** The library. Functions exist only here: `const dp = await load()`. */
+export interface DpFtrl {
+  readonly version: string;
+  mechanisms(): CatalogueEntry[];
+  calibrate(options: CalibrateOptions): Calibration;
+  error(options: ErrorOptions): UnitError;
+  /** sensitivity * ||B_t|| for every step. */
+  errorPerStep(options: ErrorOptions): Float64Array;
+  certificate(options: MechanismOptions): Certificate;
+  prefixSum(options: PrefixSumOptions): PrefixSum;
+  simulation(options: SimulationOptions): Simulation;
+  /** Handles not yet disposed, for leak tests. */
+  readonly liveHandles: number;
+}

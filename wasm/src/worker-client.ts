@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** The library in a worker, with promises: the page stays free, and everything can be cancelled. */
+
+import { optionsObject, outOfRange, wrongType } from './check.js';
+import { DpError, makeError } from './errors.js';
+import { listen, type MessageTarget, type Methods } from './protocol.js';
+import type { Port, Response, SimulationInfo } from './protocol.js';
+import type * as api from './types.js';
+
+export interface ConnectOptions {
+  /**
+   * A worker that runs `dp-ftrl/worker`, or a port that reaches one. Default: a new module worker
+   * from the file next to this one.
+   */
+  worker?: MessageTarget;
+  /**
+   * As in `load`, except that a Response cannot be sent to a worker. Only needed where the worker
+   * may not compile the inlined bytes.
+   */
+  wasm?: api.LoadOptions['wasm'];
+}
+
+export interface AdvanceOptions {
+  /** Returns with fewer steps after about this time. Default: no limit. */
+  maxMilliseconds?: number;
+}
+
+/** A simulation that lives in the worker. */
+export interface RemoteSimulation extends SimulationInfo {
+  /** Steps whose results have arrived. */
+  readonly step: number;
+  readonly finished: boolean;
+  readonly disposed: boolean;
+  /**
+   * Runs at most `maxSteps` steps. The worker looks for messages about every 8 ms meanwhile, and
+   * hands the arrays over without copying.
+   */
+  advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
+  dispose(): void;
+}
+
+export interface Client {
+  /** Version of the library in the worker, when it is ready. Rejects if it cannot be loaded. */
+  readonly ready: Promise<string>;
+  mechanisms(): Promise<api.CatalogueEntry[]>;
+  calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
+  error(options: api.ErrorOptions): Promise<api.UnitError>;
+  errorPerStep(options: api.ErrorOptions): Promise<Float64Array>;
+  certificate(options: api.MechanismOptions): Promise<api.Certificate>;
+  simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
+  /** Handles alive in the worker, for leak tests. */
+  liveHandles(): Promise<number>;
+  /**
+   * Gives up everything asked for so far: pending promises reject at once with a DpError of code
+   * `cancelled`, and simulations made before are disposed of. Later calls are not affected.
+   */
+  cancel(): void;
+  /** Ends the worker. Pending promises reject with code `disposed`. */
+  terminate(): void;
+}
+
+interface Pending {
+  epoch: number;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+class Connection {
+  private readonly pending = new Map<number, Pending>();
+  private lastId = 0;
+  private closed: DpError | undefined;
+  epoch = 0;
+
+  constructor(private readonly port: Port) {
+    listen(port, 'message', (data) => this.receive(data as Response));
+    for (const type of ['error', 'messageerror']) {
+      listen(port, type, (event) => {
+        const why = (event as { message?: string })?.message || 'its script could not be loaded';
+        this.close(new DpError('load_failed', `worker: it failed: ${why}`, { cause: event }));
+      });
+    }
+    port.start?.();
+  }
+
+  call<M extends keyof Methods>(
+    method: M,
+    argument: Methods[M][0],
+    epoch = this.epoch,
+  ): Promise<Methods[M][1]> {
+    if (this.closed) return Promise.reject(this.closed);
+    const id = ++this.lastId;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, { epoch, resolve: resolve as (value: unknown) => void, reject });
+      try {
+        this.port.postMessage({ dpFtrl: 'call', id, epoch, method, argument }, []);
+      } catch (cause) {
+        // Something in the argument cannot be sent, such as a function.
+        this.pending.delete(id);
+        const why = cause instanceof Error ? cause.message : String(cause);
+        reject(makeError('wrong_type', `${method}: options cannot be sent to a worker: ${why}`));
+      }
+    });
+  }
+
+  cancel(): void {
+    ++this.epoch;
+    if (!this.closed) this.port.postMessage({ dpFtrl: 'cancel', epoch: this.epoch }, []);
+    this.rejectOlderThan(this.epoch, new DpError('cancelled', 'this call was cancelled'));
+  }
+
+  terminate(): void {
+    if (this.port.terminate) void this.port.terminate();
+    else this.port.close?.();
+    this.close(new DpError('disposed', 'the worker was terminated'));
+  }
+
+  private close(error: DpError): void {
+    this.closed ??= error;
+    this.rejectOlderThan(undefined, error);
+  }
+
+  private rejectOlderThan(epoch: number | undefined, error: DpError): void {
+    for (const [id, waiting] of this.pending) {
+      if (epoch !== undefined && waiting.epoch >= epoch) continue;
+      this.pending.delete(id);
+      waiting.reject(error);
+    }
+  }
+
+  private receive(response: Response): void {
+    if (response?.dpFtrl !== 'result' && response?.dpFtrl !== 'failure') return;
+    const waiting = this.pending.get(response.id);
+    if (!waiting) return;
+    this.pending.delete(response.id);
+    if (response.dpFtrl === 'result') waiting.resolve(response.value);
+    else waiting.reject(makeError(response.failure.code, response.failure.message));
+  }
+}
+
+class Remote {
+  step = 0;
+  private gone = false;
+  private readonly epoch: number;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly id: number,
+    private readonly numSteps: number,
+  ) {
+    this.epoch = connection.epoch;
+  }
+
+  get finished(): boolean {
+    return this.step === this.numSteps;
+  }
+
+  get disposed(): boolean {
+    return this.gone || this.epoch < this.connection.epoch;
+  }
+
+  async advance(maxSteps: number, options: AdvanceOptions = {}): Promise<api.SimulationChunk> {
+    const { maxMilliseconds = Infinity } = options;
+    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
+    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
+      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
+    }
+    if (!(maxMilliseconds >= 0)) {
+      throw outOfRange('advance', 'maxMilliseconds', 'at least 0', maxMilliseconds);
+    }
+    if (this.disposed) throw new DpError('disposed', 'this simulation was disposed of');
+    const argument = { id: this.id, maxSteps, maxMilliseconds };
+    const chunk = await this.connection.call('advance', argument);
+    this.step = chunk.firstStep + chunk.numSteps;
+    return chunk;
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.gone = true;
+    this.connection.call('disposeSimulation', { id: this.id }).catch(() => {});
+  }
+}
+
+async function createSimulation(
+  connection: Connection,
+  options: api.SimulationOptions,
+): Promise<RemoteSimulation> {
+  const { id, info } = await connection.call('createSimulation', options);
+  const remote = new Remote(connection, id, info.numSteps);
+  return Object.freeze<RemoteSimulation>({
+    ...info,
+    get step() {
+      return remote.step;
+    },
+    get finished() {
+      return remote.finished;
+    },
+    get disposed() {
+      return remote.disposed;
+    },
+    advance: (maxSteps, advanceOptions) => remote.advance(maxSteps, advanceOptions),
+    dispose: () => remote.dispose(),
+  });
+}
+
+/** Connects to a worker, or starts one. */
+export function connect(options: ConnectOptions = {}): Client {
+  optionsObject('connect', options, ['worker', 'wasm']);
+  const port = (options.worker ??
+    new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })) as Port;
+  if (typeof port.postMessage !== 'function') {
+    throw wrongType('connect', 'worker', 'a Worker or a MessagePort', port);
+  }
+  const connection = new Connection(port);
+  const { wasm } = options;
+  const source = wasm instanceof URL ? wasm.href : wasm;
+  // Loading belongs to no epoch: cancel() leaves it alone.
+  const ready = connection.call('load', source === undefined ? {} : { wasm: source }, Infinity);
+  ready.catch(() => {}); // Whoever awaits it still sees the failure; every call fails with it too.
+  return Object.freeze<Client>({
+    ready,
+    mechanisms: () => connection.call('mechanisms', undefined),
+    calibrate: (given) => connection.call('calibrate', given),
+    error: (given) => connection.call('error', given),
+    errorPerStep: (given) => connection.call('errorPerStep', given),
+    certificate: (given) => connection.call('certificate', given),
+    simulation: (given) => createSimulation(connection, given),
+    liveHandles: () => connection.call('liveHandles', undefined),
+    cancel: () => connection.cancel(),
+    terminate: () => connection.terminate(),
+  });
+}
+
+export { DpError, type ErrorCode } from './errors.js';
+export type { MessageTarget, SimulationInfo } from './protocol.js';
+export type * from './types.js';

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * The script of a module worker, which answers one client. Imported anywhere else it does nothing
+ * but export `serve`.
+ */
+
+import { DpError } from './errors.js';
+import { load } from './index.js';
+import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
+import type { Port, Request } from './protocol.js';
+import type { DpFtrl, Simulation, SimulationChunk } from './types.js';
+
+/** Longest time between two looks at the messages, so that a cancel is seen. */
+const SLICE_MILLISECONDS = 8;
+
+interface Held {
+  simulation: Simulation;
+  epoch: number;
+  /** Steps that took about a slice, learnt as it runs. */
+  sliceSteps: number;
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      resolve();
+    };
+    channel.port2.postMessage(null);
+  });
+}
+
+function join<A extends Float64Array | Uint8Array>(parts: A[], empty: A): A {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const whole = new (empty.constructor as new (length: number) => A)(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function joinChunks(chunks: SimulationChunk[]): SimulationChunk {
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
+  const doubles = (pick: (chunk: SimulationChunk) => Float64Array) =>
+    join(chunks.map(pick), new Float64Array());
+  const bytes = (pick: (chunk: SimulationChunk) => Uint8Array) =>
+    join(chunks.map(pick), new Uint8Array());
+  return {
+    firstStep: first?.firstStep ?? 0,
+    numSteps: chunks.reduce((sum, chunk) => sum + chunk.numSteps, 0),
+    trueSums: doubles((chunk) => chunk.trueSums),
+    noisySums: doubles((chunk) => chunk.noisySums),
+    stddev: doubles((chunk) => chunk.stddev),
+    privateLoss: doubles((chunk) => chunk.privateLoss),
+    twinLoss: doubles((chunk) => chunk.twinLoss),
+    privateCorrect: bytes((chunk) => chunk.privateCorrect),
+    twinCorrect: bytes((chunk) => chunk.twinCorrect),
+    regret: {
+      steps: doubles((chunk) => chunk.regret.steps),
+      private: doubles((chunk) => chunk.regret.private),
+      twin: doubles((chunk) => chunk.regret.twin),
+      gap: doubles((chunk) => chunk.regret.gap),
+    },
+  };
+}
+
+function buffersOf(value: unknown): ArrayBuffer[] {
+  if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(buffersOf);
+}
+
+function describe(error: unknown): Failure {
+  const { name, message, code } = error as Partial<Failure>;
+  return { name: name ?? 'Error', code: code ?? 'internal', message: message ?? String(error) };
+}
+
+/** Answers the calls of one client. */
+class Server {
+  private loadOptions: Methods['load'][0] = {};
+  private readonly simulations = new Map<number, Held>();
+  private readonly queue: Extract<Request, { dpFtrl: 'call' }>[] = [];
+  private epoch = 0;
+  private lastId = 0;
+  private running = false;
+
+  constructor(private readonly port: Port) {}
+
+  receive(request: Request): void {
+    if (request?.dpFtrl === 'cancel') {
+      this.epoch = request.epoch;
+      this.dropStale();
+    } else if (request?.dpFtrl === 'call') {
+      this.queue.push(request);
+      if (!this.running) void this.run();
+    }
+  }
+
+  private dropStale(): void {
+    for (const [id, held] of this.simulations) {
+      if (held.epoch >= this.epoch) continue;
+      held.simulation.dispose();
+      this.simulations.delete(id);
+    }
+  }
+
+  private stale(epoch: number): boolean {
+    return epoch < this.epoch;
+  }
+
+  private async run(): Promise<void> {
+    this.running = true;
+    for (let request = this.queue.shift(); request; request = this.queue.shift()) {
+      const { id, epoch } = request;
+      if (this.stale(epoch)) continue;
+      try {
+        const value = await this.answer(request.method, request.argument, epoch);
+        if (!this.stale(epoch)) {
+          this.port.postMessage({ dpFtrl: 'result', id, value }, buffersOf(value));
+        }
+      } catch (error) {
+        if (!this.stale(epoch)) {
+          this.port.postMessage({ dpFtrl: 'failure', id, failure: describe(error) }, []);
+        }
+      }
+      await nextTask();
+      this.dropStale();
+    }
+    this.running = false;
+  }
+
+  private async answer(method: keyof Methods, argument: unknown, epoch: number): Promise<unknown> {
+    if (method === 'load') this.loadOptions = argument as Methods['load'][0];
+    // Remembered by load() itself, which makes a new instance when the old one stopped.
+    const api = await load(this.loadOptions);
+    switch (method) {
+      case 'load':
+        return api.version;
+      case 'mechanisms':
+        return api.mechanisms();
+      case 'liveHandles':
+        return api.liveHandles;
+      case 'calibrate':
+      case 'error':
+      case 'errorPerStep':
+      case 'certificate':
+        return api[method](argument as never);
+      case 'createSimulation':
+        return this.create(api, argument as Methods['createSimulation'][0], epoch);
+      case 'advance':
+        return this.advance(argument as Methods['advance'][0], epoch);
+      case 'disposeSimulation': {
+        const { id } = argument as { id: number };
+        this.simulations.get(id)?.simulation.dispose();
+        this.simulations.delete(id);
+        return undefined;
+      }
+    }
+  }
+
+  private create(
+    api: DpFtrl,
+    options: Methods['createSimulation'][0],
+    epoch: number,
+  ): Methods['createSimulation'][1] {
+    const simulation = api.simulation(options);
+    const id = ++this.lastId;
+    this.simulations.set(id, { simulation, epoch, sliceSteps: 1 });
+    const { certificate, dimension, numSteps, learns, classifies } = simulation;
+    const { clippingImpossible, grid, lambda, regretBound } = simulation;
+    return {
+      id,
+      info: {
+        certificate: { ...certificate },
+        dimension,
+        numSteps,
+        learns,
+        classifies,
+        clippingImpossible,
+        grid,
+        lambda,
+        regretBound,
+      },
+    };
+  }
+
+  /** In slices, with a look at the messages between them. */
+  private async advance(
+    { id, maxSteps, maxMilliseconds }: Methods['advance'][0],
+    epoch: number,
+  ): Promise<SimulationChunk> {
+    const held = this.simulations.get(id);
+    if (!held) throw new DpError('disposed', 'this simulation was disposed of');
+    const { simulation } = held;
+    const chunks: SimulationChunk[] = [];
+    const start = performance.now();
+    let left = maxSteps;
+    do {
+      const sliceStart = performance.now();
+      const steps = left > held.sliceSteps ? held.sliceSteps : left;
+      chunks.push(simulation.advance(steps));
+      left -= steps;
+      const spent = performance.now() - sliceStart;
+      if (spent < SLICE_MILLISECONDS / 2) held.sliceSteps *= 2;
+      else if (spent > SLICE_MILLISECONDS && held.sliceSteps > 1) held.sliceSteps >>>= 1;
+      if (held.sliceSteps > 1 << 20) held.sliceSteps = 1 << 20;
+      if (left > 0 && !simulation.finished) await nextTask();
+    } while (
+      left > 0 &&
+      !this.stale(epoch) &&
+      !simulation.disposed &&
+      !simulation.finished &&
+      performance.now() - start < maxMilliseconds
+    );
+    return joinChunks(chunks);
+  }
+}
+
+/** Answers a client on a port. The worker entry does this by itself on its own scope. */
+export function serve(target: MessageTarget): void {
+  const port = target as Port;
+  const server = new Server(port);
+  listen(port, 'message', (data) => server.receive(data as Request));
+  port.start?.();
+}
+
+interface Scope extends Port {
+  WorkerGlobalScope?: unknown;
+  document?: unknown;
+  process?: { getBuiltinModule?(id: string): unknown };
+}
+
+function ownScope(): Port | undefined {
+  const scope = globalThis as unknown as Scope;
+  if (typeof scope.WorkerGlobalScope === 'function' && scope.document === undefined) return scope;
+  const threads = scope.process?.getBuiltinModule?.('node:worker_threads') as
+    { isMainThread: boolean; parentPort: Port | null } | undefined;
+  return threads && !threads.isMainThread ? (threads.parentPort ?? undefined) : undefined;
+}
+
+const scope = ownScope();
+if (scope) serve(scope);
+
+export type { MessageTarget } from './protocol.js';

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ties the parts together: settings make runs, the player advances them, the figures show them.
+
+import { certificateTable } from './certificate.ts';
+import { Controls } from './controls.ts';
+import { DataPanel } from './data_panel.ts';
+import { byId, h, setText } from './dom.ts';
+import type { Engine } from './engine.ts';
+import { lambdaText } from './explain.ts';
+import { LearningFigure } from './learning_figure.ts';
+import { showNotice } from './notice.ts';
+import { Player } from './player.ts';
+import { PlayerBar } from './player_bar.ts';
+import { LaneError, Run } from './run.ts';
+import {
+  checkTogether,
+  defaults,
+  rules,
+  SettingError,
+  type Key,
+  type Settings,
+} from './settings.ts';
+import { SumsFigure } from './sums_figure.ts';
+import { learningTable, sumsTable } from './tables.ts';
+import { setUpTheme } from './theme.ts';
+import { readAddress, writeAddress } from './url.ts';
+import { keepStageInReach, watchVisibility } from './visibility.ts';
+import { factsOf, summaryOf } from './words.ts';
+
+/** What another run begins with: a step to go to at once, and whether time then goes on. */
+interface Request {
+  step: number;
+  playing: boolean;
+}
+
+/** Settings that change what is drawn, not what is computed. */
+const viewKeys: ReadonlySet<Key> = new Set(['speed', 'sums', 'learning', 'deployed']);
+
+/** Option of the library -> control. */
+const controlOf: Record<string, Key> = {
+  epsilon: 'epsilon',
+  delta: 'delta',
+  numSteps: 'numSteps',
+  clipNorm: 'clipNorm',
+  neighbours: 'neighbours',
+  mechanism: 'mechanism',
+  dimension: 'dimension',
+  stream: 'stream',
+  streamSeed: 'streamSeed',
+  noiseSeed: 'noiseSeed',
+  loss: 'loss',
+  lambda: 'lambda',
+  label: 'label',
+  labels: 'label',
+  values: 'columns',
+  table: 'columns',
+};
+
+/** Milliseconds between two updates of an open table while time goes on. */
+const tableInterval = 500;
+
+export class App {
+  private wanted: Settings = { ...defaults };
+  private run: Run | null = null;
+  private request: Request | null = null;
+  private working = false;
+  private epoch = 0;
+  private cursor: number | null = null;
+  private lastTables = 0;
+  private quarter = -1;
+  /** The first run could not be made, and the one of the defaults was tried. */
+  private fellBack = false;
+  private readonly player: Player;
+  private readonly bar: PlayerBar;
+  private readonly controls: Controls;
+  private readonly data: DataPanel;
+  private readonly sums: SumsFigure;
+  private readonly learning: LearningFigure;
+  private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+  constructor(private readonly engine: Engine) {
+    const moved = (step: number | null): void => this.moveCursor(step);
+    this.sums = new SumsFigure(byId('sums'), moved);
+    this.learning = new LearningFigure(byId('learning'), moved);
+    this.player = new Player({
+      draw: () => this.draw(),
+      changed: () => this.playerChanged(),
+      failed: (error) => this.fail(error),
+    });
+    this.bar = new PlayerBar(this.player, {
+      restart: (playing) => this.rerun({ step: 0, playing }),
+    });
+    this.controls = new Controls((key, text) => this.enter(key, text));
+    this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
+    this.buildControls();
+    this.connectViews();
+    watchVisibility(this.player);
+    keepStageInReach();
+    setUpTheme(byId<HTMLButtonElement>('theme'), () => this.restyle());
+    this.connectShare();
+    window.addEventListener('hashchange', () => this.open());
+  }
+
+  /** Starts with what the address says, and reports what it says in vain. */
+  open(): void {
+    const { settings, refused, unknown } = readAddress(location.hash);
+    const messages = unknown.map((name) => `there is no setting “${name}”`);
+    for (const [key, { text, message }] of refused) {
+      this.controls.error(key, message, text);
+      messages.push(message);
+    }
+    this.wanted = settings;
+    try {
+      this.data.table(settings);
+    } catch (error) {
+      messages.push(error instanceof Error ? error.message : String(error));
+      if (error instanceof SettingError) this.controls.error(error.key, error.message);
+      Object.assign(this.wanted, { source: 'synthetic', columns: [], label: '' });
+    }
+    showNotice(messages);
+    this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
+  }
+
+  private buildControls(): void {
+    const form = byId('controls');
+    form.addEventListener('submit', (event) => event.preventDefault());
+    form.append(
+      this.controls.group('Mechanism', ['mechanism', 'compare']),
+      this.controls.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm']),
+      this.controls.group(
+        'Stream',
+        ['stream', 'dimension', 'numSteps', 'streamSeed'],
+        this.data.element,
+      ),
+      this.controls.group('Learner', ['loss', 'lambda']),
+      this.controls.group('Noise', ['noiseSeed']),
+    );
+  }
+
+  private enter(key: Key, text: string): void {
+    if (key === 'columns') return;
+    try {
+      const value = rules[key].read(text);
+      this.controls.error(key, null);
+      if (this.wanted[key] !== value) this.change({ [key]: value } as Partial<Settings>);
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      this.controls.error(key, error.message);
+    }
+  }
+
+  private change(patch: Partial<Settings>): void {
+    Object.assign(this.wanted, patch);
+    if (Object.keys(patch).every((key) => viewKeys.has(key as Key)) && this.run !== null) {
+      this.showViews();
+      this.writeAddress();
+      return;
+    }
+    const finished = this.player.state === 'finished';
+    this.rerun({
+      step: finished ? Infinity : (this.run?.step ?? 0),
+      playing: this.player.state === 'playing',
+    });
+  }
+
+  /** Makes a run of the wanted settings; the old one stays until it is there. */
+  private rerun(request: Request): void {
+    this.request = request;
+    this.epoch += 1;
+    if (!this.working) void this.work();
+  }
+
+  private async work(): Promise<void> {
+    this.working = true;
+    this.player.suspend('preparing', true);
+    while (this.request !== null) {
+      const request = this.request;
+      this.request = null;
+      try {
+        await this.attempt(request, this.epoch);
+      } catch (error) {
+        if (this.request === null) this.fail(error);
+      }
+    }
+    this.working = false;
+    this.player.suspend('preparing', false);
+  }
+
+  private async attempt(request: Request, epoch: number): Promise<void> {
+    const settings = { ...this.wanted };
+    const table = this.data.table(settings);
+    checkTogether(settings, table?.numColumns ?? settings.dimension);
+    const run = await Run.create(this.engine, settings, table);
+    try {
+      const target = Math.min(request.step, run.numSteps);
+      while (run.step < target && epoch === this.epoch) await run.advance(target - run.step);
+    } catch (error) {
+      run.dispose();
+      throw error;
+    }
+    if (epoch !== this.epoch) {
+      run.dispose();
+      return;
+    }
+    this.run?.dispose();
+    this.run = run;
+    this.quarter = -1;
+    this.cursor = null;
+    this.data.showClipped(table, settings.clipNorm, run.first.info);
+    this.controls.clearResolved();
+    setText(byId('run-error'), '');
+    byId('run-error').hidden = true;
+    this.showSettings();
+    this.showViews();
+    this.writeAddress();
+    this.player.load(run, request.playing);
+  }
+
+  /** Tells an error beside the control it is about; the last good run stays. */
+  private fail(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (this.run === null && !this.fellBack) {
+      this.fellBack = true;
+      showNotice([message]);
+      this.wanted = { ...defaults, columns: [] };
+      this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
+      return;
+    }
+    let key: Key | undefined;
+    if (error instanceof SettingError) key = error.key;
+    else if (error instanceof LaneError && error.lane === 1) key = 'compare';
+    else {
+      const [, name] = /^\w+: (\w+)/.exec(message) ?? [];
+      key = name === undefined ? undefined : controlOf[name];
+    }
+    if (key !== undefined && this.controls.error(key, message)) return;
+    const box = byId('run-error');
+    setText(box, message);
+    box.hidden = false;
+  }
+
+  private writeAddress(): void {
+    const text = writeAddress(this.wanted);
+    history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
+  }
+
+  private showSettings(): void {
+    const { wanted, run } = this;
+    this.controls.show(wanted);
+    this.data.show(wanted);
+    const synthetic = wanted.source === 'synthetic';
+    const learns = run === null || run.first.info.learns;
+    for (const key of ['stream', 'dimension', 'streamSeed'] as const) {
+      this.controls.setShown(key, synthetic);
+    }
+    for (const key of ['loss', 'lambda'] as const) this.controls.setShown(key, learns);
+    byId('controls').classList.toggle('no-learner', !learns);
+    if (run !== null && learns) {
+      this.controls.hint('lambda', lambdaText(wanted.lambda, run.first.info.lambda));
+    }
+  }
+
+  /** Redraws everything that depends on what is shown rather than on what is computed. */
+  private showViews(): void {
+    const { run, wanted } = this;
+    if (run === null) return;
+    this.fillSumsView(run);
+    byId<HTMLSelectElement>('speed').value = rules.speed.write(wanted.speed);
+    byId<HTMLSelectElement>('learning-view').value = wanted.learning;
+    byId<HTMLInputElement>('deployed').checked = wanted.deployed;
+    this.player.speed = wanted.speed;
+    this.sums.show(run, wanted.sums, wanted.deployed);
+    this.learning.show(run, wanted.learning, wanted.deployed);
+    byId('certificate').replaceChildren(certificateTable(run));
+    this.draw();
+  }
+
+  private fillSumsView(run: Run): void {
+    const select = byId<HTMLSelectElement>('sums-view');
+    const { dimension, learns } = run.first.info;
+    const names = this.data.columnsOf(this.wanted);
+    const options = [h('option', { value: 'norm' }, 'the vector (its norm)')];
+    for (let k = 1; k <= dimension; ++k) {
+      const name = names[k - 1] ?? `coordinate ${k}`;
+      options.push(h('option', { value: k }, learns ? `gradient, ${name}` : name));
+    }
+    select.replaceChildren(...options);
+    if (this.wanted.sums > dimension) {
+      showNotice([`sums must be at most the dimension ${dimension}, got ${this.wanted.sums}`]);
+      this.wanted.sums = dimension;
+    }
+    select.value = rules.sums.write(this.wanted.sums);
+  }
+
+  private draw(): void {
+    const { run } = this;
+    if (run === null) return;
+    this.sums.draw(this.cursor);
+    this.learning.draw(this.cursor);
+    this.bar.showProgress(run);
+    const facts = byId('facts');
+    facts.hidden = this.wanted.deployed || run.step === 0;
+    if (!facts.hidden) setText(facts.querySelector('span')!, factsOf(run, this.sums));
+    this.drawTables(false);
+    const quarter = Math.floor((4 * run.step) / run.numSteps);
+    if (quarter !== this.quarter || this.player.state !== 'playing') this.summarise(run);
+    this.quarter = quarter;
+  }
+
+  /** The live region speaks at rest and at each quarter, not at every step. */
+  private summarise(run: Run): void {
+    setText(byId('summary'), summaryOf(run, this.sums, this.wanted.deployed));
+  }
+
+  private drawTables(now: boolean): void {
+    const { run } = this;
+    if (run === null) return;
+    const playing = this.player.state === 'playing';
+    if (!now && playing && performance.now() - this.lastTables < tableInterval) return;
+    this.lastTables = performance.now();
+    const { sums, deployed } = this.wanted;
+    const tables: [string, () => HTMLElement][] = [
+      ['sums-numbers', () => sumsTable(run, sums, deployed)],
+      ['learning-numbers', () => learningTable(run, deployed)],
+    ];
+    for (const [id, make] of tables) {
+      const details = byId<HTMLDetailsElement>(id);
+      if (details.open) details.querySelector('.scroll')!.replaceChildren(make());
+    }
+  }
+
+  private moveCursor(step: number | null): void {
+    if (step === this.cursor) return;
+    this.cursor = step;
+    this.sums.setCursor(step);
+    this.learning.setCursor(step);
+  }
+
+  private restyle(): void {
+    this.sums.restyle();
+    this.learning.restyle();
+  }
+
+  private playerChanged(): void {
+    this.bar.showState();
+    if (this.run === null || this.player.state === 'playing') return;
+    this.summarise(this.run);
+    this.drawTables(true);
+  }
+
+  private connectViews(): void {
+    const view = (id: string, key: 'sums' | 'learning' | 'speed'): void => {
+      const select = byId<HTMLSelectElement>(id);
+      select.addEventListener('change', () =>
+        this.change({ [key]: rules[key].read(select.value) } as Partial<Settings>),
+      );
+    };
+    view('sums-view', 'sums');
+    view('learning-view', 'learning');
+    view('speed', 'speed');
+    const deployed = byId<HTMLInputElement>('deployed');
+    deployed.addEventListener('change', () => this.change({ deployed: deployed.checked }));
+    for (const id of ['sums-numbers', 'learning-numbers']) {
+      byId(id).addEventListener('toggle', () => this.drawTables(true));
+    }
+    let timer = 0;
+    let width = innerWidth;
+    window.addEventListener('resize', () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        if (innerWidth !== width) this.showViews(); // As many points as pixels.
+        width = innerWidth;
+      }, 200);
+    });
+  }
+
+  private connectShare(): void {
+    const button = byId('share');
+    const label = button.textContent ?? '';
+    let timer = 0;
+    button.addEventListener('click', async () => {
+      let done = this.wanted.source === 'own' ? 'Copied, without your data' : 'Copied';
+      try {
+        await navigator.clipboard.writeText(location.href);
+      } catch {
+        done = 'Copy it from the address bar';
+      }
+      setText(button, done);
+      clearTimeout(timer);
+      timer = window.setTimeout(() => setText(button, label), 2000);
+    });
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import uPlot from 'uplot';
+
+/** A range that grows with the data and never shrinks: a chart that breathes is hard to read. */
+export class GrowingRange {
+  private low = Infinity;
+  private high = -Infinity;
+  private shown: [number, number];
+
+  constructor(private readonly start: [number, number]) {
+    this.shown = start;
+  }
+
+  include(value: number): void {
+    if (value < this.low) this.low = value;
+    if (value > this.high) this.high = value;
+  }
+
+  /** Round numbers around all values so far, with room for the next ones. */
+  get(): [number, number] {
+    if (this.low > this.high) return this.start;
+    if (this.low < this.shown[0] || this.high > this.shown[1] || this.shown === this.start) {
+      const [low, high] = uPlot.rangeNum(this.low, this.high, 0.12, true);
+      this.shown = [low ?? 0, high ?? 1];
+    }
+    return this.shown;
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The certificate of each mechanism in force, as a table.
+
+import type { Certificate } from 'dp-ftrl';
+import { h } from './dom.ts';
+import { count, quantity, raised, scientific } from './format.ts';
+import type { History } from './history.ts';
+import type { Run } from './run.ts';
+
+interface Row {
+  name: string;
+  note: string;
+  value(history: History): string;
+}
+
+const rows: Row[] = [
+  { name: 'ε', note: 'epsilon', value: ({ info }) => quantity(info.certificate.epsilon) },
+  { name: 'δ', note: 'delta', value: ({ info }) => scientific(info.certificate.delta) },
+  {
+    name: 'μ',
+    note: 'Gaussian differential privacy',
+    value: ({ info }) => quantity(info.certificate.mu, 6),
+  },
+  {
+    name: 'ρ',
+    note: 'zero-concentrated differential privacy',
+    value: ({ info }) => quantity(info.certificate.rho, 6),
+  },
+  { name: 'Neighbours', note: 'what is hidden', value: ({ info }) => info.certificate.neighbours },
+  {
+    name: 'Participation',
+    note: 'records of one person',
+    value: ({ info }) => info.certificate.participation,
+  },
+  {
+    name: 'Horizon',
+    note: 'totals published',
+    value: ({ info }) => count(info.certificate.numSteps),
+  },
+  {
+    name: 'Clip norm',
+    note: 'longest record, ℓ₂',
+    value: ({ info }) => quantity(info.certificate.clipNorm),
+  },
+  {
+    name: 'Sensitivity',
+    note: 'largest column norm of C, unit clip',
+    value: ({ info }) =>
+      `${quantity(info.certificate.sensitivity, 6)} (${info.certificate.sensitivityExactness})`,
+  },
+  {
+    name: 'Noise multiplier',
+    note: '1 / μ',
+    value: ({ info }) => quantity(info.certificate.noiseMultiplier, 6),
+  },
+  {
+    name: 'Noise std',
+    note: 'σ, input units',
+    value: ({ info }) => quantity(info.certificate.noiseStddev, 6),
+  },
+  {
+    name: 'Greatest error',
+    note: 'std of the worst total',
+    value: ({ info: { certificate } }) => error(certificate, certificate.maxError),
+  },
+  {
+    name: 'Mean error',
+    note: 'root mean square of the totals’ std',
+    value: ({ info: { certificate } }) => error(certificate, certificate.meanError),
+  },
+  {
+    name: 'Factorization',
+    note: 'largest entry of A − BC',
+    value: ({ info: { certificate } }) =>
+      `${scientific(certificate.decoderResidual, 2)}, ` +
+      `first ${count(certificate.residualSteps)} steps`,
+  },
+  { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
+  { name: 'Grid', note: 'spacing of the releases', value: ({ info }) => power(info.grid) },
+];
+
+/** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
+function error(certificate: Certificate, unit: number): string {
+  const scale = certificate.noiseStddev / certificate.sensitivity;
+  return `${quantity(scale * unit, 6)} (${quantity(unit, 6)} unit)`;
+}
+
+/** A power of two as such. */
+function power(value: number): string {
+  const exponent = Math.log2(value);
+  if (!Number.isInteger(exponent) || Math.abs(exponent) < 4) return quantity(value);
+  return `2${raised(exponent)} = ${quantity(value)}`;
+}
+
+export function certificateTable(run: Run): HTMLElement {
+  const head = h('tr', {}, h('th', { scope: 'col' }, 'Parameter'));
+  for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, lane.mechanism));
+  const body = h('tbody');
+  for (const row of rows) {
+    const line = h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note)),
+    );
+    for (const lane of run.lanes) line.append(h('td', {}, row.value(lane.history)));
+    body.append(line);
+  }
+  return h('table', {}, h('thead', {}, head), body);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The library in a worker; on this thread, in short slices, where no worker can be had.
+
+import { connect, type Client } from 'dp-ftrl/worker-client';
+
+export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
+
+/** True in the build that is one file. */
+declare const SINGLE_FILE: boolean;
+
+/** In one file there is no other script to start: the page's own one knows both roles. */
+function ownScriptWorker(): Worker {
+  const source = document.querySelector('script[type="module"]')?.textContent ?? '';
+  const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+  return new Worker(url);
+}
+
+async function inWorker(): Promise<Client> {
+  const client = SINGLE_FILE ? connect({ worker: ownScriptWorker() }) : connect();
+  await client.ready;
+  return client;
+}
+
+async function onThisThread(): Promise<Client> {
+  const { serve } = await import('dp-ftrl/worker');
+  const { port1, port2 } = new MessageChannel();
+  serve(port1 as unknown as Parameters<typeof serve>[0]);
+  const client = connect({ worker: port2 });
+  await client.ready;
+  return client;
+}
+
+export async function startEngine(): Promise<Client> {
+  try {
+    return await inWorker();
+  } catch {
+    // Whatever kept the worker away; a reason that also holds here is reported from here.
+    return onThisThread();
+  }
+}
+
+/** The worker's role of the page's script. */
+export async function serveAsWorker(): Promise<void> {
+  await import('dp-ftrl/worker');
+}

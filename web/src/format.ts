@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+const minus = (text: string): string => text.replace('-', '−');
+
+/** A whole number with groups of three. */
+export function count(value: number): string {
+  return minus(value.toLocaleString('en-US'));
+}
+
+/** A measured quantity, to `digits` significant ones; never more than it needs. */
+export function quantity(value: number, digits = 4): string {
+  if (!Number.isFinite(value)) return value === Infinity ? '∞' : '–';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return scientific(value, digits);
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return minus(
+    value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: decimals }),
+  );
+}
+
+/** The same number of decimals whatever the value, so that a changing number does not dance. */
+export function fixed(value: number, decimals: number): string {
+  if (!Number.isFinite(value)) return '–';
+  return minus(
+    value.toLocaleString('en-US', {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    }),
+  );
+}
+
+export function percent(value: number): string {
+  return Number.isFinite(value) ? `${fixed(100 * value, 1)} %` : '–';
+}
+
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+/** A whole number above the line. */
+export function raised(value: number): string {
+  return String(value).replace(/[-\d]/g, (c) => (c === '-' ? '⁻' : (superscripts[Number(c)] ?? c)));
+}
+
+/** 1e-6 as 10⁻⁶, 2.5e-7 as 2.5 × 10⁻⁷. */
+export function scientific(value: number, digits = 3): string {
+  if (value === 0) return '0';
+  const [mantissa = '0', exponent = '0'] = value.toExponential(digits - 1).split('e');
+  const power = raised(Number(exponent));
+  const short = String(Number(mantissa));
+  return short === '1' ? `10${power}` : `${minus(short)} × 10${power}`;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything one simulation has shown so far, so that another view of it needs no second run.
+
+import type { SimulationChunk } from 'dp-ftrl';
+import type { SimulationInfo } from 'dp-ftrl/worker-client';
+
+export interface Regret {
+  steps: number[];
+  private: number[];
+  twin: number[];
+  gap: number[];
+}
+
+export class History {
+  /** Steps recorded. */
+  step = 0;
+  /** Row-major, numSteps x dimension. */
+  readonly trueSums: Float64Array;
+  readonly noisySums: Float64Array;
+  readonly stddev: Float64Array;
+  /** Running averages; empty without a learner. */
+  readonly privateLoss: Float64Array;
+  readonly twinLoss: Float64Array;
+  /** Running share of right predictions; empty unless the learner classifies. */
+  readonly privateAccuracy: Float64Array;
+  readonly twinAccuracy: Float64Array;
+  readonly regret: Regret = { steps: [], private: [], twin: [], gap: [] };
+
+  constructor(readonly info: SimulationInfo) {
+    const { numSteps, dimension, learns, classifies } = info;
+    this.trueSums = new Float64Array(numSteps * dimension);
+    this.noisySums = new Float64Array(numSteps * dimension);
+    this.stddev = new Float64Array(numSteps);
+    this.privateLoss = new Float64Array(learns ? numSteps : 0);
+    this.twinLoss = new Float64Array(learns ? numSteps : 0);
+    this.privateAccuracy = new Float64Array(classifies ? numSteps : 0);
+    this.twinAccuracy = new Float64Array(classifies ? numSteps : 0);
+  }
+
+  append(chunk: SimulationChunk): void {
+    const { firstStep, numSteps } = chunk;
+    if (firstStep !== this.step) {
+      throw new Error(`history: step ${this.step} is next, got ${firstStep}`);
+    }
+    this.trueSums.set(chunk.trueSums, firstStep * this.info.dimension);
+    this.noisySums.set(chunk.noisySums, firstStep * this.info.dimension);
+    this.stddev.set(chunk.stddev, firstStep);
+    average(this.privateLoss, firstStep, chunk.privateLoss);
+    average(this.twinLoss, firstStep, chunk.twinLoss);
+    average(this.privateAccuracy, firstStep, chunk.privateCorrect);
+    average(this.twinAccuracy, firstStep, chunk.twinCorrect);
+    for (const key of ['steps', 'private', 'twin', 'gap'] as const) {
+      this.regret[key].push(...chunk.regret[key]);
+    }
+    this.step += numSteps;
+  }
+}
+
+/** Continues the running average in `into` by the values of steps `first`, `first` + 1, … */
+function average(into: Float64Array, first: number, values: ArrayLike<number>): void {
+  let mean = first > 0 ? (into[first - 1] ?? 0) : 0;
+  for (let i = 0; i < values.length; ++i) {
+    mean += ((values[i] ?? 0) - mean) / (first + i + 1);
+    into[first + i] = mean;
+  }
+}

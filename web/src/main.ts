@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import { App } from './app.ts';
+import { byId, setText } from './dom.ts';
+import { serveAsWorker, startEngine } from './engine.ts';
+
+async function start(): Promise<void> {
+  try {
+    new App(await startEngine()).open();
+  } catch (error) {
+    const loading = byId('sums');
+    loading.setAttribute('role', 'alert');
+    setText(loading, `The page could not start: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+// The build that is one file runs this very script in its worker as well.
+if (typeof document === 'undefined') void serveAsWorker();
+else void start();

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One or two simulations of the same stream, advanced together.
+
+import type { MechanismName, SimulationOptions, Table } from 'dp-ftrl';
+import type { Engine, RemoteSimulation } from './engine.ts';
+import { History } from './history.ts';
+import type { Settings } from './settings.ts';
+
+export interface Lane {
+  mechanism: MechanismName;
+  history: History;
+}
+
+/** An error of the second mechanism, to be shown beside its control. */
+export class LaneError extends Error {
+  constructor(
+    readonly lane: number,
+    cause: unknown,
+  ) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function optionsOf(
+  settings: Settings,
+  mechanism: MechanismName,
+  table: Table | null,
+): SimulationOptions {
+  return {
+    mechanism,
+    epsilon: settings.epsilon,
+    delta: settings.delta,
+    numSteps: settings.numSteps,
+    clipNorm: settings.clipNorm,
+    neighbours: settings.neighbours,
+    noiseSeed: settings.noiseSeed,
+    loss: settings.loss,
+    ...(settings.lambda === null ? {} : { lambda: settings.lambda }),
+    ...(table === null
+      ? {
+          dimension: settings.dimension,
+          stream: settings.stream,
+          streamSeed: settings.streamSeed,
+        }
+      : { table }),
+  };
+}
+
+const firstChunk = 64;
+const maxChunk = 8192;
+/** Milliseconds a chunk should take, so that a newer request waits no longer than that. */
+const chunkTime = 6;
+
+export class Run {
+  private chunk = firstChunk;
+  private disposed = false;
+
+  private constructor(
+    readonly settings: Settings,
+    private readonly simulations: RemoteSimulation[],
+    readonly lanes: Lane[],
+  ) {}
+
+  static async create(engine: Engine, settings: Settings, table: Table | null): Promise<Run> {
+    const mechanisms: MechanismName[] = [settings.mechanism];
+    if (settings.compare !== 'none') mechanisms.push(settings.compare);
+    const simulations: RemoteSimulation[] = [];
+    try {
+      for (const [lane, mechanism] of mechanisms.entries()) {
+        try {
+          simulations.push(await engine.simulation(optionsOf(settings, mechanism, table)));
+        } catch (cause) {
+          throw new LaneError(lane, cause);
+        }
+      }
+    } catch (error) {
+      for (const simulation of simulations) simulation.dispose();
+      throw error;
+    }
+    const lanes = simulations.map((simulation, lane) => ({
+      mechanism: mechanisms[lane]!,
+      history: new History(simulation),
+    }));
+    return new Run(settings, simulations, lanes);
+  }
+
+  get first(): History {
+    return this.lanes[0]!.history;
+  }
+  get numSteps(): number {
+    return this.first.info.numSteps;
+  }
+  get step(): number {
+    return this.first.step;
+  }
+  get finished(): boolean {
+    return this.step === this.numSteps;
+  }
+
+  /** Runs at most `maxSteps` steps in both lanes, fewer if they would take long. */
+  async advance(maxSteps: number): Promise<void> {
+    const steps = Math.max(1, Math.min(maxSteps, this.chunk, this.numSteps - this.step));
+    const start = performance.now();
+    const chunks = await Promise.all(this.simulations.map((one) => one.advance(steps)));
+    const perStep = (performance.now() - start) / steps;
+    if (this.disposed) return;
+    for (const [lane, chunk] of chunks.entries()) this.lanes[lane]!.history.append(chunk);
+    const wanted = chunkTime / Math.max(perStep, 1e-6);
+    this.chunk = Math.max(1, Math.min(maxChunk, 2 * this.chunk, Math.round(wanted)));
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    for (const simulation of this.simulations) simulation.dispose();
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { defineConfig, mergeConfig } from 'vite';
+import { filesPolicy, shared } from './vite.shared.ts';
+
+/** The page as files, for any static host and any path. */
+export default defineConfig(
+  mergeConfig(shared, {
+    define: { SINGLE_FILE: 'false' },
+    plugins: [filesPolicy()],
+    build: {
+      outDir: 'dist',
+      emptyOutDir: true,
+      target: 'es2022',
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      chunkSizeWarningLimit: 1000,
+    },
+  }),
+);

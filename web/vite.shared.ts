@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the two builds of the page share: the package under its own name, formulas turned into
+// MathML while building, and the policy that the page asks of the browser.
+
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import temml from 'temml';
+import type { Plugin, UserConfig } from 'vite';
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+
+/** `<tex>…</tex>` in index.html becomes MathML; `<tex display>` a formula on its own line. */
+function formulas(): Plugin {
+  return {
+    name: 'formulas',
+    transformIndexHtml: {
+      order: 'pre',
+      handler: (html) =>
+        html.replace(/<tex( display)?>([^<]*)<\/tex>/g, (_, display, tex: string) => {
+          const source = tex
+            .replaceAll('&amp;', '&')
+            .replaceAll('&gt;', '>')
+            .replaceAll('&lt;', '<');
+          const math = temml.renderToString(source, {
+            displayMode: display !== undefined,
+            throwOnError: true,
+          });
+          // The policy of the page allows no style attributes; these only move glyphs by a hair.
+          return math.replace(/ style="[^"]*"/g, '').replace(/ class="[^"]*"/g, '');
+        }),
+    },
+  };
+}
+
+function sha256(text: string): string {
+  return `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
+}
+
+function policyTag(script: string, style: string, worker: string): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${script} 'wasm-unsafe-eval'`,
+    `style-src ${style}`,
+    `worker-src ${worker}`,
+    "img-src 'self' data:",
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<meta http-equiv="Content-Security-Policy" content="${policy}">`;
+}
+
+const charset = '<meta charset="utf-8">';
+
+/** Policy of the page made of files. */
+export function filesPolicy(): Plugin {
+  return {
+    name: 'files-policy',
+    apply: 'build',
+    transformIndexHtml: (html) =>
+      html.replace(charset, `${charset}\n    ${policyTag("'self'", "'self'", "'self'")}`),
+  };
+}
+
+/** Policy of the single file, by hashes of what it contains, and that file's name. */
+export function singlePolicy(fileName: string): Plugin {
+  return {
+    name: 'single-policy',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_, bundle) {
+        const page = bundle['index.html'];
+        if (page?.type !== 'asset') throw new Error('single-policy: no index.html in the bundle');
+        const html = String(page.source);
+        const hashes = (tag: string): string =>
+          [...html.matchAll(new RegExp(`<${tag}\\b[^>]*>([\\s\\S]*?)</${tag}>`, 'g'))]
+            .map((match) => sha256(match[1] ?? ''))
+            .join(' ');
+        const tag = policyTag(`${hashes('script')} blob:`, hashes('style'), 'blob:');
+        page.source = html.replace(charset, () => `${charset}\n    ${tag}`);
+        page.fileName = fileName;
+        // The worker that the package would start; here the page's own script takes that part.
+        for (const name of Object.keys(bundle)) if (name !== 'index.html') delete bundle[name];
+      },
+    },
+  };
+}
+
+export const shared: UserConfig = {
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: './',
+  publicDir: false,
+  resolve: {
+    alias: [
+      { find: /^dp-ftrl$/, replacement: `${dist}index.js` },
+      { find: /^dp-ftrl\/(.*)$/, replacement: `${dist}$1.js` },
+    ],
+  },
+  plugins: [formulas()],
+  // The package's worker is one module; a classic script runs wherever workers do.
+  worker: { format: 'iife' },
+};
