@@ -8,49 +8,24 @@
 #include <cmath>
 #include <cstdint>
 
+#include "double_double.hpp"
 #include "gaussian_kernels.hpp"
 
 namespace dpftrl::detail {
 namespace {
 
-/// The number high + low, |low| a rounding error of high.
-struct Double2 {
-  double high;
-  double low;
-};
-
-/// a + b exactly (Knuth).
-Double2 two_sum(double a, double b) {
-  const double s = a + b;
-  const double t = s - a;
-  return {s, (a - (s - t)) + (b - t)};
-}
-
-/// a * b exactly (Dekker; no overflow or underflow at our sizes).
-Double2 two_product(double a, double b) {
-  constexpr double kSplit = 0x1p27 + 1;
-  const double p = a * b;
-  const double a_scaled = kSplit * a;
-  const double a_high = a_scaled - (a_scaled - a);
-  const double a_low = a - a_high;
-  const double b_scaled = kSplit * b;
-  const double b_high = b_scaled - (b_scaled - b);
-  const double b_low = b - b_high;
-  return {p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low};
-}
-
-Double2 add(Double2 a, Double2 b) {
-  const Double2 s = two_sum(a.high, b.high);
+DoubleDouble add(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble s = two_sum(a.high, b.high);
   return two_sum(s.high, s.low + (a.low + b.low));
 }
 
-Double2 multiply(Double2 a, Double2 b) {
-  const Double2 p = two_product(a.high, b.high);
+DoubleDouble multiply(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble p = two_product(a.high, b.high);
   return two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
 /// Taylor series of sin(pi y/2)/y and cos(pi y/2) in y^2.
-constexpr std::array<Double2, 11> kSineExact = {{
+constexpr std::array<DoubleDouble, 11> kSineExact = {{
     {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54},
     {-0x1.4abbce625be53p-1, 0x1.05511c68476a8p-55},
     {0x1.466bc6775aae2p-4, -0x1.6dc0cbddb0fc3p-59},
@@ -63,7 +38,7 @@ constexpr std::array<Double2, 11> kSineExact = {{
     {-0x1.8a404211f9547p-45, -0x1.6d424c0620248p-103},
     {0x1.2877020d52cfp-52, -0x1.c9db31d99b9a3p-106},
 }};
-constexpr std::array<Double2, 11> kCosineExact = {{
+constexpr std::array<DoubleDouble, 11> kCosineExact = {{
     {0x1.0p0, 0x0.0p0},
     {-0x1.3bd3cc9be45dep0, -0x1.692b71366cc04p-54},
     {0x1.03c1f081b5ac4p-2, -0x1.32b33f87fc145p-56},
@@ -77,23 +52,23 @@ constexpr std::array<Double2, 11> kCosineExact = {{
     {0x1.ef6e308d6d1c4p-49, -0x1.c5f7779fbdd48p-103},
 }};
 
-Double2 horner_exact(const std::array<Double2, 11>& coefficients, Double2 z) {
-  Double2 sum = coefficients.back();
+DoubleDouble horner_exact(const std::array<DoubleDouble, 11>& coefficients, DoubleDouble z) {
+  DoubleDouble sum = coefficients.back();
   for (std::size_t k = coefficients.size() - 1; k-- > 0;)
     sum = add(multiply(sum, z), coefficients[k]);
   return sum;
 }
 
 /// sqrt(2 a) for a = high + low > 0: the double root and its first-order correction.
-Double2 sqrt_twice(Double2 a) {
+DoubleDouble sqrt_twice(DoubleDouble a) {
   const double root = std::sqrt(2 * a.high);
-  const Double2 square = two_product(root, root);
+  const DoubleDouble square = two_product(root, root);
   const double residual = ((2 * a.high - square.high) - square.low) + 2 * a.low;
   return {root, residual / (2 * root)};
 }
 
 /// -ln u1 for u1 = 0.digits (base 2^64) below 2^-14.
-Double2 minus_log_of_small(const std::array<std::uint64_t, kNumPlanes>& digits) {
+DoubleDouble minus_log_of_small(const std::array<std::uint64_t, kNumPlanes>& digits) {
   std::size_t first = 0;
   while (first + 1 < kNumPlanes && digits[first] == 0) ++first;
   const int zeros = std::countl_zero(digits[first]);  // 64 only if every digit is zero
@@ -113,20 +88,20 @@ Double2 minus_log_of_small(const std::array<std::uint64_t, kNumPlanes>& digits) 
     k += 1;
   }
   using C = Coefficients<double>;
-  Double2 sum = two_sum(k * C::kLn2High, -log_near_one<double>(fraction - 1));
+  DoubleDouble sum = two_sum(k * C::kLn2High, -log_near_one<double>(fraction - 1));
   sum.low += k * C::kLn2Low;
   return sum;
 }
 
 /// -ln u1 for 1 - u1 = v = 0.digits below 2^-14.
-Double2 minus_log_of_large(std::uint64_t digit0, std::uint64_t digit1) {
+DoubleDouble minus_log_of_large(std::uint64_t digit0, std::uint64_t digit1) {
   const double v =
       static_cast<double>(digit0) * 0x1p-64 + (static_cast<double>(digit1 >> 12) + 0.5) * 0x1p-116;
   return {-log_near_one<double>(-v), 0};
 }
 
-double product(Double2 a, Double2 b) {
-  const Double2 p = multiply(a, b);
+double product(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble p = multiply(a, b);
   return p.high + p.low;
 }
 
@@ -134,16 +109,16 @@ double product(Double2 a, Double2 b) {
 
 SinCos careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::uint64_t u2) {
   const bool upper_half = u1[0] >> 63 != 0;
-  const Double2 radius =
+  const DoubleDouble radius =
       sqrt_twice(upper_half ? minus_log_of_large(~u1[0], ~u1[1]) : minus_log_of_small(u1));
 
   // u2 = (quadrant + y) / 4, |y| <= 1/2, at the midpoint of its cell; y is held without rounding.
   const std::uint64_t moved = u2 + (std::uint64_t{1} << 61);
   const std::uint64_t quadrant = moved >> 62;
   const std::uint64_t rest = moved & ((std::uint64_t{1} << 62) - 1);
-  const Double2 y = two_sum(static_cast<double>(rest >> 32) * 0x1p-30 - 0.5,
-                            (static_cast<double>(rest & 0xffffffff) + 0.5) * 0x1p-62);
-  const Double2 z = multiply(y, y);
+  const DoubleDouble y = two_sum(static_cast<double>(rest >> 32) * 0x1p-30 - 0.5,
+                                 (static_cast<double>(rest & 0xffffffff) + 0.5) * 0x1p-62);
+  const DoubleDouble z = multiply(y, y);
   const double c = product(radius, horner_exact(kCosineExact, z));
   const double s = product(radius, multiply(y, horner_exact(kSineExact, z)));
   switch (quadrant) {

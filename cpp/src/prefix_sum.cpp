@@ -16,6 +16,8 @@ constexpr double kMaxNormInGrids = 0x1p31;
 constexpr double kMaxSumInGrids = 0x1p62;
 /// Beyond this many grids a double row has no fractional bits left to round.
 constexpr double kMaxNoiseInGrids = 0x1p40;
+/// Up to here every release is finite.
+constexpr double kMaxGrid = 0x1p900;
 /// The default grid is not made finer than this part of the noise: the finer it is, the more
 /// entries need the slow way of rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
@@ -37,8 +39,14 @@ bool is_power_of_two(double value) {
 std::int64_t floor_of_square(double x) {
   const DoubleDouble square = two_product(x, x);
   const double whole = std::floor(square.high);
-  const bool below = whole == square.high && square.low < 0;
-  return static_cast<std::int64_t>(whole) - (below ? 1 : 0);
+  // Where the high part has a fraction, the low part is too small to reach an integer.
+  const double rest = whole == square.high ? std::floor(square.low) : 0;
+  return static_cast<std::int64_t>(whole) + static_cast<std::int64_t>(rest);
+}
+
+std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
+  if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum: mechanism must be given");
+  return mechanism;
 }
 
 }  // namespace
@@ -73,7 +81,7 @@ void clip_to_norm(std::span<double> record, double clip_norm) {
 }
 
 PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
-    : mechanism_(std::move(mechanism)),
+    : mechanism_(require_given(std::move(mechanism))),
       noise_(mechanism_->strategy(), {.key = options.key, .dimension = options.dimension}) {
   if (!(mechanism_->noise_stddev() >= kMinNoise))
     fail_argument("prefix_sum", "noise_stddev", "at least 2^-900",
@@ -83,6 +91,10 @@ PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
     fail_argument("prefix_sum", "grid", "a power of two", to_text(grid_));
   const double clip_in_grids = mechanism_->clip_norm() / grid_;
   noise_scale_ = mechanism_->noise_stddev() / grid_;
+  if (!(grid_ <= kMaxGrid)) fail_argument("prefix_sum", "grid", "at most 2^900", to_text(grid_));
+  if (!options.grid && !(clip_in_grids >= 1))
+    fail_argument("prefix_sum", "clip_norm", "at least 2^-40 of the largest release std",
+                  to_text(mechanism_->clip_norm()));
   const double num_steps = static_cast<double>(mechanism_->num_steps());
   const double largest_row = std::sqrt(mechanism_->strategy().row_norms().max_squared);
   if (!(clip_in_grids >= 1))

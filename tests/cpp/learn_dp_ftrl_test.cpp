@@ -161,6 +161,8 @@ TEST(DpFtrl, bad_options_are_refused_by_name) {
             "invalid_argument | dp_ftrl: radius must be positive and finite, got 0");
   EXPECT_EQ(message([](O& o) { o.lambda = 0; }),
             "invalid_argument | dp_ftrl: lambda must be positive and finite, got 0");
+  EXPECT_EQ(message([](O& o) { o.lambda = 1e-309; }).substr(0, 70),
+            "invalid_argument | dp_ftrl: lambda must be large enough for finite ite");
   EXPECT_EQ(message([](O& o) { o.lambda = kNan; }),
             "invalid_argument | dp_ftrl: lambda must be positive and finite, got NaN");
   EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),

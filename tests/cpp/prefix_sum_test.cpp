@@ -94,6 +94,25 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   }
 }
 
+TEST(PrefixSum, the_norm_limit_is_the_exact_floor_of_a_square) {
+  // clip / grid = 1527566631.7..., whose square has its low bits beyond a double.
+  const double grid = 0x1p-30;
+  const double clip = 1.422657216946611;
+  const std::vector<std::int64_t> crafted = {1261412984, 861566517, 26289, 164, 17, 5, 0};
+  std::vector<double> values;
+  for (const std::int64_t q : crafted) values.push_back(static_cast<double>(q) * grid);
+  const auto how = mechanism("tree", 1, clip);
+  std::int64_t norm_squared = 0;
+  for (const double q : increment(how, values, grid))
+    norm_squared += static_cast<std::int64_t>(q) * static_cast<std::int64_t>(q);
+  // floor((clip / grid)^2) in integers: clip / grid = m / 2^22 with m below 2^53.
+  const std::uint64_t m = static_cast<std::uint64_t>(std::ldexp(clip, 52));
+  const std::uint64_t high = m >> 32, low = m & 0xffffffff;
+  const std::uint64_t middle = 2 * high * low + (low * low >> 32);
+  const std::uint64_t limit = (high * high << 20) + (middle >> 12);
+  EXPECT_LE(static_cast<std::uint64_t>(norm_squared), limit);
+}
+
 TEST(PrefixSum, records_within_the_clip_norm_keep_their_value_to_one_grid) {
   const auto how = mechanism("tree", 4);
   const PrefixSum reference(how, with_seed(3));
@@ -290,6 +309,14 @@ TEST(PrefixSum, bad_grids_are_refused_by_name) {
                "grid must be at most clip_norm = 1, got 2");
   EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-60)), "invalid_argument",
                "grid must be coarse enough");
+  EXPECT_ERROR(PrefixSum(nullptr, with_seed(1)), "invalid_argument",
+               "prefix_sum: mechanism must be given");
+  const auto drowned = Mechanism::make(
+      {.strategy = "output", .num_steps = 1000000, .target = {.epsilon = 1e-13, .delta = 1e-13}});
+  EXPECT_ERROR(PrefixSum(drowned, with_seed(1)), "invalid_argument",
+               "clip_norm must be at least 2^-40 of the largest release std");
+  EXPECT_ERROR(PrefixSum(mechanism("tree", 8, 1e300), with_seed(1)), "invalid_argument",
+               "grid must be at most 2^900");
   EXPECT_ERROR(PrefixSum(how, with_seed(0)), "invalid_argument", "dimension must be between");
 }
 

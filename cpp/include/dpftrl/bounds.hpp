@@ -13,13 +13,13 @@ namespace dpftrl {
 /// @cost       O(n) up to 2^22 steps; beyond that unsupported.
 /// @source     Henzinger, Upadhyay, Upadhyay, "Almost Tight Error Bounds on Differentially Private
 ///             Continual Counting", SODA 2023, Lemma 1 and Theorem 19.
-/// @checked-by bounds_test "no strategy is below the lower bound"
+/// @checked-by strategy_test "no strategy is below the lower bound"
 double schatten_lower_bound(std::int64_t num_steps);
 
 /// Upper bound on the max error of the square-root factorization (its squared sensitivity):
 /// 1 + ln((4n-1)/3) / pi. Replaces the published 1 + ln(4n/5)/pi, which is below the true value at
 /// every n.
-/// @checked-by bounds_test "square-root stays below its corrected bounds"
+/// @checked-by strategy_test "square-root stays below its corrected bounds"
 double square_root_max_error_bound(std::int64_t num_steps);
 
 /// Upper bound on the mean error of the square-root factorization:

@@ -17,8 +17,8 @@ namespace dpftrl {
 /// What the bits are for; streams of one key are independent of each other.
 enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
-  noise_float = 1,     ///< noise of the simulation's float sampler
-  synthetic_data = 2,  ///< example data; its key is never the key of the noise
+  noise_float = 1,     ///< reserved for noise of the float sampler; nothing draws from it yet
+  synthetic_data = 2,  ///< example data; apart from the noise even under the same key
   test = 0xFFFFFFFF,   ///< tests only
 };
 

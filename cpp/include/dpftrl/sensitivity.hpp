@@ -19,9 +19,9 @@ struct Sensitivity {
 /// l2-sensitivity of the encoder C: how far C G moves when one user's rows of G change by norm 1.
 ///
 /// @exactness      exact: under single participation it is the largest column norm of C.
-/// @guarantee      the true value to rounding (2^-50 relative); Mechanism rounds the noise up by
-/// more.
-/// @checked-by     sensitivity_test "brute force over all single participations".
+/// @guarantee      the true value to 2^-39 relative (docs/math/grid.md); Mechanism rounds the noise
+///                 up by more.
+/// @checked-by     strategy_test "brute force over all single participations".
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
 }  // namespace dpftrl

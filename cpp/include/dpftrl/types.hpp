@@ -15,7 +15,7 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 inline constexpr std::int64_t kMaxNumSteps = std::int64_t{1} << 40;
 /// Matrices are materialised only up to this many steps; everything else streams.
 inline constexpr std::int64_t kMaxDenseSteps = 4096;
-/// Coordinates of one stream: 2^32 generator blocks of 8 coordinates.
-inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 32;
+/// Coordinates of one stream; fits the sizes of 32-bit platforms.
+inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 31;
 
 }  // namespace dpftrl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/dp_ftrl.hpp"
 
+#include <cmath>
+
 #include "dpftrl/error.hpp"
 
 namespace dpftrl {
@@ -34,7 +36,11 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
              .start = {}}),
       gradient_(static_cast<std::size_t>(options.dimension)),
       release_(gradient_.size()),
-      next_release_(gradient_.size()) {}
+      next_release_(gradient_.size()) {
+  // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
+  if (!std::isfinite(0x1p103 * sums_.grid() / lambda()))
+    fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda()));
+}
 
 double DpFtrl::step(std::span<const double> features, double label) {
   const double prediction = predict(features);

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kDefaultDimension = 4;
 
+/// Sums in one chunk: what a 32-bit platform can hold.
+constexpr std::int64_t kMaxChunkEntries = std::int64_t{1} << 26;
+
 std::span<double> row_of(Matrix& matrix, Eigen::Index row) {
   return {matrix.row(row).data(), static_cast<std::size_t>(matrix.cols())};
 }
@@ -212,7 +215,9 @@ void Simulation::State::make_learners(const SimulationOptions& options,
 SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
   require_between("simulation", "max_steps", max_steps, 1,
                   std::numeric_limits<std::int64_t>::max());
-  const std::int64_t wanted = std::min(max_steps, num_steps - steps_done);
+  const std::int64_t wanted =
+      std::min({max_steps, num_steps - steps_done,
+                std::max<std::int64_t>(1, kMaxChunkEntries / stream->dimension())});
   const Eigen::Index rows = static_cast<Eigen::Index>(wanted);
   const Eigen::Index dimension = static_cast<Eigen::Index>(stream->dimension());
   const bool classifies = learners && learners->loss->classifies();

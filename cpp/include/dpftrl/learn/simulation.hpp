@@ -96,7 +96,8 @@ class Simulation {
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  /// Runs at most `max_steps` steps; an empty chunk when finished. The numbers do not depend on how
+  /// Runs at most `max_steps` steps, fewer if the chunk would have more than 2^26 sums; an empty
+  /// chunk when finished. The numbers do not depend on how
   /// a run is cut into chunks.
   /// @throws Error{invalid_argument} max_steps < 1.
   SimulationChunk advance(std::int64_t max_steps);
