@@ -6,9 +6,13 @@
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <variant>
 
@@ -107,6 +111,9 @@ val calibrate(const std::string& kind, double value, double delta) {
     const double multiplier = kind == "epsilon"
                                   ? noise_multiplier({.epsilon = value, .delta = delta})
                                   : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
+    if (!std::isfinite(multiplier))
+      fail_argument("calibrate", kind, "large enough for a finite noise multiplier",
+                    to_text(value));
     val object = val::object();
     object.set("noiseMultiplier", multiplier);
     object.set("epsilon", epsilon);
@@ -159,14 +166,30 @@ val certificate(const val& options) {
       [&] { return to_object(Mechanism::make(mechanism_options(options))->certificate()); });
 }
 
+/// From the seed if one is given, else from 32 random bytes that the facade got from the platform.
+Key key_of(const val& options) {
+  if (const std::optional<std::uint64_t> seed = optional_seed(options, "insecureSeed"))
+    return Key::insecure_from_seed(*seed);
+  constexpr std::size_t kSize = 32;
+  std::array<std::byte, kSize> bytes{};
+  const val given = options["key"];
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (given.isUndefined() || given[i].isUndefined()) throw std::logic_error("no key");
+    bytes[i] = static_cast<std::byte>(given[i].as<unsigned>());
+  }
+  const Key key = Key::from_bytes(bytes);
+  volatile std::byte* wiped = bytes.data();
+  for (std::size_t i = 0; i < kSize; ++i) wiped[i] = std::byte{0};
+  return key;
+}
+
 val prefix_sum_create(const val& options) {
   return guarded([&] {
-    const std::optional<std::uint64_t> seed = optional_seed(options, "insecureSeed");
-    auto sums = std::make_unique<PrefixSum>(
-        Mechanism::make(mechanism_options(options)),
-        PrefixSumOptions{.key = seed ? Key::insecure_from_seed(*seed) : Key::from_entropy(),
-                         .dimension = count(options, "dimension"),
-                         .grid = optional_number(options, "grid")});
+    auto sums =
+        std::make_unique<PrefixSum>(Mechanism::make(mechanism_options(options)),
+                                    PrefixSumOptions{.key = key_of(options),
+                                                     .dimension = count(options, "dimension"),
+                                                     .grid = optional_number(options, "grid")});
     val object = val::object();
     object.set("certificate", to_object(sums->mechanism().certificate()));
     object.set("grid", sums->grid());
@@ -184,21 +207,40 @@ val prefix_sum_stddev(double handle, double step) {
       [&] { return handles().get<PrefixSum>(handle).mechanism().release_stddev(count_of(step)); });
 }
 
-/// Releases row after row. If one is refused the reply has `released`, the totals before it.
+/// Releases row after row, and overwrites `records`, a Float64Array that only the facade knows,
+/// with the totals: nothing is allocated on the other side once a release has been made. If a row
+/// is refused the reply has `released`, the number of entries before it, and they are overwritten.
 val prefix_sum_release(double handle, const val& records) {
-  std::vector<double> totals;
   std::size_t done = 0;
+  bool complete = false;
   val reply = guarded([&] {
     PrefixSum& sums = handles().get<PrefixSum>(handle);
-    const std::vector<double> rows = emscripten::convertJSArrayToNumberVector<double>(records);
-    totals.resize(rows.size());
+    std::vector<double> rows = emscripten::convertJSArrayToNumberVector<double>(records);
     const auto width = static_cast<std::size_t>(sums.dimension());
-    for (; done < rows.size(); done += width)
-      sums.release(std::span(rows).subspan(done, width), std::span(totals).subspan(done, width));
-    return owned_array(totals);
+    if (rows.size() % width != 0)
+      fail(ErrorCode::wrong_length,
+           "prefix_sum: the length of records must be a multiple of dimension = " +
+               to_text(sums.dimension()) + ", got " +
+               to_text(static_cast<std::int64_t>(rows.size())));
+    std::vector<double> total(width);
+    const auto write_back = [&] {
+      records.call<void>("set", val(emscripten::typed_memory_view(done, rows.data())));
+    };
+    try {
+      for (; done < rows.size(); done += width) {
+        const std::span<double> row = std::span(rows).subspan(done, width);
+        sums.release(row, total);
+        std::ranges::copy(total, row.begin());
+      }
+    } catch (...) {
+      write_back();
+      throw;
+    }
+    write_back();
+    complete = true;
+    return val::null();
   });
-  if (reply["code"].isUndefined()) return reply;
-  reply.set("released", owned_array(totals.data(), done));
+  if (!complete) reply.set("released", static_cast<double>(done));
   return reply;
 }
 
@@ -214,11 +256,17 @@ std::optional<Table> table_of(const val& options) {
   if (given.isUndefined()) return std::nullopt;
   const std::vector<double> values =
       emscripten::convertJSArrayToNumberVector<double>(given["values"]);
-  // The facade has checked that rows times columns is the length of an array.
-  const auto num_rows = static_cast<Eigen::Index>(count(given, "numRows"));
-  const auto num_columns = static_cast<Eigen::Index>(count(given, "numColumns"));
-  Table table{.features = Eigen::Map<const Matrix>(values.data(), num_rows, num_columns),
-              .labels = std::nullopt};
+  const std::int64_t num_rows = count(given, "numRows");
+  const std::int64_t num_columns = count(given, "numColumns");
+  // The facade has checked it; here memory depends on it. Divided, because a product may overflow.
+  const std::int64_t size = std::ssize(values);
+  if (num_rows < 1 || num_columns < 1 || size % num_columns != 0 || size / num_columns != num_rows)
+    fail(ErrorCode::wrong_length,
+         "simulation: the length of values must be num_rows * num_columns");
+  Table table{
+      .features = Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(num_rows),
+                                           static_cast<Eigen::Index>(num_columns)),
+      .labels = std::nullopt};
   if (!given["labels"].isUndefined()) {
     const std::vector<double> labels =
         emscripten::convertJSArrayToNumberVector<double>(given["labels"]);

@@ -86,7 +86,6 @@ async function bundle(out, glue, wasm, version) {
     format: 'esm',
     target: 'es2022',
     minify: true,
-    lineLimit: 160, // Node prints the line of an uncaught error: not the whole package, please.
     legalComments: 'none',
     charset: 'utf8',
     sourcemap: false,
@@ -102,9 +101,10 @@ async function bundle(out, glue, wasm, version) {
     banner: { js: license },
   });
   const index = join(out, 'index.js');
-  const parts = (await readFile(index, 'utf8')).split(placeholder);
+  const parts = (await readFile(index, 'utf8')).split(`"${placeholder}"`);
   if (parts.length !== 2) fail('dist/index.js should hold the WebAssembly text exactly once');
-  await writeFile(index, parts.join(wasm.toString('base64')));
+  // On a line of its own: Node prints the line of an uncaught error, not the package, please.
+  await writeFile(index, parts.join(`\n"${wasm.toString('base64')}"\n`));
   await build({
     ...common,
     platform: 'node',

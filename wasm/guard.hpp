@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// No C++ exception crosses into JavaScript: a call gives {value} or {code, message}.
+/// No C++ exception crosses into JavaScript: a call gives {value} or {code, message}. An exception
+/// of JavaScript is not caught here (`catch (...)` does not see it), and the facade gives the
+/// instance up. So nothing that can throw on that side is called: inputs are the facade's copies.
 
 #include <emscripten/val.h>
 

@@ -161,6 +161,56 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
   for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);
 });
 
+test('calibrate: a target whose noise is beyond the doubles is refused', () => {
+  const wanted = /calibrate: mu must be large enough for a finite noise multiplier, got 1e-310/;
+  const call = () => dp.calibrate({ mu: 1e-310, delta: 0.1 });
+  rejects(call, RangeError, 'invalid_argument', wanted);
+  assert.ok(Number.isFinite(dp.calibrate({ mu: 1e-307, delta: 0.1 }).noiseMultiplier));
+});
+
+test('options: what others put on Object.prototype is not an option', () => {
+  const pollution = { insecureSeed: 7, mu: 5, labels: [1], grid: 0.3, value: 1, released: 1 };
+  const options = { numSteps: 1, dimension: 64, ...target };
+  const release = () => {
+    const sums = dp.prefixSum(options);
+    assert.equal(sums.insecure, false);
+    const totals = sums.release(new Float64Array(64));
+    sums.dispose();
+    return totals;
+  };
+  const plain = dp.calibrate(target);
+  Object.assign(Object.prototype, pollution);
+  try {
+    assert.notDeepEqual(release(), release());
+    assert.deepEqual(dp.calibrate(target), plain);
+    const table = { numRows: 1, numColumns: 1, values: [1] };
+    const simulation = dp.simulation({ numSteps: 1, ...target, table });
+    assert.equal(simulation.learns, false);
+    simulation.dispose();
+    const call = () => dp.calibrate({ rho: -1, delta: 0.1 });
+    rejects(call, RangeError, 'invalid_argument', /rho must be/);
+  } finally {
+    for (const key of Object.keys(pollution)) delete Object.prototype[key];
+  }
+});
+
+test('options: an inherited option is refused, not ignored, and each is read once', () => {
+  for (const name of ['certificate', 'prefixSum', 'simulation']) {
+    const base = { numSteps: 4, ...target };
+    const inherited = Object.assign(Object.create({ neighbours: 'replace-one' }), base);
+    const wanted = /neighbours must be an own enumerable property of options, got an inherited one/;
+    rejects(() => dp[name](inherited), TypeError, 'wrong_type', wanted);
+    const seeded = Object.assign(Object.create({ insecureSeed: 7 }), base);
+    if (name === 'prefixSum') rejects(() => dp[name](seeded), TypeError, 'wrong_type', /insecureS/);
+  }
+  dp.certificate(Object.assign(Object.create(null), { numSteps: 4, ...target }));
+  let reads = 0;
+  const options = { numSteps: 4, ...target };
+  Object.defineProperty(options, 'epsilon', { enumerable: true, get: () => ++reads });
+  assert.equal(dp.certificate(options).epsilon, 1);
+  assert.equal(reads, 1);
+});
+
 test('bad input: an option nobody knows is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the noise that was asked for.
   const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };

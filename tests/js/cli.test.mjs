@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { close } from './support/check.mjs';
-import { cli, dpFtrl, importEntry, installed, run } from './support/consumer.mjs';
+import { cli, dpFtrl, importEntry, installed, root, run } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cli-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -111,6 +111,18 @@ test('help and version', async () => {
   }
 });
 
+test('help: the mechanisms are those of the library', async () => {
+  const { load } = await importEntry('dp-ftrl');
+  const names = (await load()).mechanisms().map((entry) => entry.name);
+  for (const command of ['release', 'error']) {
+    const { stdout } = await dpFtrl([command, '--help']);
+    const [, line] = stdout.match(/^  --mechanism M +(.*)$/m);
+    assert.deepEqual(line.replace('square-root (default)', 'square-root').split(', '), names);
+  }
+  const { stdout } = await dpFtrl(['release', '--help']);
+  assert.match(stdout, /--show-nonprivate .*sums of the clipped rows, without noise/);
+});
+
 test('release: CSV with step, columns and std; the guarantee on standard error', async () => {
   const args = [
     ...release,
@@ -189,7 +201,7 @@ test('release: without a seed two runs differ', async () => {
   assert.notEqual((await dpFtrl(args)).stdout, (await dpFtrl(args)).stdout);
 });
 
-test('release: --show-nonprivate adds exact clipped sums, and warns', async () => {
+test('release: --show-nonprivate adds the sums of the clipped rows, and warns', async () => {
   const path = file('clip.csv', 'x,y\n3,4\n0.5,0\n');
   const args = [...release, '--show-nonprivate', '--seed', '1', path];
   const { stdout, stderr } = await dpFtrl(args);
@@ -200,6 +212,15 @@ test('release: --show-nonprivate adds exact clipped sums, and warns', async () =
   close(rows[1].y_true, 0.8, 1e-12);
   assert.match(stderr, /warning: --show-nonprivate .*NOT private/);
   assert.ok(!stderr.includes('differentially'), 'no guarantee is claimed');
+});
+
+test('release: --show-nonprivate clips rows whose norm is beyond the doubles', async () => {
+  const args = [...release, '--show-nonprivate', '--seed', '1'];
+  const { stdout } = await dpFtrl(args, { input: 'x,y\n1.7e308,-1.7e308\n0,0\n' });
+  for (const row of parse(stdout, { columns: true, cast: true })) {
+    close(row.x_true, Math.SQRT1_2, 1e-12);
+    close(row.y_true, -Math.SQRT1_2, 1e-12);
+  }
 });
 
 test('release: JSON is one object, also when it ends early', async () => {
@@ -233,7 +254,37 @@ test('release: JSON is one object, also when it ends early', async () => {
   assert.equal(early.code, 2);
   const rest = JSON.parse(early.stdout);
   assert.deepEqual([rest.complete, rest.rows.length], [false, 2]);
-  assert.match(rest.error, /row 3 \(line 4\) is past the horizon/);
+  assert.deepEqual(rest.error, { code: 'past_horizon', row: 3, line: 4 });
+});
+
+test('release: JSON says where a fault is, and no text of a cell', async () => {
+  const args = [...release, '--json', '--steps', '9', '--quiet'];
+  const cases = [
+    ['3,SECRET\n', { code: 'not_a_number', row: 2, line: 3, column: 'y' }],
+    ['3, \n', { code: 'missing', row: 2, line: 3, column: 'y' }],
+    ['SECRET\n', { code: 'wrong_width', row: 2, line: 3 }],
+    ['\nSECRET,1\n', { code: 'blank', row: 2, line: 3 }],
+    ['"SECRET,4\n', { code: 'malformed_csv', line: 3 }],
+    ['SEC"RET,4\n', { code: 'malformed_csv', line: 3 }],
+    [Buffer.from('SECRET,\xff\n', 'latin1'), { code: 'not_utf8' }],
+  ];
+  const messages = [];
+  for (const [bad, where] of cases) {
+    const child = spawn(cli, args);
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    child.stdin.write('x,y\n1,2\n');
+    while (!stdout.includes('"std":')) await once(child.stdout, 'data');
+    child.stdin.end(bad);
+    assert.deepEqual(await once(child, 'close'), [2, null]);
+    assert.ok(!stdout.includes('SEC'), stdout);
+    const { complete, rows, error } = JSON.parse(stdout);
+    assert.deepEqual([complete, rows.length, error], [false, 1, where]);
+    messages.push(stderr);
+  }
+  assert.match(messages[0], /row 2 \(line 3\), column "y" is not a number: "SECRET"/);
 });
 
 test('release: standard input, with and without a horizon, CR LF, quotes', async () => {
@@ -344,7 +395,10 @@ test('release: headers that cannot be right', async () => {
     ['', [], /the input is empty/],
     ['x\n', [], /has a header but no rows/],
     ['\n1\n', [], /the first row is blank/],
-    ['1,2\n3,4\n', [], /the first row must name the columns, but all its cells are numbers/],
+    ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
+    ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
+    ['mon,7\n3,4\n', ['--column', '7'], /not look like a header.*: its cell 2 is a number/],
+    ['mon,7\n3,4\n', ['--column', 'mom'], /no column "mom", .* some of its cells are numbers$/],
     ['x,y\n1,2\n', ['--column', 'z'], /unknown column "z"/],
     ['count\n1\n', ['--column', 'conut'], /unknown column "conut"; did you mean count\?/],
     ['x,x\n1,2\n', [], /more than one column "x"/],
@@ -532,7 +586,7 @@ test('--output: a signal in the middle leaves the old file and no other', async 
 });
 
 test('examples: the file in the repository runs', async () => {
-  const examples = new URL('../../examples/', import.meta.url).pathname;
+  const examples = join(root, 'examples');
   const tables = readdirSync(examples).filter((name) => name.endsWith('.csv'));
   let numRun = 0;
   for (const name of tables) {

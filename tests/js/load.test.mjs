@@ -220,6 +220,32 @@ test('load: no entropy, no key', async () => {
   assert.equal(stdout, 'DpError entropy_unavailable still alive');
 });
 
+test('load: a generator that fails later or writes nothing does not end the instance', async () => {
+  const code = `
+    const { load } = await import('${entryUrl('dp-ftrl')}');
+    const dp = await load();
+    const options = { numSteps: 4, epsilon: 1, delta: 1e-6 };
+    const sums = dp.prefixSum(options);
+    const say = (text) => process.stdout.write(text);
+    const real = crypto.getRandomValues.bind(crypto);
+    const broken = [
+      (array) => { if (array.length > 1) throw new Error('broken'); return real(array); },
+      (array) => array.length > 1 ? array : real(array),
+    ];
+    for (const fake of broken) {
+      crypto.getRandomValues = fake;
+      try { dp.prefixSum(options); } catch (error) { say(error.name + ' ' + error.code + '; '); }
+    }
+    crypto.getRandomValues = real;
+    sums.release([1]);
+    dp.prefixSum(options).release([1]);
+    say('alive with ' + dp.liveHandles);`;
+  const { stdout, stderr } = await node(['--input-type=module', '-e', code]);
+  assert.equal(stderr, '');
+  const refused = 'DpError entropy_unavailable; ';
+  assert.equal(stdout, `${refused}${refused}alive with 2`);
+});
+
 test('abort: an instance that trapped says so from then on, load() gives another', async () => {
   const source = wasm.slice();
   const { dp, trap } = await loadIntercepted(load, source);

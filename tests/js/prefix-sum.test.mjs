@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { close, rejects } from './support/check.mjs';
-import { importEntry, installed, node } from './support/consumer.mjs';
+import { importEntry, installed, node, root } from './support/consumer.mjs';
 import { loadIntercepted } from './support/intercept.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
@@ -238,6 +239,128 @@ test('prefix sum: arrays of every kind of number, and nothing that is not one', 
     for (const [call, message] of range) rejects(call, RangeError, 'invalid_argument', message);
     assert.equal(sums.step, 0, 'nothing was released');
   });
+});
+
+function transferred(array) {
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  return array;
+}
+
+/** A view of which the buffer no longer has the end. */
+function shrunk() {
+  const buffer = new ArrayBuffer(64, { maxByteLength: 64 });
+  const view = new Float64Array(buffer, 8, 2);
+  buffer.resize(16);
+  return view;
+}
+
+test('prefix sum: arrays without their memory are refused, and harm nothing', () => {
+  withSums({ numSteps: 4, dimension: 2, insecureSeed: 9 }, (sums) => {
+    const gone = /must be an array with its memory, got one whose buffer was transferred/;
+    const [doubles, bytes] = [new Float64Array(2), new Int8Array(2)].map(transferred);
+    for (const array of [doubles, bytes, shrunk()]) {
+      rejects(() => sums.release(array), TypeError, 'wrong_type', gone);
+      rejects(() => sums.releaseMany(array), TypeError, 'wrong_type', gone);
+      const table = { numRows: 1, numColumns: 2, values: array };
+      const simulate = () => dp.simulation({ numSteps: 1, ...target, table });
+      rejects(simulate, TypeError, 'wrong_type', gone);
+    }
+    for (const out of [transferred(new Float64Array(2)), shrunk()]) {
+      rejects(() => sums.releaseMany([1, 0], out), TypeError, 'wrong_type', gone);
+      rejects(() => sums.releaseMany([], out), TypeError, 'wrong_type', /out must be an array/);
+    }
+    assert.equal(sums.step, 0);
+    sums.release([1, 0]);
+  });
+});
+
+test('prefix sum: a subclass that lies is taken for what it holds', () => {
+  class Liar extends Float64Array {
+    get length() {
+      return 3;
+    }
+    *[Symbol.iterator]() {
+      yield 'nonsense';
+    }
+    set() {
+      throw new Error('must not be called');
+    }
+    static get [Symbol.species]() {
+      return Array;
+    }
+  }
+  const options = { numSteps: 4, dimension: 2, insecureSeed: 9 };
+  const expected = withSums(options, (sums) => sums.releaseMany([1, 0, 0, 1]));
+  withSums(options, (sums) => {
+    const out = new Liar(4);
+    sums.releaseMany(new Liar([1, 0, 0, 1]), out);
+    assert.deepEqual(Float64Array.prototype.slice.call(new Float64Array(out)), expected);
+    const short = /record must have 2 entries, got 4/;
+    rejects(() => sums.release(new Liar(4)), TypeError, 'wrong_length', short);
+    const none = new Liar(3);
+    const long = /out must have 2 entries, got 3/;
+    rejects(() => sums.releaseMany([1, 0], none), TypeError, 'wrong_length', long);
+    const totals = sums.release(new Float64Array(2));
+    assert.equal(Object.getPrototypeOf(totals), Float64Array.prototype);
+  });
+});
+
+test('prefix sum: the records handed over are left alone', () => {
+  withSums({ numSteps: 4, dimension: 2, insecureSeed: 9 }, (sums) => {
+    const records = Float64Array.of(1, 0, 0, 1);
+    sums.releaseMany(records);
+    sums.release(records.subarray(0, 2));
+    assert.deepEqual(records, Float64Array.of(1, 0, 0, 1));
+  });
+});
+
+test('prefix sum: a length that no memory holds', () => {
+  withSums({ numSteps: 4 }, (sums) => {
+    const message = /: the length of records? must be one that memory can hold, got 11258999068/;
+    for (const name of ['release', 'releaseMany']) {
+      const call = () => sums[name]({ length: 2 ** 50 });
+      rejects(call, RangeError, 'invalid_argument', message);
+    }
+  });
+});
+
+test('prefix sum: says when its noise is from a fixed seed', () => {
+  withSums({ numSteps: 2, insecureSeed: 0 }, (sums) => assert.equal(sums.insecure, true));
+  withSums({ numSteps: 2 }, (sums) => assert.equal(sums.insecure, false));
+  withSums({ numSteps: 2, insecureSeed: undefined }, (it) => assert.equal(it.insecure, false));
+});
+
+test('core: checks the lengths itself, as memory depends on them', async () => {
+  const glue = pathToFileURL(join(root, 'build/wasm/wasm/dp-ftrl.mjs'));
+  const { default: create } = await import(glue);
+  const core = await create({
+    instantiateWasm(imports, receive) {
+      WebAssembly.instantiate(wasm, imports).then((it) => receive(it.instance, it.module));
+      return {};
+    },
+  });
+  const mechanism = { mechanism: 'tree', numSteps: 4, ...target, clipNorm: 1 };
+  const common = { ...mechanism, neighbours: 'zero-out', dimension: 2 };
+  const { value } = core.prefixSumCreate({ ...common, insecureSeed: 1n });
+  const reply = core.prefixSumRelease(value.id, new Float64Array(3));
+  assert.equal(reply.code, 'wrong_length');
+  assert.match(reply.message, /records must be a multiple of dimension = 2, got 3/);
+  assert.equal(core.prefixSumStep(value.id).value, 0);
+  assert.equal(core.prefixSumCreate(common).code, 'internal', 'neither key nor seed');
+
+  const learning = { stream: 'stationary', streamSeed: 1n, noiseSeed: 1n, loss: 'logistic' };
+  const rest = { ...learning, domain: 'ball', radius: 1, numRegretPrefixes: 0 };
+  const shapes = [
+    [2, 2],
+    [3, 2],
+    [0, 2],
+    [2 ** 40, 2 ** 40],
+  ];
+  for (const [numRows, numColumns] of shapes) {
+    const table = { numRows, numColumns, values: new Float64Array(5) };
+    const options = { ...common, ...rest, dimension: undefined, table };
+    assert.equal(core.simulationCreate(options).code, 'wrong_length');
+  }
 });
 
 test('prefix sum: bad options', () => {

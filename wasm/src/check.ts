@@ -29,12 +29,17 @@ export function outOfRange(where: string, name: string, wanted: string, value: u
   return makeError('invalid_argument', `${where}: ${name} must be ${wanted}, got ${show(value)}`);
 }
 
-/** An options object without keys we do not know: a misspelt `neighbours` must not be ignored. */
+/**
+ * The own enumerable properties of an options object, each read once. A key we do not know is
+ * refused, and so is a known one that is not an own property: a misspelt or an inherited
+ * `neighbours` must not be ignored. What others put on `Object.prototype` is nobody's option.
+ */
 export function optionsObject(where: string, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, 'options', 'an object', value);
   }
-  for (const key of Object.keys(value)) {
+  const own = Object.assign(Object.create(null) as Fields, value);
+  for (const key of Object.keys(own)) {
     if (!known.includes(key)) {
       throw makeError(
         'wrong_type',
@@ -42,7 +47,12 @@ export function optionsObject(where: string, value: unknown, known: readonly str
       );
     }
   }
-  return value as Fields;
+  const hidden = known.find((key) => key in value && !(key in own) && !(key in Object.prototype));
+  if (hidden !== undefined) {
+    const wanted = 'an own enumerable property of options';
+    throw makeError('wrong_type', `${where}: ${hidden} must be ${wanted}, got an inherited one`);
+  }
+  return own;
 }
 
 /** Reads one option after the other, each with its name in the message. */
@@ -114,14 +124,39 @@ export class Reader {
   }
 }
 
-/** A copy as Float64Array. Entries have to be numbers: `null` or `"1"` are not read as 0 or 1. */
+function detached(where: string, name: string): Error {
+  const got = 'one whose buffer was transferred or made smaller';
+  return makeError('wrong_type', `${where}: ${name} must be an array with its memory, got ${got}`);
+}
+
+/** A new Float64Array of a length or with the entries of a typed array. */
+function newFloat64s(
+  where: string,
+  name: string,
+  length: number,
+  source: ArrayBufferView | number = length,
+): Float64Array {
+  try {
+    return new Float64Array(source as unknown as ArrayLike<number>);
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw outOfRange(where, `the length of ${name}`, 'one that memory can hold', length);
+    }
+    throw detached(where, name);
+  }
+}
+
+/**
+ * A copy as plain Float64Array, which nobody else can reach, resize or take away. Entries have to
+ * be numbers: `null` or `"1"` are not read as 0 or 1.
+ */
 export function float64s(where: string, name: string, value: unknown): Float64Array {
-  if (value instanceof Float64Array) return value;
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-    if (value instanceof BigInt64Array || value instanceof BigUint64Array) {
+    if (/Big(Int|Uint)64Array/.test(Object.prototype.toString.call(value))) {
       throw wrongType(where, name, 'an array of numbers', 1n);
     }
-    return Float64Array.from(value as unknown as ArrayLike<number>);
+    // Reads the array itself: a subclass cannot make its `length` or its iterator matter.
+    return newFloat64s(where, name, (value as unknown as ArrayLike<number>).length, value);
   }
   if (typeof value !== 'object' || value === null) {
     throw wrongType(where, name, 'an array of numbers', value);
@@ -130,11 +165,30 @@ export function float64s(where: string, name: string, value: unknown): Float64Ar
   if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0) {
     throw wrongType(where, name, 'an array of numbers', value);
   }
-  const copy = new Float64Array(length);
+  const copy = newFloat64s(where, name, length);
   for (let i = 0; i < length; ++i) {
     const entry = (value as ArrayLike<unknown>)[i];
     if (typeof entry !== 'number') throw wrongType(where, `${name}[${i}]`, 'a number', entry);
     copy[i] = entry;
   }
   return copy;
+}
+
+const typedArray = Object.getPrototypeOf(Float64Array.prototype) as Float64Array;
+const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length')!.get!;
+
+/** True length of an array to be written to, whatever a subclass says. */
+export function writableLength(where: string, name: string, value: unknown): number {
+  if (!(value instanceof Float64Array)) throw wrongType(where, name, 'a Float64Array', value);
+  try {
+    typedArray.keys.call(value); // Throws where the memory is gone; `length` would be 0.
+  } catch {
+    throw detached(where, name);
+  }
+  return lengthOf.call(value) as number;
+}
+
+/** Overwrites the beginning of an array, whatever a subclass makes of `set`. */
+export function overwrite(target: Float64Array, values: Float64Array): void {
+  typedArray.set.call(target, values);
 }

@@ -16,6 +16,14 @@ export interface CoreMechanism {
   neighbours: string;
 }
 
+/** Every field is there: a missing one would be looked for on Object.prototype. */
+export interface CoreTable {
+  numRows: number;
+  numColumns: number;
+  values: Float64Array;
+  labels: Float64Array | undefined;
+}
+
 export interface CorePrefixSum {
   id: number;
   certificate: Certificate;
@@ -46,7 +54,8 @@ interface CoreFunctions {
   prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
   prefixSumStep: [[id: number], number];
   prefixSumStddev: [[id: number, step: number], number];
-  prefixSumRelease: [[id: number, records: Float64Array], Float64Array];
+  /** Overwrites the records with the totals. */
+  prefixSumRelease: [[id: number, records: Float64Array], null];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
@@ -54,7 +63,8 @@ interface CoreFunctions {
   liveHandles: [[], number];
 }
 
-type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: Float64Array };
+/** `released`: entries that were released before the refused record. */
+type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
 
 /** `clip_norm` -> `clipNorm`: the core's messages in the words of this language. */
 function camelCase(message: string): string {
@@ -99,14 +109,17 @@ export class Core {
     try {
       reply = this.functions[name]!(...args);
     } catch (cause) {
-      // No C++ exception gets here: the WebAssembly code itself stopped, in an unknown state.
+      // No C++ exception gets here. The WebAssembly code itself stopped, or an exception of the
+      // host went through it (the stack was exhausted, say): its state is unknown either way.
       this.failure = cause;
       this.onAbort();
       throw this.abortedError();
     }
-    if ('value' in reply) return reply.value as CoreFunctions[K][1];
-    const error = makeError(reply.code, camelCase(reply.message));
-    throw reply.released ? Object.assign(error, { released: reply.released }) : error;
+    // Only what the core put there, not what others put on Object.prototype.
+    const own = Object.assign(Object.create(null) as object, reply);
+    if ('value' in own) return own.value as CoreFunctions[K][1];
+    const error = makeError(own.code, camelCase(own.message));
+    throw 'released' in own ? Object.assign(error, { released: own.released }) : error;
   }
 
   private abortedError(): DpError {

@@ -89,6 +89,8 @@ async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () =>
   }
 }
 
+const OPTIONS = ['wasm', 'signal'];
+
 /** A `load` with a default source: the one difference between the entries of the package. */
 export function makeLoad(
   compileDefault: (signal: AbortSignal) => Promise<WebAssembly.Module>,
@@ -119,8 +121,7 @@ export function makeLoad(
   }
 
   return async function load(options: LoadOptions = {}): Promise<DpFtrl> {
-    optionsObject('load', options, ['wasm', 'signal']);
-    const { wasm: source, signal } = options;
+    const { wasm: source, signal }: LoadOptions = optionsObject('load', options, OPTIONS);
     if (source === null || !['undefined', 'string', 'object'].includes(typeof source)) {
       throw wrongType('load', 'wasm', 'a URL, a string, bytes or a WebAssembly.Module', source);
     }

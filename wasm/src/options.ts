@@ -3,9 +3,9 @@
 // Options of mechanisms, checked and completed with the documented defaults.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from './check.js';
-import type { CoreMechanism } from './core.js';
+import type { CoreMechanism, CoreTable } from './core.js';
+import { DEFAULT_MECHANISM } from './defaults.js';
 import { makeError } from './errors.js';
-import type { Table } from './types.js';
 
 export const MECHANISM_OPTIONS = [
   'mechanism',
@@ -25,7 +25,7 @@ export function readOptions(where: string, value: unknown, known: readonly strin
 
 export function readMechanism(reader: Reader, mechanisms: readonly string[]): CoreMechanism {
   return {
-    mechanism: reader.oneOfOr('mechanism', mechanisms, 'square-root'),
+    mechanism: reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM),
     numSteps: reader.count('numSteps'),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
@@ -39,7 +39,7 @@ function wrongLength(where: string, name: string, wanted: string, got: number): 
 }
 
 /** A table whose lengths agree; the core checks its numbers. */
-export function readTable(where: string, value: unknown): Table {
+export function readTable(where: string, value: unknown): CoreTable {
   const known = ['numRows', 'numColumns', 'values', 'labels'];
   if (typeof value !== 'object' || value === null) {
     throw wrongType(where, 'table', 'an object', value);
@@ -54,7 +54,7 @@ export function readTable(where: string, value: unknown): Table {
     const wanted = `numRows * numColumns = ${numRows * numColumns} entries`;
     throw wrongLength(where, 'values', wanted, values.length);
   }
-  if (!reader.has('labels')) return { numRows, numColumns, values };
+  if (!reader.has('labels')) return { numRows, numColumns, values, labels: undefined };
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length !== numRows) {
     throw wrongLength(where, 'labels', `numRows = ${numRows} entries`, labels.length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { float64s, outOfRange, wrongType } from './check.js';
+import { float64s, outOfRange, overwrite, writableLength, wrongType } from './check.js';
 import type { Core, CorePrefixSum } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
@@ -19,6 +19,7 @@ class CorePrefixSumHandle extends CoreHandle implements PrefixSum {
     backstop: Backstop,
     made: CorePrefixSum,
     readonly dimension: number,
+    readonly insecure: boolean,
   ) {
     super(core, backstop, made.id, 'prefix sum');
     this.certificate = Object.freeze(made.certificate);
@@ -45,51 +46,59 @@ class CorePrefixSumHandle extends CoreHandle implements PrefixSum {
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
     try {
-      return this.core.call('prefixSumRelease', this.id, values);
+      this.core.call('prefixSumRelease', this.id, values);
     } catch (error) {
       if (error instanceof Error) delete (error as { released?: unknown }).released;
       throw error;
     }
+    return values;
   }
 
   releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array {
     const values = float64s('releaseMany', 'records', records);
     countRecords('releaseMany', values, this.dimension);
     if (out !== undefined) {
-      if (!(out instanceof Float64Array)) {
-        throw wrongType('releaseMany', 'out', 'a Float64Array', out);
-      }
-      requireLength('releaseMany', 'out', out.length, values.length);
+      const length = writableLength('releaseMany', 'out', out);
+      requireLength('releaseMany', 'out', length, values.length);
     }
-    let totals: Float64Array;
     try {
-      totals = this.core.call('prefixSumRelease', this.id, values);
+      this.core.call('prefixSumRelease', this.id, values);
     } catch (error) {
-      throw this.nameRecord(error, out);
+      throw this.nameRecord(error, values, out);
     }
-    if (!out) return totals;
-    out.set(totals);
+    if (!out) return values;
+    overwrite(out, values);
     return out;
   }
 
-  /** The error says which record was refused; `out` gets the totals before it. */
-  private nameRecord(error: unknown, out: Float64Array | undefined): unknown {
-    const { released } = error as { released?: Float64Array };
-    if (!released) return error;
-    const failed = error as Error;
-    failed.message = `releaseMany: record ${released.length / this.dimension}: ${failed.message}`;
-    out?.set(released);
+  /** The error says which record was refused; it and `out` get the totals before that record. */
+  private nameRecord(error: unknown, values: Float64Array, out: Float64Array | undefined): unknown {
+    const failed = error as Error & { released?: number | Float64Array };
+    if (typeof failed.released !== 'number') return error;
+    const done = failed.released;
+    failed.message = `releaseMany: record ${done / this.dimension}: ${failed.message}`;
+    failed.released = values.slice(0, done);
+    if (out) overwrite(out, failed.released);
     return failed;
   }
 }
 
-/** Asked here, because the core would stop for good where the platform has no generator. */
-function requireEntropy(): void {
+/**
+ * 256 bits from the platform. Fetched on this side: where its generator throws, that is an error
+ * like any other, while an exception that goes through the core would end the instance.
+ */
+function keyFromEntropy(): Uint8Array {
+  const key = new Uint8Array(32);
+  const what = 'prefixSum: the platform gave no random bytes';
   try {
-    globalThis.crypto.getRandomValues(new Uint8Array(1));
+    globalThis.crypto.getRandomValues(key);
   } catch (cause) {
-    throw makeError('entropy_unavailable', 'prefixSum: the platform gave no random bytes', cause);
+    throw makeError('entropy_unavailable', what, cause);
   }
+  // Probability 2^-256 of a working generator; certain of one that wrote nothing.
+  const written = key.some((byte) => byte !== 0);
+  if (!written) throw makeError('entropy_unavailable', `${what}, only zeros`);
+  return key;
 }
 
 export function makePrefixSum(
@@ -105,7 +114,12 @@ export function makePrefixSum(
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
-  if (complete.insecureSeed === undefined) requireEntropy();
-  const made = core.call('prefixSumCreate', complete);
-  return new CorePrefixSumHandle(core, backstop, made, complete.dimension);
+  const insecure = complete.insecureSeed !== undefined;
+  const key = insecure ? undefined : keyFromEntropy();
+  try {
+    const made = core.call('prefixSumCreate', Object.assign(complete, { key }));
+    return new CorePrefixSumHandle(core, backstop, made, complete.dimension, insecure);
+  } finally {
+    key?.fill(0);
+  }
 }

@@ -141,8 +141,8 @@ export interface PrefixSumOptions extends MechanismOptions {
   /** Spacing of the released values, a power of two. Default: see the README. */
   grid?: number;
   /**
-   * Fixed seed: the output is then NOT private. For tests and demonstrations only. Without it the
-   * key is 256 bits from the platform.
+   * Fixed seed: the output is then NOT private, and `insecure` says so. For tests and
+   * demonstrations only. Without it the key is 256 bits from the platform.
    */
   insecureSeed?: number | bigint;
 }
@@ -155,6 +155,8 @@ export interface PrefixSum extends Handle {
   /** Releases already made. */
   readonly step: number;
   readonly grid: number;
+  /** A fixed seed was given: the totals are NOT private, whatever the certificate says. */
+  readonly insecure: boolean;
   /** Predicted std of each coordinate of the release at a 0-based step, input units. */
   stddev(step: number): number;
   /** Takes one record, returns the private running total. */
@@ -186,7 +188,7 @@ export interface SimulationOptions extends MechanismOptions {
   stream?: StreamName;
   /** Seed of the synthetic stream. Default 1. */
   streamSeed?: number | bigint;
-  /** Seed of the noise: a simulation is a demonstration, never a private release. Default 1. */
+  /** Seed of the noise, always fixed: a simulation is never a private release. Default 1. */
   noiseSeed?: number | bigint;
   /** Own data instead of a synthetic stream; without `labels` only sums are simulated. */
   table?: Table;
@@ -229,8 +231,9 @@ export interface SimulationChunk {
 }
 
 /**
- * Shows the true and the private side by side. For demonstration and study: it holds and returns
- * the true sums, which a deployment must keep secret.
+ * Shows the true and the private side by side. For demonstration and study, NEVER private: the seed
+ * of its noise is fixed, and it holds and returns the true sums, which a deployment must keep
+ * secret. Its certificate is that of a `prefixSum` with the same options and no seed.
  */
 export interface Simulation extends Handle {
   readonly certificate: Certificate;

@@ -160,7 +160,8 @@ class Remote {
   }
 
   async advance(maxSteps: number, options: AdvanceOptions = {}): Promise<api.SimulationChunk> {
-    const { maxMilliseconds = Infinity } = options;
+    const given: AdvanceOptions = optionsObject('advance', options, ['maxMilliseconds']);
+    const { maxMilliseconds = Infinity } = given;
     if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
@@ -204,16 +205,20 @@ async function createSimulation(
   });
 }
 
+/** One expression with a plain address: that is how bundlers find the file. */
+function startWorker(): Worker {
+  return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+}
+
 /** Connects to a worker, or starts one. */
 export function connect(options: ConnectOptions = {}): Client {
-  optionsObject('connect', options, ['worker', 'wasm']);
-  const port = (options.worker ??
-    new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })) as Port;
+  const given: ConnectOptions = optionsObject('connect', options, ['worker', 'wasm']);
+  const port = (given.worker ?? startWorker()) as Port;
   if (typeof port.postMessage !== 'function') {
     throw wrongType('connect', 'worker', 'a Worker or a MessagePort', port);
   }
   const connection = new Connection(port);
-  const { wasm } = options;
+  const { wasm } = given;
   const source = wasm instanceof URL ? wasm.href : wasm;
   // Loading belongs to no epoch: cancel() leaves it alone.
   const ready = connection.call('load', source === undefined ? {} : { wasm: source }, Infinity);

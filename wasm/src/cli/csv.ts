@@ -12,6 +12,10 @@ export interface CsvRecord {
   line: number;
 }
 
+function malformed(line: number, what: string): Misuse {
+  return new Misuse(`line ${line}: ${what}`, { code: 'malformed_csv', line });
+}
+
 const QUOTE = 34;
 const COMMA = 44;
 const LF = 10;
@@ -71,9 +75,9 @@ export class CsvParser {
         if (code === QUOTE) from = at + 1;
         this.state = code === QUOTE ? State.quoted : State.plain;
       } else if (this.state === State.closing) {
-        throw new Misuse(`line ${this.line}: text after the closing quote of a cell`);
+        throw malformed(this.line, 'text after the closing quote of a cell');
       } else if (code === QUOTE) {
-        throw new Misuse(`line ${this.line}: a quote inside a cell that does not begin with one`);
+        throw malformed(this.line, 'a quote inside a cell that does not begin with one');
       }
     }
     if (this.state !== State.closing) this.take(text, from, at);
@@ -83,7 +87,7 @@ export class CsvParser {
   /** The last record, if the text does not end with a line end. */
   end(): CsvRecord[] {
     if (this.state === State.quoted) {
-      throw new Misuse(`line ${this.recordLine}: a quoted cell is not closed`);
+      throw malformed(this.recordLine, 'a quoted cell is not closed');
     }
     if (this.state === State.start && this.cells.length === 0) return [];
     this.endCell();
@@ -93,8 +97,8 @@ export class CsvParser {
   private take(text: string, from: number, to: number): void {
     if (to > from) this.cell += text.slice(from, to);
     if (this.cell.length > MAX_CELL) {
-      const size = `${MAX_CELL} characters`;
-      throw new Misuse(`line ${this.recordLine}: a cell of more than ${size}; a missing quote?`);
+      const what = `a cell of more than ${MAX_CELL} characters; a missing quote?`;
+      throw malformed(this.recordLine, what);
     }
   }
 
@@ -120,7 +124,7 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     try {
       return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
     } catch {
-      throw new Misuse('the input is not UTF-8 text');
+      throw new Misuse('the input is not UTF-8 text', { code: 'not_utf8' });
     }
   };
   for await (const piece of bytes) {

@@ -2,6 +2,7 @@
 
 // dp-ftrl error: the error of a mechanism at unit noise.
 
+import { DEFAULT_MECHANISM } from '../defaults.js';
 import { load } from '../index.js';
 import type { MechanismName } from '../types.js';
 import { Args, required, type Known } from './args.js';
@@ -15,7 +16,7 @@ export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
   const steps = required('steps', args.steps());
   const dp = await load();
-  const mechanism = args.text('mechanism') ?? 'square-root';
+  const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
   const known = dp.mechanisms().map((entry) => entry.name);
   if (!known.includes(mechanism as MechanismName)) throw unknownName('mechanism', mechanism, known);
   const error = dp.error({ mechanism: mechanism as MechanismName, numSteps: steps });

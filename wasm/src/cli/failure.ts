@@ -1,7 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/** What is wrong with the input and where, without any of its cells: safe to publish. */
+export interface Fault {
+  code: string;
+  /** 1-based, without the header. */
+  row?: number;
+  /** 1-based. */
+  line?: number;
+  /** Name of the column. */
+  column?: string;
+}
+
 /** A request that cannot be right: exit code 2. Every other error is a failure: exit code 1. */
-export class Misuse extends Error {}
+export class Misuse extends Error {
+  constructor(
+    message: string,
+    readonly fault: Fault = { code: 'misuse' },
+  ) {
+    super(message);
+  }
+}
+
+/** Of an error whose message may quote the input. */
+export function faultOf(error: Error): Fault {
+  if (error instanceof Misuse) return error.fault;
+  const { code } = error as { code?: unknown };
+  return { code: typeof code === 'string' ? code : 'internal' };
+}
 
 const MISUSE_CODES = [
   'invalid_argument',

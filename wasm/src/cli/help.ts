@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-const MECHANISMS = `  --mechanism M    independent, output, tree, honaker, square-root (default)`;
+import { DEFAULT_MECHANISM } from '../defaults.js';
+import type { CatalogueEntry } from '../types.js';
 
-export const HELP = {
-  main: `dp-ftrl: private running totals of a stream
+/** Where the mechanisms of the catalogue go. */
+const MECHANISMS = '@@mechanisms@@';
+
+/** The help of a command, with the mechanisms of this version. */
+export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEntry[]): string {
+  const names = catalogue.map(({ name: each }) =>
+    each === DEFAULT_MECHANISM ? `${each} (default)` : each,
+  );
+  return HELP[name].replace(MECHANISMS, `  --mechanism M    ${names.join(', ')}`);
+}
+
+export const MAIN_HELP = `dp-ftrl: private running totals of a stream
 
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl error      error of a mechanism at unit noise
@@ -13,7 +24,9 @@ export const HELP = {
   dp-ftrl --version
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
-`,
+`;
+
+const HELP = {
   release: `dp-ftrl release --epsilon E --delta D --clip C [options] [FILE.csv]
 
 Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes
@@ -33,10 +46,11 @@ ${MECHANISMS}
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
                    of floating-point numbers
   --output FILE    written whole or not at all, instead of standard output
-  --json           one object: private, mode, certificate, columns, rows, complete
+  --json           one object: private, mode, certificate, columns, rows, complete; and error, with
+                   code, row, line and column but no cell, when a row ended it early
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
-  --show-nonprivate  adds exact clipped sums as COLUMN_true: NOT private
+  --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true: NOT private
 `,
   error: `dp-ftrl error --steps N [--mechanism M] [--json]
 

@@ -2,11 +2,12 @@
 
 // The command dp-ftrl.
 
+import { load } from '../index.js';
 import { Args, type Known } from './args.js';
 import * as calibrate from './calibrate.js';
 import * as error from './error.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
-import { HELP } from './help.js';
+import { helpOf, MAIN_HELP } from './help.js';
 import { ClosedPipe, StandardOutput } from './output.js';
 import * as release from './release.js';
 
@@ -15,21 +16,24 @@ interface Command {
   run(args: Args): Promise<void>;
 }
 
-const COMMANDS: Record<string, Command> = { release, error, calibrate };
+const COMMANDS = { release, error, calibrate } satisfies Record<string, Command>;
+
+function isCommand(name: string): name is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, name);
+}
 
 async function run(name: string | undefined, argv: string[]): Promise<void> {
   const print = (text: string) => new StandardOutput().write(text);
-  if (name === '--help' || name === '-h' || name === 'help') return print(HELP.main);
+  if (name === '--help' || name === '-h' || name === 'help') return print(MAIN_HELP);
   if (name === '--version') return print(`${PACKAGE_VERSION}\n`);
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command) {
+  if (!isCommand(name)) {
     throw unknownName(name.startsWith('-') ? 'option' : 'command', name, [...known, '--help']);
   }
-  const args = Args.parse(argv, command.options);
-  if (args.has('help')) return print(HELP[name as keyof typeof HELP]);
-  return command.run(args);
+  const args = Args.parse(argv, COMMANDS[name].options);
+  if (args.has('help')) return print(helpOf(name, (await load()).mechanisms()));
+  return COMMANDS[name].run(args);
 }
 
 async function main(): Promise<number> {
@@ -39,7 +43,7 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof ClosedPipe) return 0;
-    const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `dp-ftrl ${name}` : 'dp-ftrl';
+    const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
     const line = `${who}: ${lineOf(error)}\n`;
     await new Promise((resolve) => process.stderr.write(line, resolve));
     return exitCodeOf(error);

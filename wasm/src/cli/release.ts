@@ -2,11 +2,12 @@
 
 // dp-ftrl release: a CSV in, its private running totals out.
 
+import { DEFAULT_MECHANISM } from '../defaults.js';
 import { load } from '../index.js';
 import type { Certificate, MechanismName, PrefixSum } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { csvCell } from './csv.js';
-import { Misuse, unknownName } from './failure.js';
+import { faultOf, Misuse, unknownName } from './failure.js';
 import { openInput } from './input.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { readAll, readTable, type Batch } from './rows.js';
@@ -48,9 +49,14 @@ class TrueSums {
   }
 
   add(row: Float64Array): void {
-    const norm = Math.hypot(...row);
-    const scale = norm > this.clipNorm ? this.clipNorm / norm : 1;
-    row.forEach((value, j) => (this.sums[j]! += value * scale));
+    const largest = row.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    if (largest === 0) return;
+    // Norm / largest, as in the core: the norm itself may overflow.
+    const ratio = Math.sqrt(row.reduce((sum, value) => sum + (value / largest) ** 2, 0));
+    const clipped = largest * ratio > this.clipNorm;
+    row.forEach((value, j) => {
+      this.sums[j]! += clipped ? (value / largest / ratio) * this.clipNorm : value;
+    });
   }
 }
 
@@ -94,10 +100,13 @@ class Writer {
     return `${this.rows++ === 0 ? '' : ','}\n${JSON.stringify(row)}`;
   }
 
-  /** Closes the JSON object, so that rows already written can be read after a fault too. */
+  /**
+   * Closes the JSON object, so that rows already written can be read after a fault too. Of the
+   * fault it says where, never what: the cell belongs to the input, which is not private.
+   */
   async end(fault: Error | undefined): Promise<void> {
     if (!this.json) return;
-    const tail = fault ? { complete: false, error: fault.message } : { complete: true };
+    const tail = fault ? { complete: false, error: faultOf(fault) } : { complete: true };
     await this.sink.write(`\n],${JSON.stringify(tail).slice(1)}\n`);
   }
 }
@@ -139,8 +148,10 @@ async function releaseBatch(
   if (text !== '') await sink.write(text);
   if (fault) return fault;
   if (accepted < batch.numRows) {
-    const where = `row ${sums.numSteps + 1} (line ${batch.lines[accepted]})`;
-    return new Misuse(`${where} is past the horizon of --steps ${sums.numSteps}`);
+    const row = sums.numSteps + 1;
+    const line = batch.lines[accepted]!;
+    const what = `row ${row} (line ${line}) is past the horizon of --steps ${sums.numSteps}`;
+    return new Misuse(what, { code: 'past_horizon', row, line });
   }
   return batch.fault;
 }
@@ -170,7 +181,7 @@ export async function run(args: Args): Promise<void> {
   const showTrue = args.has('show-nonprivate');
   const output = args.text('output');
   const dp = await load();
-  const mechanism = args.text('mechanism') ?? 'square-root';
+  const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
   const known = dp.mechanisms().map((entry) => entry.name);
   if (!known.includes(mechanism as MechanismName)) throw unknownName('mechanism', mechanism, known);
 
@@ -190,7 +201,7 @@ export async function run(args: Args): Promise<void> {
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   try {
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
-    if (showTrue) warn('--show-nonprivate adds exact sums to the output: NOT private');
+    if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     if (!args.has('quiet') && seed === undefined && !showTrue) {
       process.stderr.write(`dp-ftrl release: ${guarantee(sums.certificate, mode)}\n`);
     }

@@ -27,14 +27,19 @@ function isBlank(record: CsvRecord): boolean {
 }
 
 function chooseColumns(header: string[], wanted: readonly string[]): number[] {
-  if (wanted.length === 0 && header.every((name) => parseNumber(name) !== undefined)) {
-    throw new Misuse('the first row must name the columns, but all its cells are numbers');
-  }
+  const isNumber = (name: string) => parseNumber(name) !== undefined;
+  const noHeader = 'the first row does not look like a header that names the columns';
   const names = wanted.length === 0 ? header : wanted;
   const indices: number[] = [];
   for (const name of names) {
     const index = header.indexOf(name);
-    if (index < 0) throw unknownName('column', name, header);
+    if (index < 0) {
+      // Without a header these are somebody's data: not for a log.
+      if (!header.some(isNumber)) throw unknownName('column', name, header);
+      const got = `${noHeader}: some of its cells are numbers`;
+      throw new Misuse(`there is no column ${JSON.stringify(name)}, and ${got}`);
+    }
+    if (isNumber(name)) throw new Misuse(`${noHeader}: its cell ${index + 1} is a number`);
     if (header.includes(name, index + 1)) {
       throw new Misuse(`the header has more than one column ${JSON.stringify(name)}`);
     }
@@ -71,7 +76,9 @@ class RowReader {
         continue;
       }
       if (this.blank) {
-        return batch(new Misuse(`row ${this.blank.row} (line ${this.blank.line}) is blank`));
+        const { row, line } = this.blank;
+        const what = `row ${row} (line ${line}) is blank`;
+        return batch(new Misuse(what, { code: 'blank', row, line }));
       }
       try {
         this.readRow(record, values.subarray(lines.length * width));
@@ -86,20 +93,24 @@ class RowReader {
   }
 
   private readRow({ cells, line }: CsvRecord, out: Float64Array): void {
-    const where = `row ${this.numRows + 1} (line ${line})`;
+    const row = this.numRows + 1;
+    const where = `row ${row} (line ${line})`;
     if (cells.length !== this.header.length) {
-      throw new Misuse(`${where} has ${cells.length} cells, the header has ${this.header.length}`);
+      const what = `${where} has ${cells.length} cells, the header has ${this.header.length}`;
+      throw new Misuse(what, { code: 'wrong_width', row, line });
     }
     this.indices.forEach((index, j) => {
       const text = cells[index]!.trim();
       const value = parseNumber(text);
       if (value === undefined) {
-        const column = JSON.stringify(this.header[index]);
+        const column = this.header[index]!;
         const what =
           text === '' ? 'is missing' : `is not a number: ${JSON.stringify(text.slice(0, 40))}`;
         const hint =
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
-        throw new Misuse(`${where}, column ${column} ${what}${hint}`);
+        const code = text === '' ? 'missing' : 'not_a_number';
+        const message = `${where}, column ${JSON.stringify(column)} ${what}${hint}`;
+        throw new Misuse(message, { code, row, line, column });
       }
       out[j] = value;
     });

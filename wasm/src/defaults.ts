@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { MechanismName } from './types.js';
+
+export const DEFAULT_MECHANISM: MechanismName = 'square-root';
