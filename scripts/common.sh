@@ -32,7 +32,7 @@ write_if_changed() {
   printf '%s\n' "$text" >"$1"
 }
 
-# Runs "$@" with its output in log file $1 (under .toolchain/log); shows the end of it only on failure.
+# Runs "$@" with its output in log file $1 (under .toolchain/log); shows its end if that fails.
 # Not to be called in a condition: there bash would ignore `set -e` inside a function given as "$@".
 quietly() {
   local log="$toolchain/log/$1" status

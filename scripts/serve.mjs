@@ -3,8 +3,8 @@
 //
 //   usage: node scripts/serve.mjs [--port N] [--host NAME]
 //
-// Without a port (also not in $PORT): 8080, or the next free one. Without a host (also not in $HOST):
-// 127.0.0.1, so that nobody else on the network sees the page.
+// Without a port (also not in $PORT): 8080, or the next free one. Without a host (also not in
+// $HOST): 127.0.0.1, so that nobody else on the network sees the page.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -32,7 +32,9 @@ if (!Number.isInteger(port) || port < 1 || port > 65535) {
 const host = options.host || process.env.HOST || '127.0.0.1';
 
 const web = fileURLToPath(new URL('../web/', import.meta.url));
-if (!existsSync(`${web}dist/index.html`)) fail('there is no page in web/dist yet; scripts/build page makes it');
+if (!existsSync(`${web}dist/index.html`)) {
+  fail('there is no page in web/dist yet; scripts/build page makes it');
+}
 try {
   const server = await preview({
     root: web,
