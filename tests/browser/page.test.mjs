@@ -280,6 +280,28 @@ test('plays by itself, pauses, steps, resets, and stops asking for frames at the
   await page.close();
 });
 
+test('whoever is told that it has finished finds the last step on the page', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=400&speed=500`);
+  await settled(page, 'playing');
+  const shown = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const player = document.getElementById('player');
+        new MutationObserver((_, observer) => {
+          if (player.dataset.state !== 'finished') return;
+          observer.disconnect();
+          resolve([
+            document.getElementById('progress').value,
+            document.getElementById('progress-text').textContent,
+          ]);
+        }).observe(player, { attributes: true, attributeFilter: ['data-state'] });
+        document.getElementById('finish').click();
+      }),
+  );
+  assert.deepEqual(shown, [400, '400 / 400']);
+  await page.close();
+});
+
 test('time stands still while the tab is hidden or the charts are off screen', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=100000&speed=120`, { height: 700 });
   await settled(page, 'playing');

@@ -87,8 +87,16 @@ export class Player {
     if (state !== 'playing') this.due = 0;
     this.last = 0;
     this.rushing = false;
+    // Who is told that time stands still must find the last step on the page.
+    if (state !== 'playing') this.draw();
     this.wake();
     this.events.changed();
+  }
+
+  private draw(): void {
+    if (!this.fresh) return;
+    this.fresh = false;
+    this.events.draw();
   }
 
   private wake(): void {
@@ -113,10 +121,7 @@ export class Player {
           : Math.min(this.due + elapsed * this.speed, Math.max(1, this.speed * maxLag));
       void this.work(this.run);
     }
-    if (this.fresh) {
-      this.fresh = false;
-      this.events.draw();
-    }
+    this.draw();
     this.wake();
   }
 
