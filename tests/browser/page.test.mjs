@@ -245,7 +245,7 @@ test('plays by itself, pauses, steps, resets, and stops asking for frames at the
   );
   await page.click('#play');
   assert.equal(await stateOf(page), 'paused');
-  await pause(100);
+  await pause(300);
   const step = await stepOf(page);
   assert.ok(step > 0 && step < 400, `paused at ${step}`);
   const frames = await page.evaluate(() => window.frameTimes.length);
@@ -353,7 +353,7 @@ test('reduced motion: the finished run is shown, and nothing moves by itself', a
 
 test('100,000 steps at full speed, at most as many points as pixels, short frames', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=100000&speed=max`);
-  await settled(page, 'finished', 40_000);
+  await settled(page, 'finished', 120_000);
   const times = (await page.evaluate(() => window.frameTimes)).sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)];
   assert.ok(median < 16, `median frame took ${median} ms`);
@@ -366,7 +366,7 @@ test('a change mid-run takes the new run to the same step', async () => {
   await settled(page, 'playing');
   await page.waitForFunction(() => document.getElementById('progress').value > 100);
   await page.click('#play');
-  await pause(60);
+  await pause(300);
   const step = await stepOf(page);
   await page.select('#set-mechanism', 'honaker');
   await page.waitForFunction(
