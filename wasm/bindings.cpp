@@ -22,6 +22,7 @@
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/privacy.hpp"
+#include "dpftrl/sensitivity.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "guard.hpp"
 
@@ -77,6 +78,11 @@ val catalogue() {
       entry.set("summary", std::string(info.summary));
       entry.set("stepCost", std::string(info.step_cost));
       entry.set("memoryCost", std::string(info.memory_cost));
+      entry.set("parameters", std::string(info.parameters));
+      entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
+      entry.set("maxSteps", static_cast<double>(info.max_steps));
+      entry.set("causal", info.is_causal);
+      entry.set("needsParameters", info.needs_parameters);
       list.call<double>("push", entry);
     }
     return list;
@@ -126,38 +132,73 @@ val calibrate(const std::string& kind, double value, double delta) {
   });
 }
 
-val unit_error(const std::string& mechanism, double num_steps) {
+/// Of workload and participation alone: their names, and the bound on every factorization.
+val problem(const val& options) {
   return guarded([&] {
-    // The error at unit noise does not depend on the privacy target.
-    const MechanismOptions options{.strategy = mechanism,
-                                   .num_steps = count_of(num_steps),
-                                   .target = {.epsilon = 1, .delta = 1e-6}};
-    const Certificate certificate = Mechanism::make(options)->certificate();
+    const Problem given = problem_of(options);
     val object = val::object();
-    object.set("mechanism", mechanism);
-    object.set("numSteps", num_steps);
-    object.set("workload", certificate.workload);
-    object.set("participation", certificate.participation);
-    object.set("neighbours", std::string(to_string(certificate.neighbours)));
-    object.set("sensitivity", certificate.sensitivity);
-    object.set("sensitivityExactness", std::string(to_string(certificate.exactness)));
-    object.set("maxError", certificate.max_error);
-    object.set("meanError", certificate.mean_error);
-    constexpr std::int64_t kMaxBoundSteps = std::int64_t{1} << 22;
-    object.set("lowerBound", options.num_steps <= kMaxBoundSteps
-                                 ? val(schatten_lower_bound(options.num_steps))
-                                 : val::null());
-    object.set("decoderResidual", certificate.decoder_residual);
-    object.set("residualSteps", static_cast<double>(certificate.residual_steps));
+    object.set("workload", given.workload.name());
+    object.set("participation", std::string(given.participation.name()));
+    object.set("lowerBound", nullable(error_lower_bound(given.workload)));
     return object;
   });
 }
 
-val error_per_step(const std::string& mechanism, double num_steps) {
+val unit_error_of(const val& options) {
   return guarded([&] {
-    const std::shared_ptr<const Strategy> strategy =
-        make_strategy({.name = mechanism, .num_steps = count_of(num_steps)});
-    return owned_array(unit_error_per_step(*strategy, Participation::single()));
+    Problem given = problem_of(options);
+    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+    const UnitError error = unit_error(*strategy, given.participation);
+    val object = val::object();
+    object.set("sensitivity", error.sensitivity.value);
+    object.set("sensitivityExactness", std::string(to_string(error.sensitivity.exactness)));
+    object.set("sensitivityMethod", std::string(error.sensitivity.method));
+    object.set("maxError", error.max_error);
+    object.set("meanError", error.mean_error);
+    return object;
+  });
+}
+
+val residual(const val& options) {
+  return guarded([&] {
+    const DecoderResidual checked =
+        decoder_residual(strategy_options(options, problem_of(options).workload));
+    val object = val::object();
+    object.set("decoderResidual", checked.value);
+    object.set("residualSteps", static_cast<double>(checked.num_steps));
+    return object;
+  });
+}
+
+val error_per_step(const val& options) {
+  return guarded([&] {
+    Problem given = problem_of(options);
+    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+    return owned_array(unit_error_per_step(*strategy, given.participation));
+  });
+}
+
+template <typename EigenArray>
+val owned_eigen(const EigenArray& array) {
+  return owned_array(array.data(), static_cast<std::size_t>(array.size()));
+}
+
+val matrices(const val& options) {
+  return guarded([&] {
+    constexpr std::int64_t kMaxSteps = 512;
+    require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
+    Problem given = problem_of(options);
+    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+    const double scale = sensitivity(*strategy, given.participation).value;
+    const Matrix decoder = strategy->decoder();
+    const Matrix covariance = scale * scale * (decoder * decoder.transpose());
+    val object = val::object();
+    object.set("numSteps", static_cast<double>(strategy->num_steps()));
+    object.set("numMeasurements", static_cast<double>(strategy->num_measurements()));
+    object.set("encoder", owned_eigen(strategy->encoder()));
+    object.set("decoder", owned_eigen(decoder));
+    object.set("noiseCovariance", owned_eigen(covariance));
+    return object;
   });
 }
 
@@ -315,11 +356,6 @@ val simulation_step(double handle) {
   return guarded([&] { return static_cast<double>(handles().get<Simulation>(handle).step()); });
 }
 
-template <typename EigenArray>
-val owned_eigen(const EigenArray& array) {
-  return owned_array(array.data(), static_cast<std::size_t>(array.size()));
-}
-
 val regret_object(const std::vector<RegretPoint>& points) {
   std::vector<double> steps, own, twin, gap;
   for (const RegretPoint& point : points) {
@@ -372,8 +408,11 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("version", &version);
   emscripten::function("catalogue", &catalogue);
   emscripten::function("calibrate", &calibrate);
-  emscripten::function("unitError", &unit_error);
+  emscripten::function("problem", &problem);
+  emscripten::function("unitError", &unit_error_of);
+  emscripten::function("residual", &residual);
   emscripten::function("errorPerStep", &error_per_step);
+  emscripten::function("matrices", &matrices);
   emscripten::function("certificate", &certificate);
   emscripten::function("prefixSumCreate", &prefix_sum_create);
   emscripten::function("prefixSumStep", &prefix_sum_step);

@@ -10,9 +10,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "dpftrl/error.hpp"
 #include "dpftrl/mechanism.hpp"
+#include "dpftrl/workload.hpp"
 
 namespace dpftrl::wasm {
 
@@ -57,12 +60,115 @@ inline std::optional<std::uint64_t> optional_seed(const emscripten::val& options
   return value.as<std::uint64_t>();
 }
 
+inline std::optional<std::int64_t> optional_count(const emscripten::val& options,
+                                                  const char* name) {
+  const std::optional<double> value = optional_number(options, name);
+  if (!value) return std::nullopt;
+  return count_of(*value);
+}
+
+inline std::optional<bool> optional_flag(const emscripten::val& options, const char* name) {
+  const emscripten::val value = options[name];
+  if (value.isUndefined()) return std::nullopt;
+  return value.as<bool>();
+}
+
+/// Entries of a Float64Array; none where it is undefined.
+inline std::vector<double> numbers(const emscripten::val& options, const char* name) {
+  const emscripten::val value = options[name];
+  if (value.isUndefined()) return {};
+  return emscripten::convertJSArrayToNumberVector<double>(value);
+}
+
+inline StrategyParameters strategy_parameters(const emscripten::val& given) {
+  return {.num_bands = optional_count(given, "bands"),
+          .num_buffers = optional_count(given, "buffers"),
+          .decays = numbers(given, "decays"),
+          .weights = numbers(given, "weights"),
+          .arity = optional_count(given, "arity"),
+          .subtractive = optional_flag(given, "subtractive"),
+          .height = optional_count(given, "height"),
+          .weight = optional_count(given, "weight"),
+          .nu = optional_number(given, "nu"),
+          .lambda = optional_number(given, "lambda"),
+          .alpha = optional_number(given, "alpha"),
+          .loglog_power = optional_number(given, "loglogPower"),
+          .horizon_cap = optional_count(given, "horizonCap"),
+          .epoch_length = optional_count(given, "epochLength"),
+          .complete_epochs = optional_flag(given, "completeEpochs").value_or(false),
+          .normalize_columns = optional_flag(given, "normalizeColumns").value_or(false)};
+}
+
+/// The facade has checked that the lengths of `rates` and `matrix` fit num_steps.
+inline Workload workload_of(const emscripten::val& given, std::int64_t num_steps) {
+  const std::string kind = text(given, "kind");
+  if (kind == "momentum")
+    return Workload::momentum({.num_steps = num_steps,
+                               .momentum = number(given, "momentum"),
+                               .decay = number(given, "decay")});
+  if (kind == "window")
+    return Workload::sliding_window({.num_steps = num_steps, .width = count(given, "width")});
+  if (kind == "rates")
+    return Workload::learning_rates(
+        {.rates = numbers(given, "values"), .momentum = number(given, "momentum")});
+  if (kind == "matrix") {
+    const std::vector<double> entries = numbers(given, "values");
+    // Memory depends on it. Divided, because a product may overflow.
+    if (num_steps < 1 || std::ssize(entries) % num_steps != 0 ||
+        std::ssize(entries) / num_steps != num_steps)
+      fail(ErrorCode::wrong_length, "workload: matrix must have num_steps^2 entries");
+    const auto size = static_cast<Eigen::Index>(num_steps);
+    return Workload::lower_triangular(Eigen::Map<const Matrix>(entries.data(), size, size));
+  }
+  return Workload::prefix_sums(num_steps);
+}
+
+inline Participation participation_of(const emscripten::val& given) {
+  const std::string kind = text(given, "kind");
+  if (kind == "fixed-epoch")
+    return Participation::fixed_epoch(
+        {.num_epochs = count(given, "times"), .epoch_length = count(given, "separation")});
+  if (kind == "min-separation")
+    return Participation::min_separation({.max_participations = count(given, "times"),
+                                          .min_separation = count(given, "separation")});
+  return Participation::single();
+}
+
+/// What is released, and who contributes when.
+struct Problem {
+  Workload workload;
+  Participation participation;
+};
+
+inline Problem problem_of(const emscripten::val& options) {
+  const std::int64_t num_steps = count(options, "numSteps");
+  Problem problem{workload_of(options["workload"], num_steps),
+                  participation_of(options["participation"])};
+  problem.participation.require_horizon(num_steps);
+  return problem;
+}
+
+inline StrategyOptions strategy_options(const emscripten::val& options, Workload workload) {
+  return {.name = text(options, "mechanism"),
+          .num_steps = workload.num_steps(),
+          .workload = std::move(workload),
+          .parameters = strategy_parameters(options["parameters"])};
+}
+
 inline MechanismOptions mechanism_options(const emscripten::val& options) {
+  Problem problem = problem_of(options);
   return {.strategy = text(options, "mechanism"),
-          .num_steps = count(options, "numSteps"),
+          .num_steps = problem.workload.num_steps(),
           .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
           .clip_norm = number(options, "clipNorm"),
-          .neighbours = neighbours_from_string(text(options, "neighbours"))};
+          .neighbours = neighbours_from_string(text(options, "neighbours")),
+          .participation = problem.participation,
+          .workload = std::move(problem.workload),
+          .parameters = strategy_parameters(options["parameters"])};
+}
+
+inline emscripten::val nullable(const std::optional<double>& value) {
+  return value ? emscripten::val(*value) : emscripten::val::null();
 }
 
 inline emscripten::val to_object(const Certificate& certificate) {
@@ -79,10 +185,12 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("clipNorm", certificate.clip_norm);
   object.set("sensitivity", certificate.sensitivity);
   object.set("sensitivityExactness", std::string(to_string(certificate.exactness)));
+  object.set("sensitivityMethod", std::string(certificate.sensitivity_method));
   object.set("noiseMultiplier", certificate.noise_multiplier);
   object.set("noiseStddev", certificate.noise_stddev);
   object.set("maxError", certificate.max_error);
   object.set("meanError", certificate.mean_error);
+  object.set("lowerBound", nullable(certificate.lower_bound));
   object.set("decoderResidual", certificate.decoder_residual);
   object.set("residualSteps", static_cast<double>(certificate.residual_steps));
   return object;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/bounds.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
@@ -11,18 +14,127 @@
 namespace dpftrl {
 namespace {
 
+constexpr std::int64_t kMaxSchattenSteps = std::int64_t{1} << 22;
+/// Where the published bounds were compared with the true values.
+constexpr std::int64_t kMaxCheckedSteps = kMaxSchattenSteps;
+constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
+
 double steps_as_double(const char* function, std::int64_t num_steps) {
   return static_cast<double>(require_between(function, "num_steps", num_steps, 1, kMaxNumSteps));
+}
+
+/// The only product of matrices here: one instantiation, which the rest of the core has as well.
+Matrix multiply(const Matrix& a, const Matrix& b) {
+  return a * b;
+}
+
+/// Roughly U V^T for W = U S V^T: an orthogonal matrix whose inner product with W is the nuclear
+/// norm. The certificate is valid for any matrix, and as good as this one is.
+///
+/// Newton-Schulz, singular values s -> r s (3 - r^2 s^2) / 2, with the r that is best for values
+/// from `smallest` to 1 (Chen, Chow 2014): small ones grow by 2.6 a step at first.
+Matrix polar_factor(const Matrix& w) {
+  constexpr int kMaxIterations = 40;
+  const double rows = w.cwiseAbs().rowwise().sum().maxCoeff();
+  const double columns = w.cwiseAbs().colwise().sum().maxCoeff();
+  Matrix q = w / std::sqrt(rows * columns);
+  double smallest = 0x1p-13;
+  for (int i = 0; i < kMaxIterations; ++i) {
+    Matrix step = multiply(q.transpose(), q);
+    const bool is_last =
+        (step - Matrix::Identity(q.rows(), q.rows())).cwiseAbs().maxCoeff() < 0x1p-26;
+    const double r = is_last ? 1 : std::sqrt(3 / (1 + smallest + smallest * smallest));
+    step *= -0.5 * r * r * r;
+    step.diagonal().array() += 1.5 * r;
+    q = multiply(q, step);
+    smallest = std::min(1.0, 0.5 * r * smallest * (3 - r * r * smallest * smallest));
+    if (is_last) break;
+  }
+  return q;
+}
+
+/// Upper bound on ||Q||_op^2: the largest row sum of |Q^T Q|, with gamma_n |Q|^T |Q| for the
+/// rounding of the product in any order of summation, twice over for that of the sums.
+double operator_norm_squared_bound(const Matrix& q) {
+  const auto n = static_cast<double>(q.rows());
+  const Matrix gram = multiply(q.transpose(), q);
+  Vector sums = gram.cwiseAbs().rowwise().sum();
+  for (Eigen::Index k = 0; k < q.rows(); ++k) {
+    const double row_sum = q.row(k).cwiseAbs().sum();
+    sums += (n + 8) * 0x1p-52 * row_sum * q.row(k).cwiseAbs().transpose();
+  }
+  return sums.maxCoeff() * (1 + n * 0x1p-51);
+}
+
+double sum_of(const Vector& values) {
+  DoubleDouble sum;
+  for (const double value : values) sum = add(sum, value);
+  return sum.high;
+}
+
+Vector weights(const char* function, const char* parameter, std::span<const double> values,
+               std::int64_t num_steps) {
+  require_length(function, parameter, std::ssize(values), num_steps);
+  require_all_finite(function, parameter, values);
+  const double largest = std::ranges::max(values);
+  if (!(largest > 0))
+    fail_argument(function, parameter, "not all zero, and not negative", to_text(largest));
+  // Any weights give a bound, so the scaled and rounded ones may take the place of the given.
+  Vector scaled(static_cast<Eigen::Index>(num_steps));
+  for (Eigen::Index i = 0; i < scaled.size(); ++i)
+    scaled(i) = values[static_cast<std::size_t>(i)] / largest;
+  return scaled;
+}
+
+/// ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v), rounded down.
+double certificate(const Workload& workload, const Vector& u, const Vector& v) {
+  Matrix w = u.cwiseSqrt().asDiagonal() * workload.matrix() * v.cwiseSqrt().asDiagonal();
+  const double scale = w.cwiseAbs().maxCoeff();
+  if (!(scale > 0)) return 0;
+  w /= scale;
+  const Matrix q = polar_factor(w);
+  DoubleDouble product;
+  double magnitude = 0;
+  for (Eigen::Index i = 0; i < w.rows(); ++i)
+    for (Eigen::Index j = 0; j < w.cols(); ++j) {
+      const double term = q(i, j) * w(i, j);
+      product = add(product, term);
+      magnitude += std::abs(term);
+    }
+  // An entry of A, its scaling by two roots and `scale`, and the product: at most 10 roundings.
+  const double smallest_product = product.high - 0x1p-49 * magnitude;
+  const double bound = scale * smallest_product /
+                       std::sqrt(operator_norm_squared_bound(q) * sum_of(u) * sum_of(v)) *
+                       (1 - 0x1p-48);
+  return bound > 0 ? bound : 0;
+}
+
+void require_certificate_size(const char* function, const Workload& workload) {
+  if (workload.num_steps() > kMaxCertificateSteps)
+    fail(ErrorCode::unsupported, std::string(function) + ": num_steps must be at most " +
+                                     to_text(kMaxCertificateSteps) + ", got " +
+                                     to_text(workload.num_steps()));
+}
+
+Vector column_weights_of(const char* function, const Workload& workload,
+                         std::span<const double> values) {
+  const Vector v = weights(function, "column_weights", values, workload.num_steps());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    require_positive(function, "column_weights[" + std::to_string(i) + "]", values[i]);
+  return v;
+}
+
+double log_of_four_fifths(double n) {
+  return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
 
 }  // namespace
 
 double schatten_lower_bound(std::int64_t num_steps) {
-  constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;
   const double n = steps_as_double("schatten_lower_bound", num_steps);
-  if (num_steps > kMaxSteps)
+  if (num_steps > kMaxSchattenSteps)
     fail(ErrorCode::unsupported, "schatten_lower_bound: num_steps must be at most " +
-                                     to_text(kMaxSteps) + ", got " + to_text(num_steps));
+                                     to_text(kMaxSchattenSteps) + ", got " + to_text(num_steps));
   DoubleDouble sum;
   for (std::int64_t i = num_steps; i >= 1; --i) {
     const double angle = (2 * static_cast<double>(i) - 1) * std::numbers::pi / (4 * n + 2);
@@ -40,6 +152,48 @@ double square_root_mean_error_bound(std::int64_t num_steps) {
   const double n = steps_as_double("square_root_mean_error_bound", num_steps);
   return std::sqrt(square_root_max_error_bound(num_steps) *
                    (1 + std::log((2 * n + 1) / 3) * std::numbers::inv_pi));
+}
+
+double mean_error_certificate(const Workload& workload, std::span<const double> column_weights) {
+  constexpr const char* kFunction = "mean_error_certificate";
+  require_certificate_size(kFunction, workload);
+  const Vector v = column_weights_of(kFunction, workload, column_weights);
+  return certificate(workload, Vector::Ones(v.size()), v);
+}
+
+double max_error_certificate(const Workload& workload, std::span<const double> row_weights,
+                             std::span<const double> column_weights) {
+  constexpr const char* kFunction = "max_error_certificate";
+  require_certificate_size(kFunction, workload);
+  const Vector v = column_weights_of(kFunction, workload, column_weights);
+  const Vector u = weights(kFunction, "row_weights", row_weights, workload.num_steps());
+  for (std::size_t i = 0; i < row_weights.size(); ++i)
+    require_non_negative(kFunction, "row_weights[" + std::to_string(i) + "]", row_weights[i]);
+  return certificate(workload, u, v);
+}
+
+std::optional<double> error_lower_bound(const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  if (workload.is_prefix())
+    return n <= kMaxSchattenSteps ? std::optional(schatten_lower_bound(n)) : std::nullopt;
+  if (n > kMaxAutomaticCertificateSteps) return std::nullopt;
+  return mean_error_certificate(workload, std::vector<double>(static_cast<std::size_t>(n), 1.0));
+}
+
+PublishedBound published_max_error_bound(std::int64_t num_steps) {
+  return {log_of_four_fifths(steps_as_double("published_max_error_bound", num_steps)), false};
+}
+
+PublishedBound published_mean_error_bound(std::int64_t num_steps) {
+  return {log_of_four_fifths(steps_as_double("published_mean_error_bound", num_steps)),
+          num_steps >= 7 && num_steps <= kMaxCheckedSteps};
+}
+
+PublishedBound published_lower_bound(std::int64_t num_steps) {
+  const double n = steps_as_double("published_lower_bound", num_steps);
+  const double value =
+      (2 + std::log((2 * n + 1) / 5) + std::log(2 * n + 1) / (2 * n)) * std::numbers::inv_pi;
+  return {value, num_steps <= kMaxCheckedSteps};
 }
 
 }  // namespace dpftrl

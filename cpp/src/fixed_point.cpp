@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "gaussian_kernels.hpp"
+#include "wide_product.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -38,43 +39,21 @@ constexpr Digit kSqrtHalf = 0xb504f333f9de6484;
 
 constexpr Digits kOne = {1};
 
-/// low + 2^64 * high of a * b + c + d, which never overflows.
-struct Wide {
-  Digit high;
-  Digit low;
-};
+/// Sums and products from here on are not trusted.
+constexpr double kTooLarge = 0x1p62;
 
-#if defined(__SIZEOF_INT128__) && !defined(__wasm__)
-Wide multiply_add(Digit a, Digit b, Digit c, Digit d) {
-  __extension__ using Wider = unsigned __int128;
-  const Wider sum = Wider{a} * b + c + d;
-  return {static_cast<Digit>(sum >> kBits), static_cast<Digit>(sum)};
-}
-#else
-Wide multiply_add(Digit a, Digit b, Digit c, Digit d) {
-  constexpr Digit kLow = 0xffffffff;
-  const Digit low = (a & kLow) * (b & kLow);
-  const Digit cross = (a >> 32) * (b & kLow) + (low >> 32);
-  const Digit other = (a & kLow) * (b >> 32) + (cross & kLow);
-  Wide sum{(a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32), other << 32 | (low & kLow)};
-  sum.low += c;
-  sum.high += sum.low < c;
-  sum.low += d;
-  sum.high += sum.low < d;
-  return sum;
-}
-#endif
-
-/// x = mantissa * 2^exponent with a mantissa of 53 bits, for x >= 0.
+/// x = mantissa * 2^exponent with a mantissa of at most 53 bits, for finite x >= 0.
 struct Binary {
   Digit mantissa;
   int exponent;
 };
 
 Binary decompose(double x) {
-  int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);
-  return {static_cast<Digit>(std::ldexp(fraction, 53)), exponent - 53};
+  const Digit bits = std::bit_cast<Digit>(x);
+  const Digit fraction = bits & ((Digit{1} << 52) - 1);
+  const int exponent = static_cast<int>(bits >> 52);
+  if (exponent == 0) return {fraction, -1074};
+  return {fraction | Digit{1} << 52, exponent - 1075};
 }
 
 /// The digits of a * b from the integer part to digit P, for numbers of P digits.
@@ -224,10 +203,59 @@ Enclosure FixedPoint::from_double(double x) const {
   return value;
 }
 
+Enclosure FixedPoint::add(const Enclosure& a, const Enclosure& b) const {
+  Enclosure sum{.error = a.error + b.error, .negative = a.negative};
+  if (a.negative == b.negative) {
+    sum.digits = add(a.digits, b.digits);
+  } else if (is_less(a.digits, b.digits)) {
+    sum.digits = subtract(b.digits, a.digits);
+    sum.negative = b.negative;
+  } else {
+    sum.digits = subtract(a.digits, b.digits);
+  }
+  if ((a.digits[0] | b.digits[0]) >> 62 != 0) sum.error = kUnknown;
+  return sum;
+}
+
+Enclosure FixedPoint::subtract(const Enclosure& a, Enclosure b) const {
+  b.negative = !b.negative;
+  return add(a, b);
+}
+
 Enclosure FixedPoint::multiply(const Enclosure& a, const Enclosure& b) const {
-  const double error =
-      to_double(a.digits) * b.error + to_double(b.digits) * a.error + a.error * unit_ * b.error + 1;
-  return {multiply(a.digits, b.digits), error, a.negative != b.negative};
+  const double size_a = to_double(a.digits), size_b = to_double(b.digits);
+  const double error = size_a * b.error + size_b * a.error + a.error * unit_ * b.error + 1;
+  return {multiply(a.digits, b.digits), size_a * size_b < kTooLarge ? error : kUnknown,
+          a.negative != b.negative};
+}
+
+Enclosure FixedPoint::multiply(const Enclosure& a, double factor) const {
+  const double size = std::abs(factor);
+  Enclosure product{.error = size * a.error + 1, .negative = a.negative != (factor < 0)};
+  if (!(size * to_double(a.digits) < kTooLarge)) return {.error = kUnknown};
+  const Binary binary = decompose(size);
+  std::array<Digit, kMaxDigits + 2> all{};  // digit k of a * mantissa is all[k + 1]
+  Digit carry = 0;
+  for (std::size_t i = p_ + 1; i-- > 0;) {
+    const Wide sum = multiply_add(a.digits[i], binary.mantissa, carry, 0);
+    all[i + 1] = sum.low;
+    carry = sum.high;
+  }
+  all[0] = carry;
+  const std::size_t shift = static_cast<std::size_t>(std::abs(binary.exponent));
+  const std::size_t whole = shift / kBits, rest = shift % kBits;
+  const auto digit = [&](std::size_t k) { return k <= p_ + 1 ? all[k] : 0; };  // k may wrap
+  for (std::size_t i = 0; i <= p_; ++i) {
+    Digit& out = product.digits[i];
+    if (binary.exponent < 0) {
+      out = digit(i + 1 - whole) >> rest;
+      if (rest != 0) out |= digit(i - whole) << (kBits - rest);
+    } else {
+      out = digit(i + 1 + whole) << rest;
+      if (rest != 0) out |= digit(i + 2 + whole) >> (kBits - rest);
+    }
+  }
+  return product;
 }
 
 /// numerator / denominator for numerator < denominator, denominator in [1, 4).
@@ -242,6 +270,15 @@ Enclosure FixedPoint::divide(const Digits& numerator, const Digits& denominator)
   }
   const Digits quotient = multiply(numerator, inverse);
   return {quotient, distance(numerator, multiply(quotient, denominator)) + 1};
+}
+
+Enclosure FixedPoint::reciprocal(double x) const {
+  const double size = std::abs(x);
+  if (!(size >= 0x1p-60 && size <= 0x1p60)) return {.error = kUnknown};
+  int exponent = 0;
+  const double denominator = std::ldexp(std::frexp(size, &exponent), 2);  // in [2, 4)
+  const Enclosure inverse = divide(kOne, from_double(denominator).digits);
+  return multiply(inverse, std::ldexp(x < 0 ? -1.0 : 1.0, 2 - exponent));
 }
 
 Enclosure FixedPoint::minus_log(const Digits& u) const {
@@ -327,6 +364,7 @@ Enclosure FixedPoint::cosine_of_turn(Digits turn) const {
 }
 
 std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double scale) const {
+  if (!std::isfinite(x.error)) return std::nullopt;
   const double size = scale * to_double(x.digits);
   if (size >= static_cast<double>(kLargestRounded))
     return x.negative ? -kLargestRounded : kLargestRounded;

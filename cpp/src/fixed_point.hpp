@@ -34,6 +34,8 @@ class FixedPoint {
   explicit FixedPoint(std::size_t num_digits);
 
   std::size_t num_digits() const { return p_; }
+  /// 2^-64p, what the last digit counts.
+  double unit() const { return unit_; }
 
   // Digits, modulo 2^64.
   Digits add(const Digits& a, const Digits& b) const;
@@ -47,7 +49,14 @@ class FixedPoint {
   /// For 0 <= x < 2^63; the error is 0 if x is a multiple of the last unit, else 1.
   Enclosure from_double(double x) const;
 
+  // Sums and products of 2^62 and more have an infinite error: wrapped digits never look certain.
+  Enclosure add(const Enclosure& a, const Enclosure& b) const;
+  Enclosure subtract(const Enclosure& a, Enclosure b) const;
   Enclosure multiply(const Enclosure& a, const Enclosure& b) const;
+  /// For a finite factor of either sign, which is taken exactly; quicker than the general product.
+  Enclosure multiply(const Enclosure& a, double factor) const;
+  /// 1 / x for 2^-60 <= |x| <= 2^60; infinite error for any other x.
+  Enclosure reciprocal(double x) const;
   /// -ln u for 0 < u < 1.
   Enclosure minus_log(const Digits& u) const;
   /// For a non-negative number; infinite error if its digits are all zero.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dpftrl/bounds.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "dpftrl/workload.hpp"
@@ -11,41 +12,52 @@
 namespace dpftrl {
 namespace {
 
-/// The dense check covers this many leading steps: every strategy here is nested, its leading block
-/// is the same family at a smaller horizon.
+/// The dense check covers this many leading steps.
 constexpr std::int64_t kResidualSteps = 256;
 
 /// Makes the noise std an upper bound: covers the rounding of its factors, of the sensitivity, and
 /// of the decoder's stored coefficients (docs/math/grid.md).
 constexpr double kRoundUp = 1 + 0x1p-36;
 
-double decoder_residual(const std::string& name, std::int64_t num_steps) {
-  const std::shared_ptr<const Strategy> leading =
-      make_strategy({.name = name, .num_steps = num_steps});
-  const Matrix product = leading->decoder() * leading->encoder();
-  return (product - Workload::prefix_sums(num_steps).matrix()).cwiseAbs().maxCoeff();
-}
-
 }  // namespace
+
+DecoderResidual decoder_residual(const StrategyOptions& options) {
+  StrategyOptions leading = options;
+  leading.num_steps = std::min(options.num_steps, kResidualSteps);
+  leading.workload = options.workload ? options.workload->leading(leading.num_steps)
+                                      : Workload::prefix_sums(leading.num_steps);
+  if (options.parameters.epoch_length)
+    leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.num_steps);
+  const std::shared_ptr<const Strategy> strategy = make_strategy(leading);
+  return {(strategy->decoder() * strategy->encoder() - leading.workload->matrix())
+              .cwiseAbs()
+              .maxCoeff(),
+          leading.num_steps};
+}
 
 Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, Certificate certificate)
     : strategy_(std::move(strategy)), certificate_(std::move(certificate)) {}
 
 std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
   require_positive("mechanism", "clip_norm", options.clip_norm);
-  std::shared_ptr<const Strategy> strategy =
-      make_strategy({.name = options.strategy, .num_steps = options.num_steps});
-  const Participation participation = Participation::single();
-  const Sensitivity distance = sensitivity(*strategy, participation);
-  const UnitError error = unit_error(*strategy, participation);
+  const StrategyOptions strategy_options{.name = options.strategy,
+                                         .num_steps = options.num_steps,
+                                         .workload = options.workload,
+                                         .parameters = options.parameters};
+  std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
+  const UnitError error = unit_error(*strategy, options.participation);
   const double multiplier = noise_multiplier(options.target);
+  // The slack is that of one column; a user takes part in so many.
+  const double slack =
+      strategy->encoder_slack() *
+      static_cast<double>(options.participation.max_participations_within(options.num_steps));
   const double mu = mu_from_approximate_dp(options.target);
-  const std::int64_t residual_steps = std::min(options.num_steps, kResidualSteps);
+  const DecoderResidual residual = decoder_residual(strategy_options);
 
   Certificate certificate{
       .strategy = options.strategy,
-      .workload = std::string(Workload::prefix_sums(options.num_steps).name()),
-      .participation = std::string(participation.name()),
+      .workload = strategy->workload().name(),
+      .participation = std::string(options.participation.name()),
       .num_steps = options.num_steps,
       .neighbours = options.neighbours,
       .epsilon = options.target.epsilon,
@@ -53,15 +65,17 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .mu = mu,
       .rho = rho_from_mu(mu),
       .clip_norm = options.clip_norm,
-      .sensitivity = distance.value,
-      .exactness = distance.exactness,
+      .sensitivity = error.sensitivity.value,
+      .exactness = error.sensitivity.exactness,
+      .sensitivity_method = error.sensitivity.method,
       .noise_multiplier = multiplier,
-      .noise_stddev = multiplier * distance.value * options.clip_norm *
+      .noise_stddev = multiplier * error.sensitivity.value * (1 + slack) * options.clip_norm *
                       neighbour_distance(options.neighbours) * kRoundUp,
       .max_error = error.max_error,
       .mean_error = error.mean_error,
-      .decoder_residual = decoder_residual(options.strategy, residual_steps),
-      .residual_steps = residual_steps,
+      .lower_bound = error_lower_bound(strategy->workload()),
+      .decoder_residual = residual.value,
+      .residual_steps = residual.num_steps,
   };
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
   return std::shared_ptr<const Mechanism>(

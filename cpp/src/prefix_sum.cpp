@@ -46,6 +46,10 @@ std::int64_t floor_of_square(double x) {
 
 std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
   if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum: mechanism must be given");
+  const Workload& workload = mechanism->strategy().workload();
+  // The sums below are running totals: with another decoder they would be neither those nor A G.
+  if (!workload.is_prefix())
+    fail_argument("prefix_sum", "workload", "prefix", "\"" + workload.name() + "\"");
   return mechanism;
 }
 
@@ -112,6 +116,7 @@ PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
   const std::size_t dimension = static_cast<std::size_t>(options.dimension);
   sums_.assign(dimension, 0);
   quantised_.assign(dimension, 0);
+  rounded_noise_.assign(dimension, 0);
   scratch_.assign(dimension, 0);
 }
 
@@ -120,16 +125,18 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy)
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   quantise(record);
   noise_.next(scratch_);
-  // The noise has advanced: nothing below throws or allocates.
   const RowErrorBound bound = noise_.row_error_bound();
   for (std::size_t i = 0; i < scratch_.size(); ++i) {
     const std::optional<std::int64_t> certain = round_if_certain(scratch_[i], bound);
     if (!certain) ++num_recomputed_;
-    const std::int64_t noise =
+    rounded_noise_[i] =
         certain ? *certain : noise_.rounded(static_cast<std::int64_t>(i), noise_scale_);
+  }
+  // Only now, as a recomputation may lack memory: nothing below throws, so a record counts once.
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] += quantised_[i];
     // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-    noisy[i] = static_cast<double>(sums_[i] + noise) * grid_;
+    noisy[i] = static_cast<double>(sums_[i] + rounded_noise_[i]) * grid_;
   }
 }
 

@@ -9,10 +9,10 @@
 namespace dpftrl {
 
 UnitError unit_error(const Strategy& strategy, const Participation& participation) {
-  const double distance = sensitivity(strategy, participation).value;
+  const Sensitivity distance = sensitivity(strategy, participation);
   const RowNorms rows = strategy.row_norms();
-  return {distance, distance * std::sqrt(rows.max_squared),
-          distance * std::sqrt(rows.mean_squared)};
+  return {distance, distance.value * std::sqrt(rows.max_squared),
+          distance.value * std::sqrt(rows.mean_squared)};
 }
 
 std::vector<double> unit_error_per_step(const Strategy& strategy,

@@ -11,6 +11,7 @@ import {
   launch,
   openPage,
   readKey,
+  revealAll,
   root,
   serveSite,
   settled,
@@ -46,9 +47,11 @@ for (const [scheme, width] of [
   ['dark', 360],
 ]) {
   test(`axe finds nothing: ${scheme}, ${width} px, two mechanisms, open tables, errors, own data`, async () => {
-    const url = `${site.url}#compare=tree&learning=regret&epsilon=none&steps=200&foo=1`;
+    const wrong = 'epsilon=none&foo=1&b-bands=none';
+    const url = `${site.url}#compare=banded-square-root&learning=regret&steps=200&${wrong}`;
     const { page } = await openPage(browser, url, { scheme, width, calm: true });
     await settled(page);
+    await revealAll(page);
     await page.$$eval('details', (all) => all.forEach((details) => (details.open = true)));
     assert.deepEqual(await complaints(page), []);
     await page.select('#set-source', 'own');
@@ -83,8 +86,10 @@ test('space plays and pauses, except in a control', async () => {
 test('everything can be reached with the tab key, and the focus can be seen', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=50`, { calm: true });
   await settled(page);
+  await revealAll(page);
+  await page.evaluate(() => window.scrollTo(0, 0));
   const reached = new Set();
-  for (let i = 0; i < 60; ++i) {
+  for (let i = 0; i < 150; ++i) {
     await page.keyboard.press('Tab');
     const found = await page.evaluate(() => {
       const active = document.activeElement;
@@ -235,6 +240,10 @@ for (const [width, height] of [
           full ? 2 : 1,
         );
         await settled(page);
+        if (full) {
+          await revealAll(page);
+          await page.evaluate(() => window.scrollTo(0, 0));
+        }
         await page.screenshot({
           path: `${screenshots}${name}-${width}-${scheme}.png`,
           fullPage: full,

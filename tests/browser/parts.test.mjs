@@ -10,7 +10,8 @@ import { root } from './support.mjs';
 
 let parts;
 before(async () => {
-  const names = ['chi', 'csv', 'decimate', 'format', 'settings', 'sums_figure', 'url'];
+  const names = ['chi', 'csv', 'decimate', 'format', 'matrix', 'parameters', 'settings'];
+  names.push('sums_figure', 'url');
   const { outputFiles } = await build({
     stdin: {
       contents: names.map((name) => `export * as ${name} from './${name}.ts';`).join('\n'),
@@ -75,14 +76,15 @@ test('a bucket is drawn as its least and greatest value, in the order they came'
 
 test('decimation loses no extreme, adds none, and keeps the pixels it was given', () => {
   const { Decimated } = parts.decimate;
-  for (const [n, width] of [
+  const cases = [
     [1, 300],
     [300, 300],
     [301, 300],
     [10_007, 313],
     [100_000, 900],
-  ]) {
-    const points = new Decimated(n, ['line'], width);
+  ].flatMap(([n, width]) => ['linear', 'log'].map((spacing) => [n, width, spacing]));
+  for (const [n, width, spacing] of cases) {
+    const points = new Decimated(n, ['line'], width, spacing);
     const values = Array.from({ length: n }, (_, i) => Math.sin(i * i));
     values.forEach((v, i) => {
       points.push([v]);
@@ -103,8 +105,80 @@ test('decimation loses no extreme, adds none, and keeps the pixels it was given'
       Math.min(...column),
       values.reduce((a, b) => Math.min(a, b)),
     );
-    if (n <= width) assert.deepEqual([...column], values);
+    if (n <= width && spacing === 'linear') assert.deepEqual([...column], values);
+    // On a logarithmic axis the first steps are far apart: none of them is thrown together.
+    if (spacing === 'log') assert.deepEqual([...column.slice(0, 20)], values.slice(0, 20));
   }
+});
+
+test('matrices in words and shades: rounding errors are zeros, quarters are halves', () => {
+  const { describeMatrix, extentOf, shadeOf } = parts.matrix;
+  const matrix = {
+    symbol: 'C',
+    name: 'encoder',
+    numRows: 2,
+    numColumns: 2,
+    values: Float64Array.of(1, 1e-17, -0.25, 4),
+  };
+  assert.deepEqual(extentOf([matrix]), { least: -0.25, size: 4 });
+  assert.deepEqual(
+    [4, 1, -1, 1e-17, 0].map((value) => shadeOf(value, 4)),
+    [1, 0.5, -0.5, 0, 0],
+  );
+  assert.equal(
+    describeMatrix(matrix),
+    '2 × 2, 3 entries not 0, none above the diagonal, 1 negative; ' +
+      'the greatest is 4, in row 2, column 2.',
+  );
+  assert.match(
+    describeMatrix({ ...matrix, values: Float64Array.of(1, 2, 3, 4) }),
+    /^2 × 2, 4 entries not 0, none negative;/,
+  );
+  const rounded = { ...matrix, values: Float64Array.of(1, -1e-16, 0, 1) };
+  assert.equal(extentOf([rounded]).least, 0);
+});
+
+test('parameters: what the library is given is what was set, and nothing else', () => {
+  const { exampleBuffers, parametersText } = parts.parameters;
+  const { choicesOf, choose, defaults } = parts.settings;
+  assert.deepEqual(choicesOf(defaults), [{ mechanism: 'square-root', parameters: {} }]);
+  const given = { decays: [0.5, 0.25], weights: [0.1, 1e-9], normalizeColumns: true, nu: 0 };
+  const settings = { ...defaults, ...choose('b', 'blt', given), ...choose('a', 'tree') };
+  assert.deepEqual(choicesOf(settings), [
+    { mechanism: 'tree', parameters: {} },
+    { mechanism: 'blt', parameters: given },
+  ]);
+  assert.equal(
+    parametersText(given, String),
+    'decays 0.5 0.25, weights 0.1 1e-9, nu 0, normalize',
+  );
+  const [blt] = choicesOf({ ...defaults, mechanism: 'blt' });
+  assert.equal(blt.parameters.decays.join(' '), exampleBuffers.decays);
+  assert.equal(blt.parameters.weights.join(' '), exampleBuffers.weights);
+});
+
+test('parameters that cannot be read are refused by name', () => {
+  const { checkTogether, defaults, rules } = parts.settings;
+  for (const [key, text, message] of [
+    ['a_bands', '2.5', 'bands must be “auto” or a whole number > 0, got “2.5”'],
+    ['b_bands', '0', 'b-bands must be “auto” or a whole number > 0, got “0”'],
+    ['a_lambda', 'much', 'cgd-lambda must be “auto” or a finite number, got “much”'],
+    ['a_nu', '1e999', 'nu must be “auto” or a finite number, got “1e999”'],
+    ['a_decays', '0.5; x', 'decays must be “auto” or numbers with spaces between them, got “0.5; x”'],
+    ['a_subtractive', 'maybe', 'subtractive must be one of auto, yes, no, got “maybe”'],
+  ]) {
+    assert.throws(() => rules[key].read(text), { key, message });
+  }
+  assert.equal(rules.a_decays.read(' 0.50, .25;1e-3 '), '0.5 0.25 0.001');
+  for (const text of ['', 'auto', ' auto ']) assert.equal(rules.a_bands.read(text), null);
+  assert.throws(() => checkTogether({ ...defaults, a_weights: '0.5' }, 1), {
+    key: 'a_decays',
+    message: 'decays and weights must be given together',
+  });
+  assert.throws(() => checkTogether({ ...defaults, b_height: 9 }, 1), {
+    key: 'b_weight',
+    message: 'height and weight must be given together',
+  });
 });
 
 test('CSV: numbers, separators, quotes, empty lines; every mistake has its place', () => {
@@ -169,7 +243,12 @@ test('the address: what is written is read back; the defaults are not written', 
     sums: 0,
     learning: 'accuracy',
     deployed: true,
+    errors: 'log',
+    ranking: 'mean',
   };
+  const { parameterKeys, parameterSpecs, partsOf } = parts.parameters;
+  const values = { count: 3, number: -0.25, flag: false, list: '0.5 1e-9' };
+  for (const key of parameterKeys) settings[key] = values[parameterSpecs[partsOf(key).name].kind];
   assert.deepEqual(Object.keys(settings).sort(), Object.keys(defaults).sort());
   for (const key of Object.keys(defaults)) assert.notDeepEqual(settings[key], defaults[key], key);
   const read = readAddress(`#${writeAddress(settings)}`);

@@ -121,7 +121,7 @@ test('what an address says in vain is reported, and marked at the control', asyn
     /^there is no setting “steps \(given twice\)”$/,
     /^epsilon must be a finite number > 0, got “-1”$/,
     /^delta must be > 0 and < 1, got “2”$/,
-    /^mechanism must be one of square-root, honaker, tree, output, independent, got “magic”$/,
+    /^mechanism must be one of independent, output, tree, .*, log-perturbed, got “magic”$/,
     /^data must be one of synthetic, .*, got “secrets”$/,
     /^dimension must be a whole number from 1 to 64, got “1e3”$/,
   ])
@@ -254,7 +254,7 @@ const drawsSecrets = (page) =>
   page.evaluate(() => {
     const style = getComputedStyle(document.documentElement).getPropertyValue('--secret').trim();
     const colour = [1, 3, 5].map((at) => parseInt(style.slice(at, at + 2), 16));
-    return [...document.querySelectorAll('canvas')].map((canvas) => {
+    return [...document.querySelectorAll('.stage canvas')].map((canvas) => {
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       for (let i = 0; i < data.length; i += 4) {
         if (data[i + 3] > 200 && colour.every((c, k) => Math.abs(c - data[i + k]) < 30))

@@ -154,3 +154,21 @@ export async function readKey(page, selector) {
   );
   return Object.fromEntries(items.map(([name, text]) => [name, Number(text)]));
 }
+
+/** Scrolls to a part of the page that is computed when it can be seen, and waits for it. */
+export async function reveal(page, id, content) {
+  await page.$eval(`#${id}`, (one) => one.scrollIntoView());
+  await page.waitForSelector(`#${id} ${content}`);
+  await page.waitForFunction(
+    (name) => !document.getElementById(name).hasAttribute('aria-busy'),
+    {},
+    id,
+  );
+}
+
+/** All that is computed when it can be seen. */
+export async function revealAll(page) {
+  await reveal(page, 'factorization', '.map');
+  await reveal(page, 'errors', '.key');
+  await reveal(page, 'ranking', 'tbody tr');
+}

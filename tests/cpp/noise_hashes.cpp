@@ -8,10 +8,13 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dpftrl/noise_stream.hpp"
+#include "form_strategy.hpp"
 
 namespace {
 
@@ -29,11 +32,72 @@ constexpr std::array kRecorded = {
     Recorded{"honaker", 1000, 70, 0xf4867de7538c9acb},
     Recorded{"square-root", 1000, 70, 0x8ef25b322575eb8a},
     Recorded{"square-root", 4097, 3, 0x5b5bfdc24c550980},
+    Recorded{"form:kary", 1000, 70, 0x79d1c83754026f6e},
+    Recorded{"form:kary-subtractive", 1000, 70, 0xf0cd5ff7df864c69},
+    Recorded{"form:smooth", 1000, 70, 0xe21ad1d2c8b20ab1},
+    Recorded{"form:haar", 1000, 70, 0x046ae58f324bceb9},
+    Recorded{"form:toeplitz-two-sided", 1000, 70, 0xcd83de8895107622},
+    Recorded{"form:banded", 1000, 70, 0x828c115e8d9fe4b3},
+    Recorded{"form:banded-inverse", 1000, 70, 0xbcb2db915f48134d},
+    Recorded{"form:buffered", 1000, 70, 0x94728ae41fa87d1c},
+    Recorded{"form:block", 1000, 70, 0xef5b5f3642bda5e5},
+    Recorded{"form:momentum", 1000, 70, 0xf462b8a37f2f8569},
+    Recorded{"form:window", 1000, 70, 0xb6b6c7eb345cef84},
+    Recorded{"form:rates", 1000, 70, 0x28b977f3034e1bca},
 };
+
+using dpftrl::DecoderForm;
+
+std::shared_ptr<const DecoderForm> share(DecoderForm form) {
+  return std::make_shared<const DecoderForm>(std::move(form));
+}
+
+/// Forms that no strategy above has, for 1000 steps.
+DecoderForm form_named(const std::string& name) {
+  const auto falling = [](std::int64_t size) {
+    std::vector<double> values;
+    for (std::int64_t i = 1; i <= size; ++i) values.push_back(1 / static_cast<double>(i));
+    return values;
+  };
+  const dpftrl::BandedDecoder banded{{1, 0.5, 0.375, 0.3125}};
+  if (name == "kary") return dpftrl::KaryDecoder{3, false, 7};
+  if (name == "kary-subtractive") return dpftrl::KaryDecoder{5, true, 5};
+  if (name == "smooth") return dpftrl::SmoothDecoder{13, 6};
+  if (name == "haar") return dpftrl::HaarDecoder{0.1, falling(10)};
+  if (name == "toeplitz-two-sided") return dpftrl::ToeplitzDecoder{falling(1999), 999};
+  if (name == "banded") return banded;
+  if (name == "banded-inverse") return dpftrl::BandedInverseDecoder{{1, -0.5, -0.125, -0.0625}};
+  if (name == "buffered") return dpftrl::BufferedDecoder{{0.99, 0.7}, {0.1, 0.3}};
+  if (name == "block")
+    return dpftrl::BlockDecoder{
+        {{.num_steps = 500, .form = share(banded), .num_measurements = 500, .total_scale = 1.5},
+         {.num_steps = 400,
+          .form = share(dpftrl::ToeplitzDecoder{falling(400)}),
+          .num_measurements = 400,
+          .scale = 0.7,
+          .closing_row = 399},
+         {.num_steps = 100, .form = share(banded), .num_measurements = 100}}};
+  if (name == "momentum")
+    return dpftrl::FilteredDecoder{share(banded), falling(1000),
+                                   dpftrl::Workload::momentum({1000, 0.9, 0.99})};
+  if (name == "window")
+    return dpftrl::FilteredDecoder{
+        share(dpftrl::SmoothDecoder{13, 6}), {}, dpftrl::Workload::sliding_window({1000, 30})};
+  return dpftrl::FilteredDecoder{
+      share(banded), {}, dpftrl::Workload::learning_rates({falling(1000), 0.5})};
+}
+
+std::shared_ptr<const dpftrl::Strategy> strategy_of(const Recorded& run) {
+  const std::string name = run.strategy;
+  if (name.starts_with("form:"))
+    return std::make_shared<dpftrl::testing::FormStrategy>(form_named(name.substr(5)),
+                                                           run.num_steps);
+  return dpftrl::make_strategy({.name = name, .num_steps = run.num_steps});
+}
 
 /// FNV-1a over the bytes of every row.
 std::uint64_t noise_hash(const Recorded& run) {
-  const auto strategy = dpftrl::make_strategy({.name = run.strategy, .num_steps = run.num_steps});
+  const auto strategy = strategy_of(run);
   dpftrl::NoiseStream stream(
       *strategy, {.key = dpftrl::Key::insecure_from_seed(2026), .dimension = run.dimension});
   std::vector<double> row(static_cast<std::size_t>(run.dimension));

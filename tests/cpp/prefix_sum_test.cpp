@@ -18,7 +18,8 @@ std::shared_ptr<const Mechanism> mechanism(std::string_view strategy, std::int64
   return Mechanism::make({.strategy = std::string(strategy),
                           .num_steps = num_steps,
                           .target = {.epsilon = epsilon, .delta = 1e-6},
-                          .clip_norm = clip_norm});
+                          .clip_norm = clip_norm,
+                          .parameters = testing::example_parameters(strategy)});
 }
 
 PrefixSumOptions with_seed(std::int64_t dimension, std::optional<double> grid = std::nullopt) {
@@ -320,6 +321,18 @@ TEST(PrefixSum, bad_grids_are_refused_by_name) {
   EXPECT_ERROR(PrefixSum(how, with_seed(0)), "invalid_argument", "dimension must be between");
 }
 
+TEST(PrefixSum, only_mechanisms_for_prefix_sums_are_accepted) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    if (info.needs_parameters) continue;
+    const auto how = Mechanism::make({.strategy = std::string(info.name),
+                                      .num_steps = 8,
+                                      .target = {.epsilon = 1, .delta = 1e-6},
+                                      .workload = Workload::sliding_window({8, 3})});
+    EXPECT_ERROR(PrefixSum(how, with_seed(1)), "invalid_argument",
+                 "prefix_sum: workload must be prefix, got \"window=3\"");
+  }
+}
+
 TEST(PrefixSum, noise_near_underflow_is_refused) {
   const auto how = mechanism("tree", 8, 1e-300);
   EXPECT_ERROR(PrefixSum(how, with_seed(1)), "invalid_argument",
@@ -352,6 +365,25 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
   clip_to_norm(tiny, 1);
   EXPECT_EQ(tiny, (std::vector<double>{3e-320, 4e-320}));
   EXPECT_ERROR(clip_to_norm(small, 0), "invalid_argument", "clip_norm must be positive");
+}
+
+TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) {
+  // A recursion that amplifies by 2^20 and more a step, while sensitivity and rows stay small.
+  constexpr double kHuge = 0x1p20;
+  MechanismOptions options{.strategy = "blt",
+                           .num_steps = 74,
+                           .target = {.epsilon = 100, .delta = 1e-6},
+                           .clip_norm = 1};
+  options.parameters.decays = {0, 0, 0, 0};
+  options.parameters.weights = {1.5, kHuge, -kHuge / 2, -kHuge / 2};
+  PrefixSum sums(Mechanism::make(options),
+                 {.key = Key::insecure_from_seed(3), .dimension = 100, .grid = 1});
+  const std::vector<double> record(100, 0.0);
+  std::vector<double> noisy(100);
+  const auto release_all = [&] {
+    for (int t = 0; t < 74; ++t) sums.release(record, noisy);
+  };
+  EXPECT_ERROR(release_all(), "unsupported", "noise must be within 2^62 throughout its recursion");
 }
 
 }  // namespace

@@ -431,7 +431,7 @@ TEST(Simulation, bad_options_are_refused_by_name) {
   EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),
             "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
   EXPECT_EQ(message([](O& o) { o.mechanism.num_steps = 0; }),
-            "invalid_argument | strategy: num_steps must be between 1 and 1099511627776, got 0");
+            "invalid_argument | prefix_sums: num_steps must be between 1 and 1099511627776, got 0");
   EXPECT_NE(message([](O& o) { o.mechanism.target.epsilon = kNan; }), "");
 }
 

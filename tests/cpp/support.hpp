@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy.hpp"
 #include "dpftrl/types.hpp"
 
 namespace dpftrl::testing {
@@ -22,6 +23,30 @@ inline const std::vector<std::int64_t>& awkward_horizons() {
 /// Eigen's index, which has 32 bits on 32-bit platforms.
 inline Eigen::Index index_of(std::int64_t value) {
   return static_cast<Eigen::Index>(value);
+}
+
+/// Parameters with which a family can be made: its defaults, or an example where it has none.
+inline StrategyParameters example_parameters(const StrategyInfo& info) {
+  StrategyParameters parameters;
+  if (info.needs_parameters) {
+    parameters.decays = {0.97, 0.66};
+    parameters.weights = {0.21, 0.28};
+  }
+  return parameters;
+}
+
+inline StrategyParameters example_parameters(std::string_view name) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    if (info.name == name) return example_parameters(info);
+  return {};
+}
+
+/// A strategy of the catalogue, made with its example_parameters.
+inline std::shared_ptr<const Strategy> make_example(std::string_view name, std::int64_t num_steps) {
+  return make_strategy({.name = std::string(name),
+                        .num_steps = num_steps,
+                        .workload = {},
+                        .parameters = example_parameters(name)});
 }
 
 inline bool relatively_close(double actual, double expected, double tolerance) {

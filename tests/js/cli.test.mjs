@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { close } from './support/check.mjs';
+import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry, installed, root, run } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cli-'));
@@ -25,27 +26,6 @@ function file(name, text) {
 }
 
 const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
-
-async function json(args, options) {
-  const { code, stdout, stderr } = await dpFtrl([...args, '--json'], options);
-  assert.equal(stderr, '');
-  assert.equal(code, 0);
-  return JSON.parse(stdout);
-}
-
-/** The command fails with an exit code and one line on standard error that matches. */
-async function fails(args, code, message, options) {
-  const result = await dpFtrl(args, options);
-  const lines = result.stderr
-    .trimEnd()
-    .split('\n')
-    .filter((line) => !line.includes('private'));
-  assert.equal(lines.length, 1, result.stderr);
-  assert.match(lines[0], message);
-  assert.match(lines[0], /^dp-ftrl( release| error| calibrate)?: /);
-  assert.equal(result.code, code, result.stderr);
-  return result;
-}
 
 test('error: known answers at 1024 steps', async () => {
   const squareRoot = await json(['error', '--mechanism', 'square-root', '--steps', '1024']);
@@ -98,6 +78,7 @@ test('help and version', async () => {
     ['help'],
     ['release', '--help'],
     ['error', '-h'],
+    ['compare', '--help'],
     ['calibrate', '--help'],
   ]) {
     const { code, stdout, stderr } = await dpFtrl(args);
@@ -116,8 +97,9 @@ test('help: the mechanisms are those of the library', async () => {
   const names = (await load()).mechanisms().map((entry) => entry.name);
   for (const command of ['release', 'error']) {
     const { stdout } = await dpFtrl([command, '--help']);
-    const [, line] = stdout.match(/^  --mechanism M +(.*)$/m);
-    assert.deepEqual(line.replace('square-root (default)', 'square-root').split(', '), names);
+    const [, list] = stdout.match(/^  --mechanism M +(.*(?:\n {19}.*)*)$/m);
+    const listed = list.replace(/\s+/g, ' ').replace('square-root (default)', 'square-root');
+    assert.deepEqual(listed.split(', '), names);
   }
   const { stdout } = await dpFtrl(['release', '--help']);
   assert.match(stdout, /--show-nonprivate .*sums of the clipped rows, without noise/);
@@ -415,9 +397,9 @@ test('release: headers that cannot be right', async () => {
 
 test('misuse: exit code 2 and one clear line', async () => {
   const cases = [
-    [[], /give a command: release, error, calibrate, or --help/],
+    [[], /give a command: release, error, compare, calibrate, or --help/],
     [['relaese'], /unknown command "relaese"; did you mean release\?/],
-    [['compare'], /unknown command "compare"/],
+    [['comparee'], /unknown command "comparee"; did you mean compare\?/],
     [['--verbose'], /unknown option "--verbose"/],
     [['toString'], /unknown command "toString"/],
     [['error'], /--steps is required/],
@@ -436,8 +418,8 @@ test('misuse: exit code 2 and one clear line', async () => {
       /unknown mechanism "treee"; did you mean tree\?/,
     ],
     [
-      ['error', '--steps', '4', '--mechanism', 'blt-rational'],
-      /unknown mechanism "blt-rational"; known are independent, /,
+      ['error', '--steps', '4', '--mechanism', 'optimal-of-all'],
+      /unknown mechanism "optimal-of-all"; known are independent, /,
     ],
     [['error', '--stpes', '4'], /unknown option "--stpes"; did you mean --steps\?/],
     [['error', '-x'], /unknown option "-x"/],

@@ -8,12 +8,13 @@ import { pathToFileURL } from 'node:url';
 import { close, rejects } from './support/check.mjs';
 import { importEntry, installed, node, root } from './support/consumer.mjs';
 import { loadIntercepted } from './support/intercept.mjs';
+import { withDefaults } from './support/mechanisms.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const wasm = new Uint8Array(readFileSync(join(installed, 'dist/dp-ftrl.wasm')));
 const target = { epsilon: 1, delta: 1e-6 };
-const mechanisms = dp.mechanisms().map((entry) => entry.name);
+const mechanisms = withDefaults(dp);
 
 /** A prefix sum for the length of a call. */
 function withSums(options, use) {
@@ -112,8 +113,8 @@ test('prefix sum: releases are points of the grid', () => {
 
 // Noise of 2048 independent coordinates: the sample variance has relative std sqrt(2/2048) = 3.1 %,
 // the mean of the squares is asked to be within 6 of them. Under the normal approximation one check
-// fails by chance with probability 2e-9 and the 5 * 9 of them together with 1e-7; as the seeds are
-// fixed the outcome is the same every day.
+// fails by chance with probability 2e-9 and 19 mechanisms' 2 * 9 of them together with 7e-7; as the
+// seeds are fixed the outcome is the same every day.
 test('prefix sum: the noise has the standard deviation of the certificate', () => {
   const dimension = 2048;
   const numSteps = 9;
@@ -339,8 +340,16 @@ test('core: checks the lengths itself, as memory depends on them', async () => {
       return {};
     },
   });
-  const mechanism = { mechanism: 'tree', numSteps: 4, ...target, clipNorm: 1 };
-  const common = { ...mechanism, neighbours: 'zero-out', dimension: 2 };
+  const workload = { kind: 'prefix', momentum: 0, decay: 1, width: 0 };
+  const factorization = {
+    mechanism: 'tree',
+    numSteps: 4,
+    workload,
+    participation: { kind: 'single', times: 1, separation: 1 },
+    parameters: {},
+  };
+  const mechanism = { ...factorization, ...target, clipNorm: 1, neighbours: 'zero-out' };
+  const common = { ...mechanism, dimension: 2 };
   const { value } = core.prefixSumCreate({ ...common, insecureSeed: 1n });
   const reply = core.prefixSumRelease(value.id, new Float64Array(3));
   assert.equal(reply.code, 'wrong_length');
@@ -360,6 +369,12 @@ test('core: checks the lengths itself, as memory depends on them', async () => {
     const table = { numRows, numColumns, values: new Float64Array(5) };
     const options = { ...common, ...rest, dimension: undefined, table };
     assert.equal(core.simulationCreate(options).code, 'wrong_length');
+  }
+
+  for (const numSteps of [2, 0, 2 ** 40]) {
+    const given = { ...workload, kind: 'matrix', values: new Float64Array(5) };
+    const options = { ...factorization, numSteps, workload: given };
+    assert.equal(core.unitError(options).code, 'wrong_length');
   }
 });
 

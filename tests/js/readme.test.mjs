@@ -41,7 +41,7 @@ test('readme: every JavaScript program runs and prints numbers', async () => {
 
 test('readme: every command runs in the repository', async () => {
   const all = commands();
-  assert.deepEqual(all.map((args) => args[0]).sort(), ['calibrate', 'error', 'release']);
+  assert.deepEqual(all.map((args) => args[0]).sort(), ['calibrate', 'compare', 'error', 'release']);
   for (const args of all) {
     const { code, stdout, stderr } = await dpFtrl(args, { cwd: root });
     assert.equal(code, 0, stderr);

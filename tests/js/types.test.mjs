@@ -13,6 +13,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const source = `
 import { DpError, load, type Certificate, type DpFtrl, type ErrorCode } from 'dp-ftrl';
+import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
@@ -36,8 +37,32 @@ export async function use(): Promise<Certificate> {
   client.cancel();
   serve({ postMessage() {} });
   const code: ErrorCode = 'past_horizon';
+  const banded: ErrorOptions = {
+    mechanism: 'banded-square-root',
+    bands: 4,
+    numSteps: 8,
+    workload: { momentum: 0.9 },
+    participation: { participations: 2, minSeparation: 4 },
+  };
+  const covariance: Float64Array = dp.matrices(banded).noiseCovariance;
+  const blt = { mechanism: 'blt', decays: [0.5], weights: covariance } as const;
+  dp.certificate({ ...blt, numSteps: 8, ...target, participation: { epochs: 2 } });
+  const rows: ComparedMechanism[] = dp.compare({ numSteps: 8, objective: 'mean' }).mechanisms;
+  const { mechanism, parameters } = rows[0]!;
+  dp.error({ mechanism, ...parameters, numSteps: 8, workload: { rates: new Float32Array(8) } });
+  const matrices: Promise<Matrices> = client.matrices(banded);
+  const comparison: Promise<Comparison> = client.compare({ numSteps: 8 });
+  await Promise.all([matrices, comparison]);
+  // @ts-expect-error no such workload
+  dp.compare({ numSteps: 8, workload: 'sums' });
+  // @ts-expect-error not a number
+  dp.error({ ...banded, workload: { window: '4' } });
+  // @ts-expect-error the separation is missing
+  dp.error({ ...banded, participation: { participations: 2 } });
+  // @ts-expect-error not a boolean
+  dp.error({ ...banded, normalizeColumns: 1 });
   // @ts-expect-error unknown mechanism
-  dp.error({ mechanism: 'blt', numSteps: 8 });
+  dp.error({ mechanism: 'best', numSteps: 8 });
   // @ts-expect-error misspelt option
   dp.prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
   // @ts-expect-error delta is missing

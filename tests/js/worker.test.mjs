@@ -37,6 +37,8 @@ test('worker: the same answers as the library', async () => {
   const options = { mechanism: 'tree', numSteps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
+  assert.deepEqual(await client.matrices(options), dp.matrices(options));
+  assert.deepEqual(await client.compare({ numSteps: 100 }), dp.compare({ numSteps: 100 }));
   const mechanism = { numSteps: 10, ...target };
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });

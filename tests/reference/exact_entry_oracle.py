@@ -10,7 +10,10 @@ uniform would give, which a test has to reject.
 Needs mpmath (any 1.x):  python3 tests/reference/exact_entry_oracle.py [--constants]
 """
 
+import functools
+import itertools
 import json
+import math
 import pathlib
 import sys
 from fractions import Fraction
@@ -68,6 +71,167 @@ def square_root_coefficients(n):
     return [Fraction(float(f)) for f in exact]
 
 
+def combination(*terms):
+    """Sum of factor * row over (factor, row); factors are ints, doubles or fractions."""
+    total = {}
+    for factor, row in terms:
+        for measurement, weight in row.items():
+            total[measurement] = total.get(measurement, 0) + Fraction(factor) * weight
+    return {m: w for m, w in total.items() if w != 0}
+
+
+def kary_row(arity, subtractive, num_levels, step):
+    order = {}
+    for s in range(arity ** num_levels):
+        for level in range(num_levels):
+            if (s + 1) % arity ** level == 0:
+                order[level, s // arity ** level] = len(order)
+    row, end, rest = {}, 0, step + 1
+    for level in reversed(range(num_levels)):
+        size = arity ** level
+        digit = (rest + (size - 1) // 2) // size if subtractive else rest // size
+        for i in range(abs(digit)):
+            if digit > 0:
+                row[order[level, end // size + i]] = Fraction(1)
+            else:
+                row[order[level, end // size - 1 - i]] = Fraction(-1)
+        end += digit * size
+        rest -= digit * size
+    return row
+
+
+def smooth_row(height, weight, step):
+    leaves = [bits for bits in itertools.product((0, 1), repeat=height) if sum(bits) == weight]
+    leaf, terms, num_empty = leaves[step + 1], [], 0
+    for i in range(height):
+        left = [j for j, bits in enumerate(leaves) if bits[:i + 1] == leaf[:i] + (0,)]
+        if leaf[i] == 1 and left:
+            terms.append((1, {2 * max(left): 1}))
+        elif leaf[i] == 1:
+            num_empty += 1
+    return combination(*terms, (math.sqrt(num_empty), {2 * step + 1: 1}))
+
+
+def haar_row(mean_scale, scales, step):
+    num_levels = len(scales)
+    terms = [(mean_scale, {0: step + 1})]
+    for level in range(1, num_levels + 1):
+        for i in range(2 ** (num_levels - level)):
+            values = [(1 if s % 2 ** level < 2 ** level // 2 else -1)
+                      for s in range(step + 1) if s // 2 ** level == i]
+            terms.append((scales[level - 1], {2 ** (num_levels - level) + i: sum(values)}))
+    return combination(*terms)
+
+
+def solved(coefficients, size):
+    """First column of the inverse of the lower-triangular Toeplitz matrix."""
+    c = [Fraction(x) for x in coefficients] + [Fraction(0)] * size
+    g = []
+    for t in range(size):
+        unit = 1 if t == 0 else 0
+        g.append((unit - sum(c[k] * g[t - k] for k in range(1, t + 1))) / c[0])
+    return g
+
+
+def summed_row(g, step):
+    """Row of A G for the lower-triangular Toeplitz matrix G with first column g, then zeros."""
+    return {j: sum((Fraction(x) for x in g[:step - j + 1]), Fraction(0)) for j in range(step + 1)}
+
+
+def buffered_row(decays, weights, step):
+    decays, weights = [Fraction(x) for x in decays], [Fraction(x) for x in weights]
+    c = [Fraction(1)] + [sum(w * d ** j for w, d in zip(weights, decays)) for j in range(step + 1)]
+    return summed_row(solved(c, step + 1), step)
+
+
+def toeplitz_row(coefficients, num_future, step):
+    return {j: Fraction(coefficients[step - j + num_future])
+            for j in range(step + num_future + 1)}
+
+
+def block_row(blocks, step):
+    """Blocks are (steps, row function, measurements, scale, closing row or None, total scale)."""
+    carried, first, begin = {}, 0, 0
+    for num_steps, row, num_measurements, scale, closing, total_scale in blocks:
+        def placed(t):
+            return {first + m: w for m, w in row(t).items()}
+        if step < begin + num_steps:
+            return combination((1, carried), (scale, placed(step - begin)))
+        if closing is None:
+            carried = combination((1, carried), (total_scale, {first + num_measurements: 1}))
+            first += 1
+        else:
+            carried = combination((1, carried), (scale, placed(closing)))
+        first += num_measurements
+        begin += num_steps
+    raise ValueError(step)
+
+
+def filtered_row(base, scales, workload, step):
+    """`workload(t, i)` is A_ti, `scales(i)` is D_i."""
+    rows = [{}] + [base(i) for i in range(step + 1)]
+    return combination(*(
+        (Fraction(workload(step, i)) * Fraction(scales(i)) * sign, row)
+        for i in range(step + 1) for sign, row in ((1, rows[i + 1]), (-1, rows[i]))))
+
+
+def momentum_entry(beta, alpha, t, i):
+    return sum(Fraction(alpha) ** (t - s) * Fraction(beta) ** (s - i) for s in range(i, t + 1))
+
+
+def rates_entry(rates, beta, t, i):
+    return sum(Fraction(rates(s)) * Fraction(beta) ** (s - i) for s in range(i, t + 1))
+
+
+def no_scales(_):
+    return 1
+
+
+BANDED = (-1.3, 0.7, 0.4, 0.1)
+BLOCKS = (
+    (5, lambda t: kary_row(3, False, 2, t), 12, 0.8, 7, 0),  # completed beyond its steps
+    (4, lambda t: haar_row(0.5, (0.6, 0.7), t), 4, 1, None, 0.3),
+    (6, lambda t: {j: Fraction(1) for j in range(t + 1)}, 6, 1.1, 3, 0),
+    (10, lambda t: summed_row(solved(BANDED, t + 1), t), 10, 1, None, 0),
+)
+
+
+@functools.cache
+def mixed(t):
+    return block_row(BLOCKS, t)
+
+
+# The doubles here and in `form_of` of tests/cpp/exact_entry_test.cpp are the same.
+OTHER_FORMS = {
+    "kary": lambda t: kary_row(3, False, 5, t),
+    "kary_subtractive": lambda t: kary_row(5, True, 4, t),
+    "smooth": lambda t: smooth_row(7, 3, t),
+    "haar": lambda t: haar_row(0.17, (0.9, 0.7, 0.55, 0.41, 0.3), t),
+    "toeplitz_future": lambda t: toeplitz_row([(i * i - 20) * 0.1 for i in range(40)], 7, t),
+    "banded": lambda t: summed_row(solved(BANDED, t + 1), t),
+    "banded_growing": lambda t: summed_row(solved((1.0, -1.2), t + 1), t),
+    "banded_inverse": lambda t: summed_row((0.9, -0.5, 0.3, -0.7, 0.1), t),
+    "buffered": lambda t: buffered_row((0.9, 0.5, 0.0), (0.3, 0.4, 0.2), t),
+    "block": mixed,
+    "filtered_prefix": lambda t: filtered_row(
+        lambda i: toeplitz_row([1 / (1 + j) for j in range(30)], 0, i),
+        lambda i: 1 / (1 + i), lambda t, i: 1, t),
+    "filtered_momentum": lambda t: filtered_row(
+        lambda i: row_of("honaker", i), no_scales,
+        lambda t, i: momentum_entry(0.9, 0.95, t, i), t),
+    "filtered_window": lambda t: filtered_row(
+        mixed, lambda i: 1 + i / 8, lambda t, i: int(t - i < 6), t),
+    "filtered_plain_window": lambda t: filtered_row(
+        lambda i: kary_row(5, True, 4, i), no_scales, lambda t, i: int(t - i < 5), t),
+    "filtered_rates": lambda t: filtered_row(
+        lambda i: buffered_row((0.9, 0.5, 0.0), (0.3, 0.4, 0.2), i), no_scales,
+        lambda t, i: rates_entry(lambda s: (-1) ** s * (0.5 + s * 0.25), 0.5, t, i), t),
+    "filtered_matrix": lambda t: filtered_row(
+        lambda i: summed_row(solved(BANDED, i + 1), i), lambda i: 1 / (1 + i),
+        lambda t, i: ((t * 7 + i * 3) % 5 - 1.5) * 0.3, t),
+}
+
+
 def row_of(form, step):
     """measurement -> weight."""
     if form == "identity":
@@ -78,6 +242,8 @@ def row_of(form, step):
         return {t: f for t, f in enumerate(reversed(square_root_coefficients(step + 1)))}
     if form == "signed_toeplitz":  # coefficients of two signs, some large, some tiny
         return {t: Fraction((-1.5) ** (step - t) * 0.1) for t in range(step + 1)}
+    if form in OTHER_FORMS:
+        return OTHER_FORMS[form](step)
     weights = [1 / (2 * (1 - 2.0 ** (-l - 1))) if form == "honaker" else 1.0 for l in range(12)]
     order = {}  # post-order number of each node
     for t in range(step + 1):
@@ -135,7 +301,16 @@ def main():
              ("identity", 7, 0), ("identity", 7, 4), ("identity", 7, 61), ("identity", 8, 1023),
              ("identity", 1 << 33, 30), ("running_sum", 40, 2), ("tree", 12, 3), ("tree", 45, 4),
              ("honaker", 0, 0), ("honaker", 22, 9), ("honaker", 47, 5), ("square_root", 29, 6),
-             ("square_root", 17, 1), ("signed_toeplitz", 25, 11)]
+             ("square_root", 17, 1), ("signed_toeplitz", 25, 11), ("kary", 46, 0), ("kary", 79, 5),
+             ("kary_subtractive", 47, 3), ("kary_subtractive", 110, 2), ("smooth", 0, 1),
+             ("smooth", 20, 6), ("smooth", 32, 9), ("haar", 0, 3), ("haar", 12, 4), ("haar", 30, 8),
+             ("toeplitz_future", 0, 2), ("toeplitz_future", 31, 7), ("banded", 0, 10),
+             ("banded", 38, 2), ("banded_growing", 30, 3), ("banded_inverse", 2, 4),
+             ("banded_inverse", 40, 5), ("buffered", 0, 6), ("buffered", 37, 1), ("block", 4, 9),
+             ("block", 7, 12), ("block", 14, 3), ("block", 22, 8), ("filtered_prefix", 0, 5),
+             ("filtered_prefix", 28, 7), ("filtered_momentum", 21, 2), ("filtered_window", 3, 1),
+             ("filtered_window", 23, 6), ("filtered_plain_window", 60, 4),
+             ("filtered_rates", 18, 3), ("filtered_matrix", 17, 0)]
     straight = list(range(NUM_PLANES))
     swapped = [0, 2, 1] + straight[3:]
     rows = []

@@ -89,6 +89,8 @@ MECHANISM_NAMES = {
     "tree_binary": "tree",
     "tree_honaker_streaming": "honaker",
     "sqrt_toeplitz": "square-root",
+    "normalized_sqrt": "normalized-square-root",
+    "group_algebra": "group-algebra",
 }
 
 
@@ -106,7 +108,102 @@ def mechanisms(document):
         for long_name, errors in table.items()
         if long_name in MECHANISM_NAMES
     ]
-    return records({"errors": rows})
+    return records({"errors": rows, "parametrised": parametrised_mechanisms(document)})
+
+
+def parametrised_mechanisms(document):
+    """BSR_p16, BISR_p16 and lambda_cgd_best_*: name, parameter and the rest of the row."""
+    names = {"BSR_p": "banded-square-root", "BISR_p": "banded-inverse-square-root"}
+    rows = []
+    for num_steps, table in document.items():
+        for long_name, errors in table.items():
+            prefix, digits = re.match(r"(.*?)(\d*)$", long_name).groups()
+            is_lambda = long_name.startswith("lambda_cgd_best")
+            if prefix not in names and not is_lambda:
+                continue
+            rows.append(
+                {
+                    "name": "lambda-cgd" if is_lambda else names[prefix],
+                    "num_steps": int(num_steps),
+                    "parameter": errors["lambda"] if is_lambda else float(digits),
+                    "is_best_max": long_name == "lambda_cgd_best_maxerr",
+                    "sensitivity": errors["sens"],
+                    "max_error": errors["maxerr"],
+                    "mean_error": errors["rmse"],
+                }
+            )
+    return rows
+
+
+def with_lists(name, rows):
+    """Rows with lists of numbers, as arrays padded with zeros to the longest."""
+    lists = {f for row in rows for f, value in row.items() if isinstance(value, list)}
+    size = max(len(row[field]) for row in rows for field in lists)
+    number = lambda value: literal(float(value), "double")
+    scalars = [
+        {f: v if f == "kind" else float(v) for f, v in row.items() if f not in lists}
+        for row in rows
+    ]
+    types = field_types(scalars)
+    struct = "".join(word.capitalize() for word in name.split("_"))
+    arrays = "".join(f"  double {field}[{size}];\n" for field in sorted(lists))
+    fields = struct_of(struct, types).replace("};\n", arrays + "};\n")
+    lines = []
+    for row, scalar in zip(rows, scalars):
+        values = [literal(scalar[field], types[field]) for field in types]
+        values += ["{" + ", ".join(map(number, row[field])) + "}" for field in sorted(lists)]
+        lines.append("    {" + ", ".join(values) + "},\n")
+    return f"{fields}\ninline constexpr {struct} {name}[] = {{\n{''.join(lines)}}};\n"
+
+
+def toeplitz_coefficients(document):
+    """Coefficients of (1-x)^(-1/2) and (1-x)^(1/2) to 25 digits, as doubles."""
+    rows = [
+        {"square_root": float(f), "inverse": float(g)}
+        for f, g in zip(document["sqrt"], document["inv_sqrt"])
+    ]
+    return records({"coefficients": rows})
+
+
+def momentum(document):
+    """Only the square-root factorization."""
+    rows = [
+        {"num_steps": row["n"], "momentum": row["beta"], "decay": row["alpha"]}
+        | {"max_error": row["sqrt"]["maxerr"], "mean_error": row["sqrt"]["rmse"]}
+        | {"sensitivity": row["sqrt"]["sens"], "second": row["coefs_first"][1]}
+        for row in document
+    ]
+    return records({"square_root": rows})
+
+
+def trees(document):
+    """The same file: trees of any arity, smooth trees, and least squares on the whole tree."""
+    rows = []
+    for num_steps, table in document.items():
+        for long_name, errors in table.items():
+            arity = re.match(r"tree_kary_(sub_)?k(\d+)$", long_name)
+            if arity:
+                name = "tree-k"
+            elif long_name in ("smooth_binary", "smooth_binary_best_hw"):
+                name = "smooth-tree"
+            elif long_name == "tree_honaker_full":
+                name = "honaker-full"
+            else:
+                continue
+            rows.append(
+                {
+                    "name": name,
+                    "num_steps": int(num_steps),
+                    "arity": int(arity[2]) if arity else 0,
+                    "subtractive": bool(arity and arity[1]),
+                    "height": errors["h"] if "w" in errors else 0,
+                    "weight": errors.get("w", 0),
+                    "sensitivity": errors["sens"],
+                    "max_error": errors["maxerr"],
+                    "mean_error": errors["rmse"],
+                }
+            )
+    return records({"nodes": rows})
 
 
 def bounds(document):
@@ -114,21 +211,51 @@ def bounds(document):
     return records({"table": document["table"]})
 
 
-# golden/<key>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>
+def sensitivity(document):
+    """Three tables with the same fields; the counterexamples are in the tests themselves."""
+    tables = {}
+    for table in ("closed", "brute", "fixed_epoch"):
+        tables[table] = [
+            {
+                "encoder": row["C"],
+                "n": row["n"],
+                "b": row["b"],
+                "k": row.get("true_k", row["k"]),
+                "sensitivity": row["sens"],
+                "bound": row.get("upper_bound", row["sens"]),
+            }
+            for row in document[table]
+        ]
+    return records(tables)
+
+
+# golden/<file>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>; the file is <key> but
+# for those in FILES.
 SOURCES = {
+    "blt_closed_form": lambda rows: with_lists("buffers", rows),
+    "blt_normalized": lambda rows: with_lists("buffers", rows),
+    "blt_rational": lambda rows: records({"errors": rows}),
     "bounds": bounds,
+    "certificates": records,
     "exact_entry": records,
     "mechanisms": mechanisms,
+    "momentum": momentum,
     "privacy": records,
     "privacy_oracle": records,
+    "sensitivity": sensitivity,
+    "sensitivity_oracle": records,
+    "toeplitz_coefficients": toeplitz_coefficients,
+    "trees": trees,
 }
+FILES = {"trees": "mechanisms"}
 
 
 def header(name, convert):
-    document = json.loads((TESTS / "golden" / f"{name}.json").read_text())
+    source = FILES.get(name, name)
+    document = json.loads((TESTS / "golden" / f"{source}.json").read_text())
     return (
         "// SPDX-License-Identifier: Apache-2.0\n"
-        f"// Generated by tests/reference/make_golden_headers.py from tests/golden/{name}.json.\n"
+        f"// Generated by tests/reference/make_golden_headers.py from tests/golden/{source}.json.\n"
         "// clang-format off\n#pragma once\n\n#include <cstdint>\n\n"
         f"namespace golden::{name} {{\n\n{convert(document)}\n}}  // namespace golden::{name}\n"
     )

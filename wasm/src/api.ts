@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { optionsObject, Reader } from './check.js';
-import type { Core } from './core.js';
+import { compare } from './compare.js';
+import type { Core, CoreFactorization } from './core.js';
 import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
-import { MECHANISM_OPTIONS, readMechanism, readOptions } from './options.js';
+import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
+import { readMechanism, readOptions } from './options.js';
+import { camelCase, type ParameterName } from './parameters.js';
 import { makePrefixSum } from './prefix-sum.js';
 import { makeSimulation } from './simulation.js';
-import type { Calibration, DpFtrl } from './types.js';
+import type { Calibration, CatalogueEntry, DpFtrl, UnitError } from './types.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -22,23 +25,47 @@ function calibrate(core: Core, options: unknown): Calibration {
   return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
 }
 
+function readCatalogue(core: Core): CatalogueEntry[] {
+  return core.call('catalogue').map((entry) => ({
+    ...entry,
+    summary: camelCase(entry.summary),
+    stepCost: camelCase(entry.stepCost),
+    memoryCost: camelCase(entry.memoryCost),
+    parameters: (camelCase(entry.parameters).match(/\w+/g) ?? []) as ParameterName[],
+  }));
+}
+
 /** The API of one instance. */
 export function makeApi(core: Core): DpFtrl {
   const backstop = new Backstop(core);
-  const catalogue = core.call('catalogue');
+  const catalogue = readCatalogue(core);
   const mechanisms = catalogue.map((entry) => entry.name);
 
-  function errorOptions(where: string, options: unknown): [string, number] {
-    const reader = readOptions(where, options, ['mechanism', 'numSteps']);
-    return [reader.oneOf('mechanism', mechanisms), reader.count('numSteps')];
+  function factorization(where: string, options: unknown): CoreFactorization {
+    const reader = readOptions(where, options, ERROR_OPTIONS);
+    return readFactorization(reader, reader.oneOf('mechanism', mechanisms));
+  }
+
+  function error(options: unknown): UnitError {
+    const given = factorization('error', options);
+    return {
+      mechanism: given.mechanism,
+      numSteps: given.numSteps,
+      neighbours: 'zero-out',
+      ...core.call('problem', given),
+      ...core.call('unitError', given),
+      ...core.call('residual', given),
+    };
   }
 
   return Object.freeze<DpFtrl>({
     version: PACKAGE_VERSION,
-    mechanisms: () => catalogue.map((entry) => ({ ...entry })),
+    mechanisms: () => catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] })),
     calibrate: (options) => calibrate(core, options),
-    error: (options) => core.call('unitError', ...errorOptions('error', options)),
-    errorPerStep: (options) => core.call('errorPerStep', ...errorOptions('errorPerStep', options)),
+    error,
+    errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
+    matrices: (options) => core.call('matrices', factorization('matrices', options)),
+    compare: (options) => compare(core, catalogue, options),
     certificate: (options) => {
       const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
       return core.call('certificate', readMechanism(reader, mechanisms));

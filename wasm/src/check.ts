@@ -91,6 +91,12 @@ export class Reader {
     return this.has(name) ? this.count(name) : fallback;
   }
 
+  flag(name: string): boolean {
+    const value = this.fields[name];
+    if (typeof value !== 'boolean') throw wrongType(this.where, name, 'a boolean', value);
+    return value;
+  }
+
   oneOf<T extends string>(name: string, known: readonly T[]): T {
     const value = this.fields[name];
     if (typeof value !== 'string') throw wrongType(this.where, name, 'a string', value);

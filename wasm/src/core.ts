@@ -4,19 +4,52 @@
 
 import createCore from 'dp-ftrl:glue';
 import { DpError, makeError, type ErrorCode } from './errors.js';
-import type { CatalogueEntry, Calibration, Certificate, UnitError } from './types.js';
+import { camelCase } from './parameters.js';
+import type { CatalogueEntry, Calibration, Certificate, Matrices } from './types.js';
+import type { MechanismName, MechanismParameters, UnitError } from './types.js';
+
+// Every field of what goes to the core is there, if undefined: a missing one would be looked for on
+// Object.prototype.
+
+export interface CoreWorkload {
+  kind: 'prefix' | 'momentum' | 'window' | 'rates' | 'matrix';
+  momentum: number;
+  decay: number;
+  width: number;
+  /** The rates, or the entries of the matrix. */
+  values: Float64Array | undefined;
+}
+
+export interface CoreParticipation {
+  kind: 'single' | 'fixed-epoch' | 'min-separation';
+  times: number;
+  separation: number;
+}
+
+/** What is released, and who contributes when. */
+export interface CoreProblem {
+  numSteps: number;
+  workload: CoreWorkload;
+  participation: CoreParticipation;
+}
+
+export type CoreParameters = {
+  [name in keyof MechanismParameters]-?: MechanismParameters[name] | undefined;
+};
+
+export interface CoreFactorization extends CoreProblem {
+  mechanism: MechanismName;
+  parameters: CoreParameters;
+}
 
 /** Options of a mechanism, complete and of the right types. */
-export interface CoreMechanism {
-  mechanism: string;
-  numSteps: number;
+export interface CoreMechanism extends CoreFactorization {
   epsilon: number;
   delta: number;
   clipNorm: number;
   neighbours: string;
 }
 
-/** Every field is there: a missing one would be looked for on Object.prototype. */
 export interface CoreTable {
   numRows: number;
   numColumns: number;
@@ -43,13 +76,22 @@ export interface CoreSimulation {
   regretBound: { private: number; twin: number } | null;
 }
 
+export type CoreUnitError = Pick<
+  UnitError,
+  'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
+>;
+
 /** The bound functions: name -> [arguments, value]. */
 interface CoreFunctions {
   version: [[], string];
-  catalogue: [[], CatalogueEntry[]];
+  /** `parameters` in the words of the core, separated by commas. */
+  catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
-  unitError: [[mechanism: string, numSteps: number], UnitError];
-  errorPerStep: [[mechanism: string, numSteps: number], Float64Array];
+  problem: [[options: CoreProblem], Pick<UnitError, 'workload' | 'participation' | 'lowerBound'>];
+  unitError: [[options: CoreFactorization], CoreUnitError];
+  residual: [[options: CoreFactorization], Pick<UnitError, 'decoderResidual' | 'residualSteps'>];
+  errorPerStep: [[options: CoreFactorization], Float64Array];
+  matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Certificate];
   prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
   prefixSumStep: [[id: number], number];
@@ -65,13 +107,6 @@ interface CoreFunctions {
 
 /** `released`: entries that were released before the refused record. */
 type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
-
-/** `clip_norm` -> `clipNorm`: the core's messages in the words of this language. */
-function camelCase(message: string): string {
-  return message.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) =>
-    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-  );
-}
 
 export class Core {
   private failure: unknown = undefined;

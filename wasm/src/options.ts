@@ -3,18 +3,17 @@
 // Options of mechanisms, checked and completed with the documented defaults.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from './check.js';
-import type { CoreMechanism, CoreTable } from './core.js';
+import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from './core.js';
+import type { CoreParticipation, CoreProblem, CoreWorkload } from './core.js';
 import { DEFAULT_MECHANISM } from './defaults.js';
 import { makeError } from './errors.js';
+import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from './parameters.js';
+import type { MechanismName } from './types.js';
 
-export const MECHANISM_OPTIONS = [
-  'mechanism',
-  'numSteps',
-  'epsilon',
-  'delta',
-  'clipNorm',
-  'neighbours',
-] as const;
+const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
+export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
+export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
+export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective'];
 
 const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
@@ -23,10 +22,132 @@ export function readOptions(where: string, value: unknown, known: readonly strin
   return new Reader(where, optionsObject(where, value, known));
 }
 
-export function readMechanism(reader: Reader, mechanisms: readonly string[]): CoreMechanism {
+function wrongLength(where: string, name: string, wanted: string, got: number): Error {
+  return makeError('wrong_length', `${where}: ${name} must have ${wanted}, got ${got}`);
+}
+
+/** A reader of an option that is an object, whose keys must be among `known`. */
+function readNested(
+  where: string,
+  name: string,
+  value: unknown,
+  wanted: string,
+  known: readonly string[],
+): Reader {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongType(where, name, wanted, value);
+  }
+  return new Reader(where, optionsObject(`${where}: ${name}`, value, known));
+}
+
+/** The keys each kind of workload takes, its own first. */
+const WORKLOADS = {
+  matrix: ['matrix'],
+  rates: ['rates', 'momentum'],
+  window: ['window'],
+  momentum: ['momentum', 'decay'],
+} as const;
+
+function readWorkload(outer: Reader, numSteps: number): CoreWorkload {
+  const { where } = outer;
+  const workload: CoreWorkload = {
+    kind: 'prefix',
+    momentum: 0,
+    decay: 1,
+    width: 0,
+    values: undefined,
+  };
+  const given = outer.raw('workload');
+  if (given === undefined || given === 'prefix') return workload;
+  const wanted = "'prefix' or an object";
+  if (typeof given === 'string') throw outOfRange(where, 'workload', wanted, given);
+  const keys = [...new Set(Object.values(WORKLOADS).flat())];
+  const reader = readNested(where, 'workload', given, wanted, keys);
+  const kind = (Object.keys(WORKLOADS) as (keyof typeof WORKLOADS)[]).find((it) => reader.has(it));
+  if (kind === undefined) {
+    const kinds = Object.keys(WORKLOADS).join(', ');
+    throw makeError('wrong_type', `${where}: workload must have one of ${kinds}, got none`);
+  }
+  const allowed: readonly string[] = WORKLOADS[kind];
+  const stray = keys.find((key) => reader.has(key) && !allowed.includes(key));
+  if (stray !== undefined) {
+    throw makeError('wrong_type', `${where}: workload must not have both ${kind} and ${stray}`);
+  }
+  workload.kind = kind;
+  workload.momentum = reader.numberOr('momentum', 0);
+  workload.decay = reader.numberOr('decay', 1);
+  if (kind === 'window') workload.width = reader.count('window');
+  if (kind === 'rates' || kind === 'matrix') {
+    workload.values = float64s(where, kind, reader.raw(kind));
+    const length = kind === 'rates' ? numSteps : numSteps * numSteps;
+    const expression = kind === 'rates' ? 'numSteps' : 'numSteps * numSteps';
+    if (workload.values.length !== length) {
+      throw wrongLength(where, kind, `${expression} = ${length} entries`, workload.values.length);
+    }
+  }
+  return workload;
+}
+
+function readParticipation(outer: Reader, numSteps: number): CoreParticipation {
+  const { where } = outer;
+  const given = outer.raw('participation');
+  if (given === undefined || given === 'single') return { kind: 'single', times: 1, separation: 1 };
+  const wanted = "'single' or an object";
+  if (typeof given === 'string') throw outOfRange(where, 'participation', wanted, given);
+  const keys = ['epochs', 'participations', 'minSeparation'];
+  const reader = readNested(where, 'participation', given, wanted, keys);
+  if (!reader.has('epochs')) {
+    const times = reader.count('participations');
+    return { kind: 'min-separation', times, separation: reader.count('minSeparation') };
+  }
+  const stray = keys.slice(1).find((key) => reader.has(key));
+  if (stray !== undefined) {
+    throw makeError('wrong_type', `${where}: participation must not have both epochs and ${stray}`);
+  }
+  const epochs = reader.count('epochs');
+  if (epochs < 1 || numSteps % epochs !== 0) {
+    throw outOfRange(where, 'epochs', `a divisor of numSteps = ${numSteps}`, epochs);
+  }
+  return { kind: 'fixed-epoch', times: epochs, separation: numSteps / epochs };
+}
+
+export function readProblem(reader: Reader): CoreProblem {
+  const numSteps = reader.count('numSteps');
   return {
-    mechanism: reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM),
-    numSteps: reader.count('numSteps'),
+    numSteps,
+    workload: readWorkload(reader, numSteps),
+    participation: readParticipation(reader, numSteps),
+  };
+}
+
+function readParameter(reader: Reader, name: ParameterName): unknown {
+  if (!reader.has(name)) return undefined;
+  switch (PARAMETERS[name]) {
+    case 'count':
+      return reader.count(name);
+    case 'number':
+      return reader.number(name);
+    case 'flag':
+      return reader.flag(name);
+    case 'numbers':
+      return float64s(reader.where, name, reader.raw(name));
+  }
+}
+
+/** Every parameter by name, for one that is not given undefined. */
+export function readParameters(reader: Reader): CoreParameters {
+  return Object.fromEntries(
+    PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]),
+  ) as unknown as CoreParameters;
+}
+
+export function readFactorization(reader: Reader, mechanism: MechanismName): CoreFactorization {
+  return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
+}
+
+export function readMechanism(reader: Reader, mechanisms: readonly MechanismName[]): CoreMechanism {
+  return {
+    ...readFactorization(reader, reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM)),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     clipNorm: reader.numberOr('clipNorm', 1),
@@ -34,17 +155,22 @@ export function readMechanism(reader: Reader, mechanisms: readonly string[]): Co
   };
 }
 
-function wrongLength(where: string, name: string, wanted: string, got: number): Error {
-  return makeError('wrong_length', `${where}: ${name} must have ${wanted}, got ${got}`);
+/** As readMechanism, of a mechanism whose releases are running totals. */
+export function readPrefixMechanism(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+): CoreMechanism {
+  const mechanism = readMechanism(reader, mechanisms);
+  const { kind } = mechanism.workload;
+  if (kind === 'prefix') return mechanism;
+  const wanted = "workload must be 'prefix', the only one that is released";
+  throw makeError('invalid_argument', `${reader.where}: ${wanted}, got ${kind}`);
 }
 
 /** A table whose lengths agree; the core checks its numbers. */
 export function readTable(where: string, value: unknown): CoreTable {
   const known = ['numRows', 'numColumns', 'values', 'labels'];
-  if (typeof value !== 'object' || value === null) {
-    throw wrongType(where, 'table', 'an object', value);
-  }
-  const reader = new Reader(where, optionsObject(`${where}: table`, value, known));
+  const reader = readNested(where, 'table', value, 'an object', known);
   const numRows = reader.count('numRows');
   const numColumns = reader.count('numColumns');
   if (numRows < 1) throw outOfRange(where, 'numRows', 'at least 1', numRows);

@@ -4,9 +4,9 @@ import { float64s, outOfRange, overwrite, writableLength, wrongType } from './ch
 import type { Core, CorePrefixSum } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
-import { countRecords, readMechanism, readOptions, requireLength } from './options.js';
-import { MECHANISM_OPTIONS } from './options.js';
-import type { Certificate, PrefixSum } from './types.js';
+import { countRecords, MECHANISM_OPTIONS, readOptions } from './options.js';
+import { readPrefixMechanism, requireLength } from './options.js';
+import type { Certificate, MechanismName, PrefixSum } from './types.js';
 
 const OPTIONS = [...MECHANISM_OPTIONS, 'dimension', 'grid', 'insecureSeed'];
 
@@ -104,12 +104,12 @@ function keyFromEntropy(): Uint8Array {
 export function makePrefixSum(
   core: Core,
   backstop: Backstop,
-  mechanisms: readonly string[],
+  mechanisms: readonly MechanismName[],
   options: unknown,
 ): PrefixSum {
   const reader = readOptions('prefixSum', options, OPTIONS);
   const complete = {
-    ...readMechanism(reader, mechanisms),
+    ...readPrefixMechanism(reader, mechanisms),
     dimension: reader.countOr('dimension', 1),
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,

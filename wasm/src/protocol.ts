@@ -26,6 +26,8 @@ export interface Methods {
   calibrate: [api.CalibrateOptions, api.Calibration];
   error: [api.ErrorOptions, api.UnitError];
   errorPerStep: [api.ErrorOptions, Float64Array];
+  matrices: [api.ErrorOptions, api.Matrices];
+  compare: [api.CompareOptions, api.Comparison];
   certificate: [api.MechanismOptions, api.Certificate];
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];

@@ -4,8 +4,8 @@ import { outOfRange, wrongType } from './check.js';
 import type { Core, CoreSimulation } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
-import { MECHANISM_OPTIONS, readMechanism, readOptions, readTable } from './options.js';
-import type { Certificate, Simulation, SimulationChunk } from './types.js';
+import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from './options.js';
+import type { Certificate, MechanismName, Simulation, SimulationChunk } from './types.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -17,7 +17,7 @@ const OPTIONS = [
   'loss',
   'domain',
   'radius',
-  'lambda',
+  'mechanismLambda',
   'numRegretPrefixes',
 ];
 
@@ -65,7 +65,7 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
 export function makeSimulation(
   core: Core,
   backstop: Backstop,
-  mechanisms: readonly string[],
+  mechanisms: readonly MechanismName[],
   options: unknown,
 ): Simulation {
   const where = 'simulation';
@@ -78,8 +78,11 @@ export function makeSimulation(
       `${where}: dimension must be the table's numColumns = ${table.numColumns}, got ${dimension}`,
     );
   }
+  const mechanism = readPrefixMechanism(reader, mechanisms);
   const complete = {
-    ...readMechanism(reader, mechanisms),
+    ...mechanism,
+    // Here `lambda` is the learner's.
+    parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     dimension,
     stream: reader.oneOfOr('stream', ['stationary', 'drifting', 'switching'], 'stationary'),
     streamSeed: reader.seedOr('streamSeed', 1n),

@@ -15,7 +15,81 @@ type HostModule = typeof globalThis extends {
   : object;
 
 /** Names of the mechanisms this version knows. */
-export type MechanismName = 'independent' | 'output' | 'tree' | 'honaker' | 'square-root';
+export type MechanismName =
+  | 'independent'
+  | 'output'
+  | 'tree'
+  | 'tree-k'
+  | 'honaker'
+  | 'honaker-full'
+  | 'haar'
+  | 'smooth-tree'
+  | 'square-root'
+  | 'banded-square-root'
+  | 'banded-inverse-square-root'
+  | 'nu'
+  | 'lambda-cgd'
+  | 'blt'
+  | 'blt-rational'
+  | 'normalized-square-root'
+  | 'group-algebra'
+  | 'hybrid'
+  | 'log-perturbed';
+
+/** Parameters of mechanisms that have some; the catalogue tells which takes which. */
+export interface MechanismParameters {
+  /** Non-zero diagonals, the main one included. */
+  bands?: number;
+  /** Buffers of a BLT. */
+  buffers?: number;
+  /** BLT: theta, each in [0, 1). */
+  decays?: ArrayLike<number>;
+  /** BLT: omega, as many as decays. */
+  weights?: ArrayLike<number>;
+  /** Children of a node. */
+  arity?: number;
+  /** Trees of odd arity: nodes are also subtracted. */
+  subtractive?: boolean;
+  /** Smooth tree: bits of a leaf. */
+  height?: number;
+  /** Smooth tree: ones of a leaf. */
+  weight?: number;
+  nu?: number;
+  lambda?: number;
+  /** Log-perturbed: the error grows like log^(1 + alpha). */
+  alpha?: number;
+  /** Log-perturbed: power of the log log factor. */
+  loglogPower?: number;
+  /** Log-perturbed: steps the noise is scaled for, at least numSteps. */
+  horizonCap?: number;
+  /** Any mechanism for prefix sums: start afresh every so many steps. */
+  epochLength?: number;
+  /** Trees with epochLength: complete a finished epoch to a power of two. */
+  completeEpochs?: boolean;
+  /** Any mechanism: scale the columns of C to norm 1. */
+  normalizeColumns?: boolean;
+}
+
+/**
+ * What is answered at every step: sums of all records; an exponentially averaged sum (momentum,
+ * with weight decay); sums of the last `window` records; sums weighted by learning rates; or any
+ * lower-triangular matrix, numSteps * numSteps entries, row-major.
+ */
+export type Workload =
+  | 'prefix'
+  | { momentum: number; decay?: number }
+  | { window: number }
+  | { rates: ArrayLike<number>; momentum?: number }
+  | { matrix: ArrayLike<number> };
+
+/**
+ * To which steps one user may contribute: one; one in each of so many epochs, always at the same
+ * place; or at most so many, at least `minSeparation` (j - i) apart.
+ */
+export type Participation =
+  | 'single'
+  | { epochs: number }
+  | { participations: number; minSeparation: number };
 
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
@@ -38,6 +112,19 @@ export interface CatalogueEntry {
   summary: string;
   stepCost: string;
   memoryCost: string;
+  /** Its own parameters. Each mechanism takes epochLength and normalizeColumns besides. */
+  parameters: (keyof MechanismParameters)[];
+  /**
+   * 'adapted': Toeplitz workloads get an encoder of their own; 'decoded': the encoder is that for
+   * prefix sums, and those are decoded further.
+   */
+  workloads: 'adapted' | 'decoded';
+  /** Longest horizon of its formulas. */
+  maxSteps: number;
+  /** Its measurements read no later step than the one at which they are used. */
+  causal: boolean;
+  /** It cannot be made with defaults alone. */
+  needsParameters: boolean;
 }
 
 export interface ApproximateDp {
@@ -71,31 +158,87 @@ export interface Calibration {
   };
 }
 
-export interface ErrorOptions {
+export interface ErrorOptions extends MechanismParameters {
   mechanism: MechanismName;
   /** Horizon, 1 .. 2^40. */
   numSteps: number;
+  /** Default 'prefix'. */
+  workload?: Workload;
+  /** Default 'single'. */
+  participation?: Participation;
 }
 
 export interface UnitError {
   mechanism: MechanismName;
   numSteps: number;
-  workload: 'prefix';
-  participation: 'single';
+  /** In words: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
+  workload: string;
+  /** 'single', 'fixed-epoch' or 'min-separation'. */
+  participation: string;
   neighbours: 'zero-out';
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
+  /** How it was computed. */
+  sensitivityMethod: string;
   /** sensitivity * max_t ||B_t||, unit noise multiplier */
   maxError: number;
   /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
   meanError: number;
-  /** Lower bound on both errors of every factorization (Schatten); null beyond 2^22 steps. */
+  /** Certified lower bound on both errors of every factorization; null where none is at hand. */
   lowerBound: number | null;
   decoderResidual: number;
   residualSteps: number;
 }
 
-export interface MechanismOptions extends ApproximateDp {
+/** The matrices themselves, row-major. */
+export interface Matrices {
+  numSteps: number;
+  numMeasurements: number;
+  /** C, numMeasurements x numSteps. */
+  encoder: Float64Array;
+  /** B, numSteps x numMeasurements. */
+  decoder: Float64Array;
+  /** sensitivity^2 B B^T, numSteps x numSteps: the noise at unit noise multiplier. */
+  noiseCovariance: Float64Array;
+}
+
+export interface CompareOptions {
+  /** Horizon, 1 .. 2^40. */
+  numSteps: number;
+  workload?: Workload;
+  participation?: Participation;
+  /** What the table is sorted by. Default 'max'. */
+  objective?: 'max' | 'mean';
+}
+
+export interface ComparedMechanism {
+  mechanism: MechanismName;
+  /** Those that differ from the defaults. */
+  parameters: MechanismParameters;
+  sensitivity: number;
+  sensitivityExactness: 'exact' | 'upper bound';
+  maxError: number;
+  meanError: number;
+  /** Error of the objective / lowerBound; null where no bound is at hand. */
+  ratio: number | null;
+  stepCost: string;
+  memoryCost: string;
+  causal: boolean;
+}
+
+export interface Comparison {
+  numSteps: number;
+  workload: string;
+  participation: string;
+  objective: 'max' | 'mean';
+  lowerBound: number | null;
+  /** Best first. */
+  mechanisms: ComparedMechanism[];
+  /** What has no formula at this size, with the reason. */
+  leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
+}
+
+export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /** Default 'square-root'. */
   mechanism?: MechanismName;
   /** Horizon: the number of releases the noise is calibrated for. */
@@ -104,13 +247,17 @@ export interface MechanismOptions extends ApproximateDp {
   clipNorm?: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
+  /** Default 'single'. */
+  participation?: Participation;
+  /** Default 'prefix', the only one that `prefixSum` and `simulation` release. */
+  workload?: Workload;
 }
 
 /** Everything a privacy claim rests on. */
 export interface Certificate {
   mechanism: MechanismName;
-  workload: 'prefix';
-  participation: 'single';
+  workload: string;
+  participation: string;
   numSteps: number;
   neighbours: Neighbours;
   epsilon: number;
@@ -120,10 +267,13 @@ export interface Certificate {
   clipNorm: number;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
+  sensitivityMethod: string;
   noiseMultiplier: number;
   noiseStddev: number;
   maxError: number;
   meanError: number;
+  /** Certified lower bound on both errors of every factorization; null where none is at hand. */
+  lowerBound: number | null;
   decoderResidual: number;
   residualSteps: number;
 }
@@ -200,6 +350,8 @@ export interface SimulationOptions extends MechanismOptions {
   radius?: number;
   /** Regularisation strength; default: the value of the regret theorem. */
   lambda?: number;
+  /** The mechanism's parameter that is called lambda elsewhere. */
+  mechanismLambda?: number;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
   numRegretPrefixes?: number;
 }
@@ -263,6 +415,10 @@ export interface DpFtrl {
   error(options: ErrorOptions): UnitError;
   /** sensitivity * ||B_t|| for every step. */
   errorPerStep(options: ErrorOptions): Float64Array;
+  /** B, C and the covariance of the noise, for at most 512 steps. */
+  matrices(options: ErrorOptions): Matrices;
+  /** All mechanisms side by side, best first. */
+  compare(options: CompareOptions): Comparison;
   certificate(options: MechanismOptions): Certificate;
   prefixSum(options: PrefixSumOptions): PrefixSum;
   simulation(options: SimulationOptions): Simulation;

@@ -47,6 +47,8 @@ export interface Client {
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
   error(options: api.ErrorOptions): Promise<api.UnitError>;
   errorPerStep(options: api.ErrorOptions): Promise<Float64Array>;
+  matrices(options: api.ErrorOptions): Promise<api.Matrices>;
+  compare(options: api.CompareOptions): Promise<api.Comparison>;
   certificate(options: api.MechanismOptions): Promise<api.Certificate>;
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
   /** Handles alive in the worker, for leak tests. */
@@ -229,6 +231,8 @@ export function connect(options: ConnectOptions = {}): Client {
     calibrate: (given) => connection.call('calibrate', given),
     error: (given) => connection.call('error', given),
     errorPerStep: (given) => connection.call('errorPerStep', given),
+    matrices: (given) => connection.call('matrices', given),
+    compare: (given) => connection.call('compare', given),
     certificate: (given) => connection.call('certificate', given),
     simulation: (given) => createSimulation(connection, given),
     liveHandles: () => connection.call('liveHandles', undefined),

@@ -148,6 +148,8 @@ class Server {
       case 'calibrate':
       case 'error':
       case 'errorPerStep':
+      case 'matrices':
+      case 'compare':
       case 'certificate':
         return api[method](argument as never);
       case 'createSimulation':

@@ -2,19 +2,35 @@
 
 // Ties the parts together: settings make runs, the player advances them, the figures show them.
 
+import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import { Analyst } from './analyst.ts';
 import { certificateTable } from './certificate.ts';
 import { Controls } from './controls.ts';
 import { DataPanel } from './data_panel.ts';
 import { byId, h, setText } from './dom.ts';
 import type { Engine } from './engine.ts';
+import { ErrorsFigure } from './errors_figure.ts';
 import { lambdaText } from './explain.ts';
+import { FactorizationFigure } from './factorization_figure.ts';
 import { LearningFigure } from './learning_figure.ts';
 import { showNotice } from './notice.ts';
+import {
+  parameterKey,
+  parameterKeys,
+  parameterNames,
+  partsOf,
+  sides,
+  variants,
+  type ParameterName,
+  type Side,
+} from './parameters.ts';
 import { Player } from './player.ts';
 import { PlayerBar } from './player_bar.ts';
+import { Ranking } from './ranking.ts';
 import { LaneError, Run } from './run.ts';
 import {
   checkTogether,
+  choose,
   defaults,
   rules,
   SettingError,
@@ -35,7 +51,17 @@ interface Request {
 }
 
 /** Settings that change what is drawn, not what is computed. */
-const viewKeys: ReadonlySet<Key> = new Set(['speed', 'sums', 'learning', 'deployed']);
+const viewKeys: ReadonlySet<Key> = new Set([
+  'speed',
+  'sums',
+  'learning',
+  'deployed',
+  'errors',
+  'ranking',
+]);
+
+/** Parameters of single mechanisms, those that vary any mechanism left out. */
+const ownParameters = parameterNames.filter((name) => !variants.includes(name));
 
 /** Option of the library -> control. */
 const controlOf: Record<string, Key> = {
@@ -77,9 +103,23 @@ export class App {
   private readonly data: DataPanel;
   private readonly sums: SumsFigure;
   private readonly learning: LearningFigure;
+  private readonly factorization: FactorizationFigure;
+  private readonly errors: ErrorsFigure;
+  private readonly ranking: Ranking;
+  private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-  constructor(private readonly engine: Engine) {
+  constructor(
+    private readonly engine: Engine,
+    catalogue: readonly CatalogueEntry[],
+  ) {
+    this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
+    const analyst = new Analyst();
+    this.factorization = new FactorizationFigure(analyst);
+    this.errors = new ErrorsFigure(analyst);
+    this.ranking = new Ranking(analyst, {
+      chosen: (mechanism, parameters) => this.changeMechanism('a', choose('a', mechanism, parameters)),
+    });
     const moved = (step: number | null): void => this.moveCursor(step);
     this.sums = new SumsFigure(byId('sums'), moved);
     this.learning = new LearningFigure(byId('learning'), moved);
@@ -110,6 +150,7 @@ export class App {
       this.controls.error(key, message, text);
       messages.push(message);
     }
+    messages.push(...this.dropForeign(settings));
     this.wanted = settings;
     try {
       this.data.table(settings);
@@ -122,11 +163,32 @@ export class App {
     this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
   }
 
+  private takesParameter(side: Side, settings: Settings, name: ParameterName): boolean {
+    const mechanism = side === 'a' ? settings.mechanism : settings.compare;
+    if (mechanism === 'none') return false;
+    return variants.includes(name) || this.takes.get(mechanism)?.includes(name) === true;
+  }
+
+  /** Takes out parameters that the mechanism does not have, and names them. */
+  private dropForeign(settings: Settings): string[] {
+    const messages: string[] = [];
+    for (const key of parameterKeys) {
+      const { side, name } = partsOf(key);
+      if (settings[key] === null || this.takesParameter(side, settings, name)) continue;
+      const mechanism = side === 'a' ? settings.mechanism : settings.compare;
+      const why =
+        mechanism === 'none' ? 'nothing is compared' : `${mechanism} has no such parameter`;
+      messages.push(`“${rules[key].name}” is no use here: ${why}`);
+      settings[key] = null;
+    }
+    return messages;
+  }
+
   private buildControls(): void {
     const form = byId('controls');
     form.addEventListener('submit', (event) => event.preventDefault());
     form.append(
-      this.controls.group('Mechanism', ['mechanism', 'compare']),
+      this.mechanismGroup(),
       this.controls.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm']),
       this.controls.group(
         'Stream',
@@ -138,12 +200,36 @@ export class App {
     );
   }
 
+  private mechanismGroup(): HTMLElement {
+    const own = (side: Side): Key[] => ownParameters.map((name) => parameterKey(side, name));
+    const box = (side: Side): HTMLElement =>
+      h(
+        'details',
+        { class: 'variants', id: `variants-${side}` },
+        h('summary', {}, side === 'a' ? 'Variants' : 'Variants of the second'),
+        ...this.controls.fields(variants.map((name) => parameterKey(side, name))),
+      );
+    const group = this.controls.group('Mechanism', ['mechanism', ...own('a')]);
+    group.append(box('a'), ...this.controls.fields(['compare', ...own('b')]), box('b'));
+    return group;
+  }
+
+  /** Another mechanism: what was set or mistyped for the one before it is forgotten. */
+  private changeMechanism(side: Side, patch: Partial<Settings>): void {
+    for (const name of parameterNames) this.controls.error(parameterKey(side, name), null, '');
+    this.change(patch);
+  }
+
   private enter(key: Key, text: string): void {
     if (key === 'columns') return;
     try {
       const value = rules[key].read(text);
       this.controls.error(key, null);
-      if (this.wanted[key] !== value) this.change({ [key]: value } as Partial<Settings>);
+      if (this.wanted[key] === value) return;
+      if (key === 'mechanism') this.changeMechanism('a', choose('a', value as MechanismName));
+      else if (key === 'compare') {
+        this.changeMechanism('b', choose('b', value as Settings['compare']));
+      } else this.change({ [key]: value } as Partial<Settings>);
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
       this.controls.error(key, error.message);
@@ -227,17 +313,25 @@ export class App {
       this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
       return;
     }
-    let key: Key | undefined;
-    if (error instanceof SettingError) key = error.key;
-    else if (error instanceof LaneError && error.lane === 1) key = 'compare';
-    else {
-      const [, name] = /^\w+: (\w+)/.exec(message) ?? [];
-      key = name === undefined ? undefined : controlOf[name];
-    }
-    if (key !== undefined && this.controls.error(key, message)) return;
+    if (this.controlsOf(error, message).some((key) => this.controls.error(key, message))) return;
     const box = byId('run-error');
     setText(box, message);
     box.hidden = false;
+  }
+
+  /** Where an error may be told, best place first. */
+  private controlsOf(error: unknown, message: string): Key[] {
+    if (error instanceof SettingError) return [error.key];
+    const [, name] = /^[\w-]+: (\w+)/.exec(message) ?? [];
+    const keys: Key[] = [];
+    if (error instanceof LaneError) {
+      const parameter = parameterNames.find((one) => one === name);
+      if (parameter !== undefined) keys.push(parameterKey(sides[error.lane]!, parameter));
+      if (error.lane === 1) keys.push('compare');
+    }
+    const control = name === undefined ? undefined : controlOf[name];
+    if (control !== undefined) keys.push(control);
+    return keys;
   }
 
   private writeAddress(): void {
@@ -256,9 +350,22 @@ export class App {
     }
     for (const key of ['loss', 'lambda'] as const) this.controls.setShown(key, learns);
     byId('controls').classList.toggle('no-learner', !learns);
+    for (const side of sides) this.showParameters(side);
     if (run !== null && learns) {
       this.controls.hint('lambda', lambdaText(wanted.lambda, run.first.info.lambda));
     }
+  }
+
+  private showParameters(side: Side): void {
+    const { wanted } = this;
+    for (const name of parameterNames) {
+      const epochs = name !== 'completeEpochs' || wanted[`${side}_epochLength`] !== null;
+      const shown = epochs && this.takesParameter(side, wanted, name);
+      this.controls.setShown(parameterKey(side, name), shown);
+    }
+    const box = byId<HTMLDetailsElement>(`variants-${side}`);
+    box.hidden = side === 'b' && wanted.compare === 'none';
+    if (variants.some((name) => wanted[parameterKey(side, name)] !== null)) box.open = true;
   }
 
   /** Redraws everything that depends on what is shown rather than on what is computed. */
@@ -272,7 +379,12 @@ export class App {
     this.player.speed = wanted.speed;
     this.sums.show(run, wanted.sums, wanted.deployed);
     this.learning.show(run, wanted.learning, wanted.deployed);
+    byId<HTMLSelectElement>('errors-view').value = wanted.errors;
+    byId<HTMLSelectElement>('ranking-view').value = wanted.ranking;
     byId('certificate').replaceChildren(certificateTable(run));
+    this.factorization.show(run.settings);
+    this.errors.show({ ...run.settings, errors: wanted.errors });
+    this.ranking.show({ ...run.settings, ranking: wanted.ranking });
     this.draw();
   }
 
@@ -340,6 +452,8 @@ export class App {
   private restyle(): void {
     this.sums.restyle();
     this.learning.restyle();
+    this.factorization.restyle();
+    this.errors.restyle();
   }
 
   private playerChanged(): void {
@@ -350,7 +464,8 @@ export class App {
   }
 
   private connectViews(): void {
-    const view = (id: string, key: 'sums' | 'learning' | 'speed'): void => {
+    type View = 'sums' | 'learning' | 'speed' | 'errors' | 'ranking';
+    const view = (id: string, key: View): void => {
       const select = byId<HTMLSelectElement>(id);
       select.addEventListener('change', () =>
         this.change({ [key]: rules[key].read(select.value) } as Partial<Settings>),
@@ -359,6 +474,8 @@ export class App {
     view('sums-view', 'sums');
     view('learning-view', 'learning');
     view('speed', 'speed');
+    view('errors-view', 'errors');
+    view('ranking-view', 'ranking');
     const deployed = byId<HTMLInputElement>('deployed');
     deployed.addEventListener('change', () => this.change({ deployed: deployed.checked }));
     for (const id of ['sums-numbers', 'learning-numbers']) {
@@ -369,7 +486,10 @@ export class App {
     window.addEventListener('resize', () => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        if (innerWidth !== width) this.showViews(); // As many points as pixels.
+        if (innerWidth !== width) {
+          this.showViews(); // As many points as pixels.
+          this.errors.resize();
+        }
         width = innerWidth;
       }, 200);
     });

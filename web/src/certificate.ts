@@ -5,79 +5,90 @@
 import type { Certificate } from 'dp-ftrl';
 import { h } from './dom.ts';
 import { count, quantity, raised, scientific } from './format.ts';
-import type { History } from './history.ts';
-import type { Run } from './run.ts';
+import { parametersText } from './parameters.ts';
+import type { Lane, Run } from './run.ts';
 
 interface Row {
   name: string;
   note: string;
-  value(history: History): string;
+  value(certificate: Certificate, lane: Lane): string;
 }
 
 const rows: Row[] = [
-  { name: 'ε', note: 'epsilon', value: ({ info }) => quantity(info.certificate.epsilon) },
-  { name: 'δ', note: 'delta', value: ({ info }) => scientific(info.certificate.delta) },
+  {
+    name: 'Parameters',
+    note: 'of the mechanism',
+    value: (_, { parameters }) => parametersText(parameters, (v) => quantity(v)) || 'by default',
+  },
+  { name: 'ε', note: 'epsilon', value: (certificate) => quantity(certificate.epsilon) },
+  { name: 'δ', note: 'delta', value: (certificate) => scientific(certificate.delta) },
   {
     name: 'μ',
     note: 'Gaussian differential privacy',
-    value: ({ info }) => quantity(info.certificate.mu, 6),
+    value: (certificate) => quantity(certificate.mu, 6),
   },
   {
     name: 'ρ',
     note: 'zero-concentrated differential privacy',
-    value: ({ info }) => quantity(info.certificate.rho, 6),
+    value: (certificate) => quantity(certificate.rho, 6),
   },
-  { name: 'Neighbours', note: 'what is hidden', value: ({ info }) => info.certificate.neighbours },
+  { name: 'Neighbours', note: 'what is hidden', value: (certificate) => certificate.neighbours },
   {
     name: 'Participation',
     note: 'records of one person',
-    value: ({ info }) => info.certificate.participation,
+    value: (certificate) => certificate.participation,
   },
   {
     name: 'Horizon',
     note: 'totals published',
-    value: ({ info }) => count(info.certificate.numSteps),
+    value: (certificate) => count(certificate.numSteps),
   },
   {
     name: 'Clip norm',
     note: 'longest record, ℓ₂',
-    value: ({ info }) => quantity(info.certificate.clipNorm),
+    value: (certificate) => quantity(certificate.clipNorm),
   },
   {
     name: 'Sensitivity',
     note: 'largest column norm of C, unit clip',
-    value: ({ info }) =>
-      `${quantity(info.certificate.sensitivity, 6)} (${info.certificate.sensitivityExactness})`,
+    value: (certificate) =>
+      `${quantity(certificate.sensitivity, 6)} (${certificate.sensitivityExactness})`,
   },
   {
     name: 'Noise multiplier',
     note: '1 / μ',
-    value: ({ info }) => quantity(info.certificate.noiseMultiplier, 6),
+    value: (certificate) => quantity(certificate.noiseMultiplier, 6),
   },
   {
     name: 'Noise std',
     note: 'σ, input units',
-    value: ({ info }) => quantity(info.certificate.noiseStddev, 6),
+    value: (certificate) => quantity(certificate.noiseStddev, 6),
   },
   {
     name: 'Greatest error',
     note: 'std of the worst total',
-    value: ({ info: { certificate } }) => error(certificate, certificate.maxError),
+    value: (certificate) => error(certificate, certificate.maxError),
   },
   {
     name: 'Mean error',
     note: 'root mean square of the totals’ std',
-    value: ({ info: { certificate } }) => error(certificate, certificate.meanError),
+    value: (certificate) => error(certificate, certificate.meanError),
+  },
+  {
+    name: 'Lower bound',
+    note: 'of either error, any factorization',
+    value: (certificate) =>
+      certificate.lowerBound === null ? '–' : error(certificate, certificate.lowerBound),
   },
   {
     name: 'Factorization',
     note: 'largest entry of A − BC',
-    value: ({ info: { certificate } }) =>
+    value: (certificate) =>
       `${scientific(certificate.decoderResidual, 2)}, ` +
       `first ${count(certificate.residualSteps)} steps`,
   },
   { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
-  { name: 'Grid', note: 'spacing of the releases', value: ({ info }) => power(info.grid) },
+  { name: 'Grid', note: 'spacing of the releases', value: (_, { history }) => power(history.info.grid) },
 ];
 
 /** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
@@ -103,7 +114,7 @@ export function certificateTable(run: Run): HTMLElement {
       {},
       h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note)),
     );
-    for (const lane of run.lanes) line.append(h('td', {}, row.value(lane.history)));
+    for (const lane of run.lanes) line.append(h('td', {}, row.value(lane.history.info.certificate, lane)));
     body.append(line);
   }
   return h('table', {}, h('thead', {}, head), body);

@@ -7,7 +7,7 @@ import { h } from './dom.ts';
 import { count, quantity } from './format.ts';
 
 /** Names of the custom properties in style.css that hold the colours. */
-export type Colour = 'ink' | 'muted' | 'rule' | 'private' | 'second' | 'secret';
+export type Colour = 'paper' | 'ink' | 'muted' | 'rule' | 'private' | 'second' | 'secret';
 
 export interface Line {
   /** Absent: an invisible line that only bounds a band. */
@@ -29,6 +29,10 @@ export interface Level {
   value: number;
   colour: Colour;
   text: string;
+  /** Where the text ends, as a share of the width. Default 1. */
+  at?: number;
+  /** The text stands below the line. */
+  below?: boolean;
 }
 
 export interface ChartOptions {
@@ -36,6 +40,8 @@ export interface ChartOptions {
   lines: Line[];
   bands: Band[];
   numSteps: number;
+  /** Steps on a logarithmic axis. */
+  logarithmic?: boolean;
   /** What a screen reader says of the cursor's step. */
   describe(step: number): string;
   moved(step: number | null): void;
@@ -50,6 +56,7 @@ export function readPalette(): Record<Colour | 'font', string> & { alpha: number
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
+    paper: read('paper'),
     ink: read('ink'),
     muted: read('muted'),
     rule: read('rule'),
@@ -199,7 +206,9 @@ export class Chart {
         bind: { dblclick: () => null },
       },
       scales: {
-        x: { time: false, range: () => [0, this.options.numSteps] },
+        x: this.options.logarithmic
+          ? { time: false, distr: 3, range: () => [1, Math.max(2, this.options.numSteps)] }
+          : { time: false, range: () => [0, this.options.numSteps] },
         y: { range: () => this.options.range() },
       },
       series: [
@@ -224,8 +233,11 @@ export class Chart {
           grid: { show: false },
           space: 70,
           border: { show: true, stroke: colour('muted'), width: 1 },
-          values: (_, splits) =>
-            splits.map((step, i) => (i === 0 ? `step ${count(step)}` : count(step))),
+          // On a logarithmic axis uPlot leaves out labels for which there is no room.
+          values: (_, splits: (number | null)[]) =>
+            splits.map((step, i) =>
+              step === null ? '' : i === 0 ? `step ${count(step)}` : count(step),
+            ),
         },
         {
           ...axis,
@@ -269,8 +281,17 @@ export class Chart {
       ctx.stroke();
       ctx.font = this.palette.font.replace('12px', `${12 * ratio}px`);
       ctx.textAlign = 'right';
-      ctx.textBaseline = 'bottom';
-      ctx.fillText(level.text, plot.bbox.left + plot.bbox.width - 4 * ratio, y - 3 * ratio);
+      ctx.textBaseline = level.below ? 'top' : 'bottom';
+      const wanted = plot.bbox.left + (level.at ?? 1) * plot.bbox.width - 4 * ratio;
+      const right = Math.max(wanted, plot.bbox.left + ctx.measureText(level.text).width);
+      const place = level.below ? y + 4 * ratio : y - 3 * ratio;
+      // A rim of paper, to be read in front of curves.
+      ctx.setLineDash([]);
+      ctx.lineJoin = 'round';
+      ctx.lineWidth = 4 * ratio;
+      ctx.strokeStyle = this.palette.paper;
+      ctx.strokeText(level.text, right, place);
+      ctx.fillText(level.text, right, place);
       ctx.restore();
     }
   }

@@ -4,7 +4,9 @@
 
 import { h, setText } from './dom.ts';
 import { hints, mechanismText, neighboursText, streamText } from './explain.ts';
-import { mechanismNames, rules, type Key, type Settings } from './settings.ts';
+import { parameterKeys, parameterSpecs, partsOf, placeholderOf } from './parameters.ts';
+import type { ParameterKey } from './parameters.ts';
+import { mechanismGroups, rules, type Key, type Settings } from './settings.ts';
 
 type Rule = { read(text: string): unknown; write(value: unknown): string };
 
@@ -29,7 +31,10 @@ const labels: Partial<Record<Key, string>> = {
   loss: 'Loss',
   lambda: 'λ',
   noiseSeed: 'Noise seed',
+  ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
 };
+
+const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
 const spoken: Partial<Record<Key, string>> = {
   epsilon: 'epsilon',
@@ -38,8 +43,8 @@ const spoken: Partial<Record<Key, string>> = {
 };
 
 const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
-  mechanism: mechanismNames.map((name) => [name, name] as const),
-  compare: [['none', 'nothing'], ...mechanismNames.map((name) => [name, name] as const)],
+  mechanism: [],
+  compare: [['none', 'nothing']],
   neighbours: [
     ['zero-out', 'zero-out'],
     ['replace-one', 'replace-one'],
@@ -53,7 +58,19 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
     ['logistic', 'logistic'],
     ['squared', 'squared'],
   ],
+  ...Object.fromEntries(
+    parameterKeys
+      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'flag')
+      .map((key) => [key, ['auto', 'yes', 'no'].map((text) => [text, text] as const)]),
+  ),
 };
+
+/** Mechanisms by what they have in common. */
+function mechanismOptions(): HTMLElement[] {
+  return mechanismGroups.map(({ title, names }) =>
+    h('optgroup', { label: title }, ...names.map((value) => h('option', { value }, value))),
+  );
+}
 
 /** Milliseconds without a keystroke after which a text counts as entered. */
 const typingPause = 350;
@@ -67,9 +84,11 @@ export class Controls {
   /** A titled group of controls. */
   group(title: string, keys: readonly Key[], ...extra: Node[]): HTMLElement {
     const legend = h('legend', {}, title);
-    const fieldset = h('fieldset', {}, legend, ...extra);
-    for (const key of keys) fieldset.append(this.make(key).element);
-    return fieldset;
+    return h('fieldset', {}, legend, ...extra, ...this.fields(keys));
+  }
+
+  fields(keys: readonly Key[]): HTMLElement[] {
+    return keys.map((key) => this.make(key).element);
   }
 
   /** Registers a control that was made elsewhere, for its errors. */
@@ -90,7 +109,9 @@ export class Controls {
       if (!same) control.input.value = text;
     }
     if (this.slider) this.slider.value = String(Math.log10(settings.epsilon));
-    this.hint('mechanism', mechanismText[settings.mechanism]);
+    const { mechanism, compare } = settings;
+    this.hint('mechanism', mechanismText[mechanism]);
+    this.hint('compare', compare === 'none' ? hints.compare! : mechanismText[compare]);
     this.hint('stream', streamText[settings.stream]);
     this.hint('neighbours', neighboursText[settings.neighbours]);
   }
@@ -132,7 +153,8 @@ export class Controls {
     const input = options
       ? h('select', attributes, ...options.map(([value, text]) => h('option', { value }, text)))
       : h('input', { ...attributes, type: 'text', inputmode: 'decimal', spellcheck: 'false' });
-    if (input instanceof HTMLInputElement && key === 'lambda') input.inputMode = 'text';
+    if (key === 'mechanism' || key === 'compare') input.append(...mechanismOptions());
+    if (input instanceof HTMLInputElement) this.allowText(key, input);
     this.listen(key, input);
     const hint = h('p', { class: 'hint', id: `${id}-hint` }, hints[key] ?? '');
     const error = h('p', { class: 'error', id: `${id}-error`, role: 'alert', hidden: true });
@@ -141,10 +163,20 @@ export class Controls {
     if (word) label.append(h('span', { class: 'word' }, ` ${word}`));
     const extra = key === 'epsilon' ? this.makeSlider() : null;
     const entry = h('div', { class: 'entry' }, label, input, extra);
-    const element = h('div', { class: 'field' }, entry, h('div', { class: 'beside' }, hint, error));
+    const wide = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'list';
+    const beside = h('div', { class: 'beside' }, hint, error);
+    const element = h('div', { class: wide ? 'field wide' : 'field' }, entry, beside);
     const control = { element, input, hint, error };
     this.controls.set(key, control);
     return control;
+  }
+
+  private allowText(key: Key, input: HTMLInputElement): void {
+    if (isParameter(key)) {
+      input.placeholder = placeholderOf(partsOf(key).name);
+      if (parameterSpecs[partsOf(key).name].kind === 'list') input.inputMode = 'text';
+    }
+    if (key === 'lambda') input.inputMode = 'text';
   }
 
   private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {

@@ -10,19 +10,28 @@ export class Decimated {
   /** Steps taken in. */
   step = 0;
   private readonly bucket: number;
+  private readonly ratio: number;
   private readonly columns: Float64Array[];
   private readonly low: Float64Array;
   private readonly high: Float64Array;
   private readonly lowFirst: boolean[];
+  /** Steps up to which the bucket at hand goes, and where it is drawn. */
+  private end = 0;
+  private first = 0;
+  private second = 0;
   private points = 0;
 
+  /** `spacing`: buckets of equal length, or of equal ratio as on a logarithmic axis. */
   constructor(
     readonly numSteps: number,
     readonly edges: readonly Edge[],
     maxBuckets: number,
+    spacing: 'linear' | 'log' = 'linear',
   ) {
-    this.bucket = Math.max(1, Math.ceil(numSteps / Math.max(1, maxBuckets)));
-    const size = this.bucket === 1 ? numSteps : 2 * Math.ceil(numSteps / this.bucket);
+    const buckets = Math.max(1, Math.round(maxBuckets));
+    this.bucket = spacing === 'log' ? 1 : Math.max(1, Math.ceil(numSteps / buckets));
+    this.ratio = spacing === 'log' ? numSteps ** (1 / buckets) : 1;
+    const size = Math.min(numSteps, 2 * buckets) + 2;
     this.columns = Array.from({ length: edges.length + 1 }, () => new Float64Array(size));
     this.low = new Float64Array(edges.length);
     this.high = new Float64Array(edges.length);
@@ -31,16 +40,19 @@ export class Decimated {
 
   /** Takes in the next step: one value a column. */
   push(values: ArrayLike<number>): void {
-    const inBucket = this.step % this.bucket;
-    const first = this.bucket === 1 ? this.step : 2 * Math.floor(this.step / this.bucket);
-    const second = this.bucket === 1 ? first : first + 1;
+    const fresh = this.step === this.end;
+    if (fresh) {
+      this.end = Math.max(this.step + this.bucket, Math.ceil(this.step * this.ratio));
+      this.first = this.points;
+      this.second = this.end - this.step === 1 ? this.first : this.first + 1;
+      this.points = this.second + 1;
+    }
     this.step += 1;
-    this.points = second + 1;
     const steps = this.columns[0]!;
-    if (inBucket === 0) steps[first] = this.step;
-    steps[second] = this.step;
-    for (let k = 0; k < this.edges.length; ++k) this.update(k, values[k] ?? NaN, inBucket === 0);
-    for (let k = 0; k < this.edges.length; ++k) this.write(k, first, second);
+    if (fresh) steps[this.first] = this.step;
+    steps[this.second] = this.step;
+    for (let k = 0; k < this.edges.length; ++k) this.update(k, values[k] ?? NaN, fresh);
+    for (let k = 0; k < this.edges.length; ++k) this.write(k, this.first, this.second);
   }
 
   private update(k: number, value: number, fresh: boolean): void {

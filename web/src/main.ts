@@ -8,7 +8,8 @@ import { serveAsWorker, startEngine } from './engine.ts';
 
 async function start(): Promise<void> {
   try {
-    new App(await startEngine()).open();
+    const engine = await startEngine();
+    new App(engine, await engine.mechanisms()).open();
   } catch (error) {
     const loading = byId('sums');
     loading.setAttribute('role', 'alert');

@@ -2,17 +2,18 @@
 
 // One or two simulations of the same stream, advanced together.
 
-import type { MechanismName, SimulationOptions, Table } from 'dp-ftrl';
+import type { MechanismName, MechanismParameters, SimulationOptions, Table } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
 import { History } from './history.ts';
-import type { Settings } from './settings.ts';
+import { choicesOf, type Choice, type Settings } from './settings.ts';
 
 export interface Lane {
   mechanism: MechanismName;
+  parameters: MechanismParameters;
   history: History;
 }
 
-/** An error of the second mechanism, to be shown beside its control. */
+/** An error of one mechanism, to be shown beside its controls. */
 export class LaneError extends Error {
   constructor(
     readonly lane: number,
@@ -24,10 +25,13 @@ export class LaneError extends Error {
 
 function optionsOf(
   settings: Settings,
-  mechanism: MechanismName,
+  { mechanism, parameters }: Choice,
   table: Table | null,
 ): SimulationOptions {
+  const { lambda: mechanismLambda, ...others } = parameters;
   return {
+    ...others,
+    ...(mechanismLambda === undefined ? {} : { mechanismLambda }),
     mechanism,
     epsilon: settings.epsilon,
     delta: settings.delta,
@@ -63,13 +67,12 @@ export class Run {
   ) {}
 
   static async create(engine: Engine, settings: Settings, table: Table | null): Promise<Run> {
-    const mechanisms: MechanismName[] = [settings.mechanism];
-    if (settings.compare !== 'none') mechanisms.push(settings.compare);
+    const choices = choicesOf(settings);
     const simulations: RemoteSimulation[] = [];
     try {
-      for (const [lane, mechanism] of mechanisms.entries()) {
+      for (const [lane, choice] of choices.entries()) {
         try {
-          simulations.push(await engine.simulation(optionsOf(settings, mechanism, table)));
+          simulations.push(await engine.simulation(optionsOf(settings, choice, table)));
         } catch (cause) {
           throw new LaneError(lane, cause);
         }
@@ -79,7 +82,7 @@ export class Run {
       throw error;
     }
     const lanes = simulations.map((simulation, lane) => ({
-      mechanism: mechanisms[lane]!,
+      ...choices[lane]!,
       history: new History(simulation),
     }));
     return new Run(settings, simulations, lanes);

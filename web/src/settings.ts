@@ -3,9 +3,28 @@
 // Everything the page can be set to, and how each setting is read from and written as text. The
 // controls and the address bar share these rules, so that both report the same mistakes.
 
-import type { LossName, MechanismName, Neighbours, StreamName } from 'dp-ftrl';
+import type {
+  LossName,
+  MechanismName,
+  MechanismParameters,
+  Neighbours,
+  StreamName,
+} from 'dp-ftrl';
+import {
+  libraryParameters,
+  pairs,
+  parameterKey,
+  parameterKeys,
+  parameterSpecs,
+  partsOf,
+  settingsOf,
+  sides,
+  type ParameterKey,
+  type ParameterValue,
+  type Side,
+} from './parameters.ts';
 
-export interface Settings {
+export interface Settings extends Record<ParameterKey, ParameterValue> {
   mechanism: MechanismName;
   compare: MechanismName | 'none';
   epsilon: number;
@@ -33,6 +52,10 @@ export interface Settings {
   learning: 'loss' | 'regret' | 'accuracy';
   /** Hide what a deployment keeps secret. */
   deployed: boolean;
+  /** Horizontal axis of the errors. */
+  errors: 'linear' | 'log';
+  /** What the mechanisms are ranked by. */
+  ranking: 'max' | 'mean';
 }
 
 export type Key = keyof Settings;
@@ -47,13 +70,35 @@ export class SettingError extends Error {
   }
 }
 
-export const mechanismNames: readonly MechanismName[] = [
-  'square-root',
-  'honaker',
-  'tree',
-  'output',
-  'independent',
+export interface MechanismGroup {
+  title: string;
+  names: readonly MechanismName[];
+}
+
+export const mechanismGroups: readonly MechanismGroup[] = [
+  { title: 'Baselines', names: ['independent', 'output'] },
+  {
+    title: 'Trees',
+    names: ['tree', 'honaker', 'honaker-full', 'tree-k', 'haar', 'smooth-tree'],
+  },
+  { title: 'Toeplitz', names: ['square-root', 'nu'] },
+  { title: 'Normalised and circulant', names: ['normalized-square-root', 'group-algebra'] },
+  {
+    title: 'Short memory',
+    names: [
+      'blt',
+      'blt-rational',
+      'banded-square-root',
+      'banded-inverse-square-root',
+      'lambda-cgd',
+    ],
+  },
+  { title: 'Unknown horizon', names: ['hybrid', 'log-perturbed'] },
 ];
+
+export const mechanismNames: readonly MechanismName[] = mechanismGroups.flatMap(
+  ({ names }) => names,
+);
 
 export const maxSteps = 100_000;
 export const maxDimension = 64;
@@ -82,6 +127,10 @@ export const defaults: Readonly<Settings> = {
   sums: 1,
   learning: 'loss',
   deployed: false,
+  errors: 'linear',
+  ranking: 'max',
+  ...settingsOf('a', {}),
+  ...settingsOf('b', {}),
 };
 
 export interface Rule<K extends Key> {
@@ -140,9 +189,52 @@ function choice<K extends Key, T extends string>(key: K, name: string, values: r
 
 const positive = 'a finite number > 0';
 
+const flags: Readonly<Record<string, boolean | null>> = { auto: null, yes: true, no: false };
+
+function readList(key: ParameterKey, name: string): (text: string) => string {
+  return (text) => {
+    const parts = text.split(/[\s,;]+/);
+    if (!parts.every((part) => decimal.test(part))) {
+      const wanted = '“auto” or numbers with spaces between them';
+      throw new SettingError(key, `${name} must be ${wanted}, got ${quote(text)}`);
+    }
+    return parts.map(Number).join(' ');
+  };
+}
+
+/** Empty is “auto” in a text: that is what its placeholder says. Ranges are for the library. */
+function parameterRule(key: ParameterKey): Rule<ParameterKey> {
+  const { side, name } = partsOf(key);
+  const spec = parameterSpecs[name];
+  const address = side === 'a' ? spec.name : `b-${spec.name}`;
+  if (spec.kind === 'flag') {
+    const read = choice(key, address, Object.keys(flags)).read;
+    return {
+      name: address,
+      read: (text) => flags[read(text)]!,
+      write: (value) => Object.keys(flags).find((text) => flags[text] === value)!,
+    };
+  }
+  const count = readNumber(key, address, '“auto” or a whole number > 0', (v) => {
+    return Number.isSafeInteger(v) && v > 0;
+  });
+  const number = readNumber(key, address, '“auto” or a finite number', () => true);
+  const read = { count, number, list: readList(key, address) }[spec.kind];
+  return {
+    name: address,
+    read: (text) => (/^(auto)?$/.test(text.trim()) ? null : read(text.trim())),
+    write: (value) => (value === null ? '' : String(value)),
+  };
+}
+
+const parameterRules = Object.fromEntries(
+  parameterKeys.map((key) => [key, parameterRule(key)]),
+) as { readonly [K in ParameterKey]: Rule<K> };
+
 export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
   mechanism: choice('mechanism', 'mechanism', mechanismNames),
   compare: choice('compare', 'compare', ['none', ...mechanismNames]),
+  ...parameterRules,
   epsilon: {
     name: 'epsilon',
     read: readNumber('epsilon', 'epsilon', positive, (v) => v > 0),
@@ -206,10 +298,50 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     read: (text) => choice('deployed', 'secrets', ['shown', 'hidden']).read(text) === 'hidden',
     write: (value) => (value ? 'hidden' : 'shown'),
   },
+  errors: choice('errors', 'axis', ['linear', 'log'] as const),
+  ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),
 };
+
+/** A mechanism with its parameters, as the library takes it. */
+export interface Choice {
+  mechanism: MechanismName;
+  parameters: MechanismParameters;
+}
+
+/** The mechanisms that are looked at: one, or two to compare. */
+export function choicesOf(settings: Settings): Choice[] {
+  const { mechanism, compare } = settings;
+  const names = compare === 'none' ? [mechanism] : [mechanism, compare];
+  return names.map((name, i) => ({
+    mechanism: name,
+    parameters: libraryParameters(name, (p) => settings[parameterKey(sides[i]!, p)]),
+  }));
+}
+
+/** A mechanism with parameters, put on one side; by default with none. */
+export function choose(
+  side: Side,
+  mechanism: Settings['compare'],
+  parameters: MechanismParameters = {},
+): Partial<Settings> {
+  return {
+    [side === 'a' ? 'mechanism' : 'compare']: mechanism,
+    ...settingsOf(side, parameters),
+  } as Partial<Settings>;
+}
 
 /** What two settings together rule out. */
 export function checkTogether(settings: Settings, dimension: number): void {
+  for (const side of sides) {
+    for (const [one, other] of pairs) {
+      const missing = settings[parameterKey(side, one)] === null ? one : other;
+      const given = missing === one ? other : one;
+      if (settings[parameterKey(side, missing)] !== null) continue;
+      if (settings[parameterKey(side, given)] === null) continue;
+      const message = `${one} and ${other} must be given together`;
+      throw new SettingError(parameterKey(side, missing), message);
+    }
+  }
   if (settings.numSteps * dimension > maxEntries) {
     throw new SettingError(
       'numSteps',

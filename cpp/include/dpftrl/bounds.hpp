@@ -1,29 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Closed-form bounds for prefix sums over n steps, unit noise, single participation.
+/// Bounds on the errors of factorizations, unit noise, single participation.
 
 #include <cstdint>
+#include <optional>
+#include <span>
+
+#include "dpftrl/workload.hpp"
 
 namespace dpftrl {
 
-/// Schatten-1 lower bound on the mean and max error of EVERY factorization,
+/// Schatten-1 lower bound on the mean and max error of EVERY factorization of the prefix sums,
 ///     (1/n) sum_{i=1..n} 1 / (2 sin((2i-1) pi / (4n+2))).
 /// @guarantee  at most the error of any factorization (to rounding, 1e-13 relative).
 /// @cost       O(n) up to 2^22 steps; beyond that unsupported.
 /// @source     Henzinger, Upadhyay, Upadhyay, "Almost Tight Error Bounds on Differentially Private
 ///             Continual Counting", SODA 2023, Lemma 1 and Theorem 19.
-/// @checked-by strategy_test "no strategy is below the lower bound"
+/// @checked-by bounds_test "no strategy is below the lower bound"
 double schatten_lower_bound(std::int64_t num_steps);
+
+/// Lower bound on the mean error of every factorization of a workload, from any positive weights v
+/// of the columns:  ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
+///
+/// @param column_weights  num_steps positive numbers.
+/// @guarantee  at most the mean (hence the max) error of every factorization: evaluated as
+///             <Q, A D_v^(1/2)> with an explicit Q, divided by an upper bound on ||Q||_op that
+///             allows for rounding.
+/// @throws Error{unsupported} more than kMaxCertificateSteps steps; Error{wrong_length};
+///         Error{invalid_argument} a weight that is not positive and finite.
+/// @cost       O(n^3): 30 products of matrices, 0.2 s at 256 steps and 1.2 s at 512 on one core.
+/// @checked-by bounds_test "certificates hold for any weights", "is attained by the optimum",
+///             "is the nuclear norm never above it and hardly below"
+double mean_error_certificate(const Workload& workload, std::span<const double> column_weights);
+
+/// Lower bound on the max error of every factorization, from any non-negative weights u of the rows
+/// (not all 0) and positive v of the columns:  ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v).
+/// Guarantee and errors as above.
+double max_error_certificate(const Workload& workload, std::span<const double> row_weights,
+                             std::span<const double> column_weights);
+
+inline constexpr std::int64_t kMaxCertificateSteps = 1024;
+
+/// The best certified lower bound on the mean and max error that is at hand: closed form for prefix
+/// sums up to 2^22 steps, mean_error_certificate with v = 1 up to 256 steps for other workloads,
+/// else nothing. Single participation; more participations cannot lower the error, as a
+/// single participation is one of them.
+std::optional<double> error_lower_bound(const Workload& workload);
 
 /// Upper bound on the max error of the square-root factorization (its squared sensitivity):
 /// 1 + ln((4n-1)/3) / pi. Replaces the published 1 + ln(4n/5)/pi, which is below the true value at
 /// every n.
-/// @checked-by strategy_test "square-root stays below its corrected bounds"
+/// @checked-by bounds_test "square-root stays below its corrected bounds"
 double square_root_max_error_bound(std::int64_t num_steps);
 
 /// Upper bound on the mean error of the square-root factorization:
 /// sqrt((1 + ln((4n-1)/3)/pi) (1 + ln((2n+1)/3)/pi)).
 double square_root_mean_error_bound(std::int64_t num_steps);
+
+/// A published bound and where it was found to hold.
+struct PublishedBound {
+  double value;
+  bool holds;  ///< found to hold at this num_steps; false where it fails, and beyond 2^22
+};
+
+/// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared
+/// sensitivity) of the square root: false for every n.
+PublishedBound published_max_error_bound(std::int64_t num_steps);
+/// The same number as a bound on the mean error of the square root: false for n <= 6, holds from 7.
+PublishedBound published_mean_error_bound(std::int64_t num_steps);
+/// (2 + ln((2n+1)/5) + ln(2n+1)/(2n)) / pi, a lower bound on the mean error of every factorization:
+/// holds, and lies below schatten_lower_bound.
+/// @checked-by bounds_test "published bounds hold exactly where they say so", every n up to 4096;
+///             by hand to 2^22 (docs/math/mechanisms.md)
+PublishedBound published_lower_bound(std::int64_t num_steps);
 
 }  // namespace dpftrl

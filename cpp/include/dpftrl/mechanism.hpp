@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct MechanismOptions {
   ApproximateDp target{};      ///< epsilon > 0, 0 < delta < 1
   double clip_norm = 1;        ///< l2-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
+  Participation participation = Participation::single();
+  std::optional<Workload> workload = {};  ///< default: prefix sums
+  StrategyParameters parameters = {};
 };
 
 /// Everything a privacy claim rests on, in one place.
@@ -32,18 +36,29 @@ struct Certificate {
   Neighbours neighbours;
   double epsilon;
   double delta;
-  double mu;                ///< Gaussian DP parameter
-  double rho;               ///< zCDP parameter, mu^2 / 2
-  double clip_norm;         ///< input units
-  double sensitivity;       ///< max column norm of C, in clip norms at distance 1
-  Exactness exactness;      ///< of `sensitivity`
+  double mu;            ///< Gaussian DP parameter
+  double rho;           ///< zCDP parameter, mu^2 / 2
+  double clip_norm;     ///< input units
+  double sensitivity;   ///< of C under the participation schema, in clip norms at distance 1
+  Exactness exactness;  ///< of `sensitivity`
+  std::string_view sensitivity_method;
   double noise_multiplier;  ///< noise_stddev / (sensitivity * clip_norm * neighbour distance)
   double noise_stddev;      ///< std of each entry of Z, input units
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
-  double decoder_residual;  ///< max |A - B C| over the leading `residual_steps` steps
+  std::optional<double> lower_bound;  ///< on both, of every factorization; see error_lower_bound
+  double decoder_residual;            ///< max |A - B C| over the leading `residual_steps` steps
   std::int64_t residual_steps;
 };
+
+/// max |A - B C| over some leading steps.
+struct DecoderResidual {
+  double value;
+  std::int64_t num_steps;
+};
+
+/// Of the dense strategy with the same parameters, for the leading block of the workload.
+DecoderResidual decoder_residual(const StrategyOptions& options);
 
 class Mechanism {
  public:

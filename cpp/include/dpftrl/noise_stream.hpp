@@ -27,8 +27,10 @@ struct NoiseStreamOptions {
 
 class NoiseStream {
  public:
-  /// @throws Error{invalid_argument} dimension or first_coordinate out of range;
-  ///         Error{resource_exhausted} a pre-generated strategy would need too much memory.
+  /// @throws Error{invalid_argument} dimension or first_coordinate out of range, a decoder form
+  ///         that is malformed or has too few rows;
+  ///         Error{resource_exhausted} noise generated in advance, or the rows that a recursion or
+  ///         a filter keeps, would need more than 1 GiB.
   NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);
   ~NoiseStream();
   NoiseStream(NoiseStream&&) noexcept;
@@ -42,13 +44,16 @@ class NoiseStream {
   /// Writes row step() of B Z (unit noise) and advances.
   /// @throws Error{past_horizon} all rows were given; Error{wrong_length} row.size() != dimension.
   ///         The stream is unchanged by a refused call.
+  /// @cost   a form with blocks sets up each one at its first step, as a stream of its own would.
   void next(std::span<double> row);
 
   /// Bound for the row last written, against the ideal B Z: B as its stored doubles define it, Z
   /// the transform of infinite uniforms.
   /// @guarantee never below the true error, given that no u1 begins with 192 zeros (probability
   ///            2^-192 a normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
-  /// @checked-by noise_stream_test "rows stay within their error bound"
+  ///            Infinite or NaN where a recursion amplifies its roundings too much to say.
+  /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows
+  ///             are the matrix of the form times the normals within the bound"
   RowErrorBound row_error_bound() const;
 
   /// floor(scale * entry + 1/2) of the ideal entry of the row last written, recomputed from the
@@ -57,8 +62,10 @@ class NoiseStream {
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
   /// @exactness   exact, but for an event of probability below 2^-400 an entry; limited to +-2^61.
-  /// @throws Error{invalid_argument} an argument out of range, or no row was written yet.
-  /// @cost        1.5 us a normal that enters the row (see docs/math/grid.md); allocates nothing.
+  /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
+  ///         Error{unsupported} the strategy's recursion leaves the range of 62 bits;
+  ///         std::bad_alloc.
+  /// @cost        1.5 us a normal that enters the row (see docs/math/grid.md).
   /// @checked-by  exact_entry_test
   std::int64_t rounded(std::int64_t coordinate, double scale) const;
 
@@ -67,7 +74,7 @@ class NoiseStream {
  private:
   std::int64_t num_steps_;
   NoiseStreamOptions options_;
-  DecoderForm form_;
+  std::unique_ptr<const DecoderForm> form_;  ///< stays where it is: kernels refer to it
   std::int64_t step_ = 0;
   std::unique_ptr<Kernel> kernel_;
 };

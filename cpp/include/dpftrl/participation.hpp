@@ -4,6 +4,8 @@
 /// Who may contribute when, and which streams count as neighbours.
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace dpftrl {
@@ -20,15 +22,68 @@ Neighbours neighbours_from_string(std::string_view name);
 /// Largest distance of one contribution between neighbouring streams, in clip norms: 1 or 2.
 double neighbour_distance(Neighbours neighbours);
 
-/// Participation schema. This version knows single participation: every user contributes to at
-/// most one step.
+/// Participation schema: the sets of steps to which one user may contribute.
+///
+///     single            any one step
+///     fixed epoch       s, s + b, ..., s + (k-1) b for some s < b; num_steps = k b
+///     min separation    at most k steps, any two at least b apart (b = j - i; 1 allows every step)
 class Participation {
  public:
-  static Participation single() { return Participation(); }
-  std::string_view name() const { return "single"; }
+  enum class Kind { single, fixed_epoch, min_separation };
+  struct FixedEpoch {
+    std::int64_t num_epochs;    ///< k
+    std::int64_t epoch_length;  ///< b
+  };
+  struct MinSeparation {
+    std::int64_t max_participations;  ///< k
+    std::int64_t min_separation;      ///< b = j - i
+  };
+
+  static Participation single() { return {Kind::single, 1, 1}; }
+  /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps, or k b > kMaxNumSteps.
+  static Participation fixed_epoch(const FixedEpoch& schema);
+  /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
+  static Participation min_separation(const MinSeparation& schema);
+
+  Kind kind() const { return kind_; }
+  std::int64_t max_participations() const { return max_participations_; }
+  /// b: the distance of consecutive participations, or the least that is allowed.
+  std::int64_t separation() const { return separation_; }
+  /// "single", "fixed-epoch" or "min-separation".
+  std::string_view name() const;
+  /// In words: "at most 3 participations, at least 8 steps apart".
+  std::string description() const;
+
+  /// How often a user can take part within a horizon: min(k, ceil(num_steps / b)).
+  std::int64_t max_participations_within(std::int64_t num_steps) const;
+  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
+  void require_horizon(std::int64_t num_steps) const;
+  /// Is this set of steps (0-based, increasing) one that a user may contribute to? A part of an
+  /// allowed set is allowed.
+  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
+  bool allows(std::span<const std::int64_t> steps, std::int64_t num_steps) const;
+
+  bool operator==(const Participation&) const = default;
 
  private:
-  Participation() = default;
+  Participation(Kind kind, std::int64_t max_participations, std::int64_t separation)
+      : kind_(kind), max_participations_(max_participations), separation_(separation) {}
+
+  Kind kind_;
+  std::int64_t max_participations_;
+  std::int64_t separation_;
 };
+
+/// Conventions of other libraries. Ours: `min_separation` is j - i, `num_bands` counts the non-zero
+/// diagonals with the main one.
+///
+/// Steps strictly between two participations (tensorflow/privacy's tree sensitivity): j - i - 1.
+std::int64_t min_separation_from_steps_between(std::int64_t steps_between);
+/// Diagonals below the main one.
+std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals);
+/// "add-remove", "add-or-remove-one", "zero-out" -> zero_out; "replace", "replace-one",
+/// "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of zero-out, as an
+/// absent record contributes zero to the sum.
+Neighbours neighbours_from_convention(std::string_view name);
 
 }  // namespace dpftrl

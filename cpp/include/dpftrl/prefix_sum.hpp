@@ -40,8 +40,9 @@ void clip_to_norm(std::span<double> record, double clip_norm);
 
 class PrefixSum {
  public:
-  /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, or a grid that is not
-  ///         a power of two or is too coarse or too fine for 62-bit sums;
+  /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
+  ///         below 2^-900, or a grid that is not a power of two or is too coarse or too fine for
+  ///         62-bit sums;
   ///         Error{resource_exhausted} see NoiseStream.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
 
@@ -84,6 +85,7 @@ class PrefixSum {
   std::int64_t num_recomputed_ = 0;
   std::vector<std::int64_t> sums_;  ///< true sums, in grids; never leaves this object
   std::vector<std::int64_t> quantised_;
+  std::vector<std::int64_t> rounded_noise_;
   std::vector<double> scratch_;
 };
 

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Factorizations A = B C of the prefix-sum workload A.
+/// Factorizations A = B C of a workload A.
 ///
 /// A strategy knows its encoder C (num_measurements x num_steps), the decoder B with B C = A
-/// (num_steps x num_measurements), their column and row norms in closed form, and a DecoderForm:
-/// the small description from which the noise stream makes rows of B Z without any matrix.
+/// (num_steps x num_measurements), their column and row norms, and a DecoderForm: the small
+/// description from which the noise stream makes rows of B Z without any matrix.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "dpftrl/decoder_form.hpp"
 #include "dpftrl/types.hpp"
+#include "dpftrl/workload.hpp"
 
 namespace dpftrl {
-
-/// B = I: row t of B Z is z_t.
-struct IdentityDecoder {};
-
-/// B = A: row t of B Z is z_0 + ... + z_t.
-struct RunningSumDecoder {};
-
-/// Dyadic tree. Node (l, i) covers steps i 2^l .. (i+1) 2^l - 1 and is measured, in post-order,
-/// when its last step has arrived. Its estimate is
-///     est_0 = z,    est_l = w_l z + (1 - w_l) (est_left + est_right),
-/// and row t of B Z adds the estimates of the nodes in the binary expansion of t + 1.
-struct DyadicDecoder {
-  /// w_l for levels 0 .. floor(lg num_steps), in [1/2, 1], w_0 = 1. B C = A whatever they are.
-  std::vector<double> node_weights;
-};
-
-/// B lower-triangular Toeplitz, with exactly these doubles. Where they are roundings of the
-/// coefficients that the strategy's closed forms are about, C = B^-1 A differs from its closed form
-/// too; the noise std allows for relative errors up to 2^-52 (docs/math/grid.md).
-struct ToeplitzDecoder {
-  std::vector<double> coefficients;  ///< first column of B, num_steps entries, at most 2^20
-};
-
-using DecoderForm =
-    std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, ToeplitzDecoder>;
 
 /// Norms over the rows of B.
 struct RowNorms {
@@ -55,7 +33,8 @@ class Strategy {
   virtual ~Strategy() = default;
 
   virtual std::string_view name() const = 0;
-  std::int64_t num_steps() const { return num_steps_; }
+  const Workload& workload() const { return workload_; }
+  std::int64_t num_steps() const { return workload_.num_steps(); }
   /// Rows of C, and of the noise matrix Z.
   virtual std::int64_t num_measurements() const = 0;
 
@@ -64,6 +43,7 @@ class Strategy {
   /// max over columns: the squared l2-sensitivity under single participation.
   virtual double max_column_norm_squared() const = 0;
   /// ||B_{step,:}||^2: the variance of the release at that step with unit noise.
+  /// @throws Error{unsupported} no formula at this size; the message says which sizes have one.
   virtual double row_norm_squared(std::int64_t step) const = 0;
   virtual RowNorms row_norms() const = 0;
 
@@ -74,31 +54,86 @@ class Strategy {
 
   virtual DecoderForm decoder_form() const = 0;
 
+  /// First column of a lower-triangular Toeplitz C (num_steps entries); empty for any other C.
+  virtual std::span<const double> toeplitz_encoder() const { return {}; }
+  /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
+  /// orthogonal; 0 if nothing of that kind is known.
+  virtual std::int64_t num_bands() const { return 0; }
+  /// C has one row for every dyadic interval completed within num_steps: 1 on its steps, else 0.
+  virtual bool has_dyadic_encoder() const { return false; }
+  /// The inner products of columns of C are known not to be negative.
+  virtual bool has_nonnegative_gram() const { return false; }
+  /// Bound on the relative amount by which the column norms of the exact C, the one with B C = A
+  /// for the B that decoder_form() defines, can exceed those stated here (rounded coefficients).
+  virtual double encoder_slack() const { return 0; }
+  /// Row i of C reads no step later than the one at which the decoder first uses it. If not, C must
+  /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
+  /// for Gaussian noise, and rules out other noise there.
+  virtual bool is_causal() const { return true; }
+
  protected:
-  /// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps.
-  explicit Strategy(std::int64_t num_steps);
+  explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
   void require_step(std::int64_t step) const;
   /// num_steps, if matrices are made for that many.
   Eigen::Index dense_size() const;
 
  private:
-  std::int64_t num_steps_;
+  Workload workload_;
+};
+
+/// Parameters of families that have some. Unset: the family's default, stated in its header.
+/// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
+struct StrategyParameters {
+  std::optional<std::int64_t> num_bands = {};    ///< banded-square-root, banded-inverse-square-root
+  std::optional<std::int64_t> num_buffers = {};  ///< blt-rational
+  std::vector<double> decays = {};               ///< blt: theta
+  std::vector<double> weights = {};              ///< blt: omega
+  std::optional<std::int64_t> arity = {};        ///< tree-k
+  std::optional<bool> subtractive = {};          ///< tree-k
+  std::optional<std::int64_t> height = {};       ///< smooth-tree: h
+  std::optional<std::int64_t> weight = {};       ///< smooth-tree: w
+  std::optional<double> nu = {};                 ///< nu
+  std::optional<double> lambda = {};             ///< lambda-cgd
+  std::optional<double> alpha = {};              ///< log-perturbed: error O(log^(1+alpha) t)
+  std::optional<double> loglog_power = {};       ///< log-perturbed: delta
+  std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: steps the noise is scaled for
+
+  /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
+  std::optional<std::int64_t> epoch_length = {};
+  /// With epoch_length, trees: a finished epoch is completed with empty steps to a power of two, so
+  /// that what it leaves behind is one node.
+  bool complete_epochs = false;
+  /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
+  bool normalize_columns = false;
 };
 
 struct StrategyOptions {
   std::string name;
   std::int64_t num_steps = 0;
+  /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
+  std::optional<Workload> workload = {};
+  StrategyParameters parameters = {};
 };
 
-/// @throws Error{invalid_argument} unknown name (the message lists the known ones) or bad
-/// num_steps.
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
+///         or parameters.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
+
+/// How a family serves workloads other than prefix sums. `adapted`: Toeplitz workloads get an
+/// encoder made for them, the others are decoded. `decoded`: the encoder is that for prefix sums,
+/// and those are decoded further, B = A_workload A^-1 B_prefix.
+enum class WorkloadSupport { adapted, decoded };
 
 struct StrategyInfo {
   std::string_view name;
   std::string_view summary;      ///< one line
   std::string_view step_cost;    ///< time per step and coordinate
   std::string_view memory_cost;  ///< vectors of state
+  std::string_view parameters;   ///< names of the parameters it takes, comma-separated; or empty
+  WorkloadSupport workloads;
+  std::int64_t max_steps;  ///< longest horizon of its formulas
+  bool is_causal;          ///< see Strategy::is_causal
+  bool needs_parameters;   ///< cannot be made with defaults alone
 };
 /// All known strategies, in the order in which they are best explained.
 const std::vector<StrategyInfo>& strategy_catalogue();

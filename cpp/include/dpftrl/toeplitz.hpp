@@ -20,6 +20,45 @@ std::vector<double> square_root_coefficients(std::int64_t num_coefficients);
 /// Coefficients of (1-x)^(1/2), the inverse: g_j = f_j - f_{j-1} = -f_j / (2j-1).
 std::vector<double> inverse_square_root_coefficients(std::int64_t num_coefficients);
 
+/// Series with coefficients from a three-term recurrence, in double-double: coefficients come out
+/// within 2^-53 (1 + 2^-24) relative (those below 2^-800 become 0).
+struct QuadraticRoot {
+  double alpha = 0;      ///< 0 <= alpha <= 1
+  double beta = 0;       ///< 0 <= beta <= 1
+  bool inverse = false;  ///< false: ((1 - alpha x)(1 - beta x))^(-1/2), true: its inverse
+  bool summed = false;   ///< divided by 1 - x: the prefix sums of the coefficients
+};
+/// @checked-by toeplitz_test "the square root of a quadratic times itself is the geometric product"
+std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
+                                                std::int64_t num_coefficients);
+
+struct WindowRoot {
+  std::int64_t width;    ///< W >= 1
+  bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
+  bool summed = false;   ///< divided by 1 - x
+};
+/// The same for the square root of 1 + x + ... + x^(W-1); errors of 2^-90 absolute beside, since
+/// these coefficients have both signs and may cancel. O(num_coefficients).
+std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_t num_coefficients);
+
+/// 1 / divisor, divisor[0] != 0, O(num_coefficients * divisor.size()).
+std::vector<double> reciprocal_series(std::span<const double> divisor,
+                                      std::int64_t num_coefficients);
+
+/// Logarithm of a series that begins with 1, and exponential of one that begins with 0; as many
+/// coefficients as the argument has, in O(n log^2 n).
+std::vector<double> logarithm_of_series(std::span<const double> series);
+std::vector<double> exponential_of_series(std::span<const double> series);
+
+/// The whole product of two sequences by FFT, O(n log n), and a bound on the error of every term.
+/// @guarantee  the bound of docs/math/grid.md, section 3.4.
+/// @checked-by toeplitz_test "fast products stay within their error bound"
+struct BoundedProduct {
+  std::vector<double> terms;  ///< a.size() + b.size() - 1
+  double error_bound;
+};
+BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double> b);
+
 /// First min(a.size(), b.size()) coefficients of the product of two series, O(n^2).
 std::vector<double> multiply_series(std::span<const double> a, std::span<const double> b);
 

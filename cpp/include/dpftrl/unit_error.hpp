@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dpftrl/participation.hpp"
+#include "dpftrl/sensitivity.hpp"
 #include "dpftrl/strategy.hpp"
 
 namespace dpftrl {
@@ -12,7 +13,7 @@ namespace dpftrl {
 /// Error of a factorization at noise multiplier 1 and clip norm 1, zero-out neighbours: multiply by
 /// noise_multiplier * clip_norm * neighbour distance for input units.
 struct UnitError {
-  double sensitivity;
+  Sensitivity sensitivity;
   double max_error;   ///< sensitivity * max_t ||B_t||
   double mean_error;  ///< sensitivity * ||B||_F / sqrt(num_steps), the root mean squared error
 };

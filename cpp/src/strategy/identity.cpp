@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/strategy/identity.hpp"
 
+#include "dpftrl/error.hpp"
 #include "dpftrl/workload.hpp"
 
 namespace dpftrl {
@@ -26,6 +27,22 @@ Matrix IndependentStrategy::encoder() const {
 
 Matrix IndependentStrategy::decoder() const {
   return Workload::prefix_sums(num_steps()).matrix();
+}
+
+std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& request) {
+  const Workload& workload = request.workload;
+  if (workload.is_prefix())
+    return std::make_shared<const IndependentStrategy>(workload.num_steps());
+  require_between(IndependentStrategy::kName, "num_steps", workload.num_steps(), 1,
+                  ToeplitzStrategy::kMaxSteps);
+  std::vector<double> encoder(static_cast<std::size_t>(workload.num_steps()));
+  encoder[0] = 1;
+  return std::make_shared<const ToeplitzStrategy>(
+      workload, ToeplitzStrategy::Parts{.name = IndependentStrategy::kName,
+                                        .encoder = std::move(encoder),
+                                        .decoder = workload.coefficients(),
+                                        .form = form_for_workload(RunningSumDecoder{}, workload),
+                                        .num_bands = 1});
 }
 
 }  // namespace dpftrl

@@ -1,68 +1,326 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/strategy.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/strategy/group_algebra.hpp"
+#include "dpftrl/strategy/haar.hpp"
+#include "dpftrl/strategy/hybrid.hpp"
 #include "dpftrl/strategy/identity.hpp"
+#include "dpftrl/strategy/kary.hpp"
+#include "dpftrl/strategy/lambda_cgd.hpp"
+#include "dpftrl/strategy/log_perturbed.hpp"
+#include "dpftrl/strategy/nu.hpp"
 #include "dpftrl/strategy/prefix.hpp"
+#include "dpftrl/strategy/restart.hpp"
+#include "dpftrl/strategy/smooth.hpp"
 #include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/strategy/tree.hpp"
 
 namespace dpftrl {
 namespace {
 
-struct Family {
-  StrategyInfo info;
-  std::shared_ptr<const Strategy> (*make)(std::int64_t num_steps);
+using StrategyPointer = std::shared_ptr<const Strategy>;
+
+/// Which workloads the maker of a family takes.
+enum class Makes {
+  prefix_sums,  ///< prefix sums alone
+  toeplitz,     ///< any ToeplitzRequest
 };
 
+struct Family {
+  StrategyInfo info;
+  Makes makes;
+  StrategyPointer (*make)(const ToeplitzRequest& request, const StrategyParameters& parameters);
+};
+
+/// Families whose maker takes the options as the user gave them, for prefix sums.
 template <class Concrete>
-std::shared_ptr<const Strategy> make_concrete(std::int64_t num_steps) {
-  return std::make_shared<const Concrete>(num_steps);
+StrategyPointer make_from_options(const ToeplitzRequest& request,
+                                  const StrategyParameters& parameters) {
+  return Concrete::make({.name = std::string(Concrete::kName),
+                         .num_steps = request.workload.num_steps(),
+                         .workload = {},
+                         .parameters = parameters});
+}
+
+template <class Concrete>
+Family prefix_family() {
+  return {Concrete::info(), Makes::prefix_sums, make_from_options<Concrete>};
+}
+
+template <class Concrete>
+StrategyPointer make_from_steps(const ToeplitzRequest& request, const StrategyParameters&) {
+  return std::make_shared<const Concrete>(request.workload.num_steps());
+}
+
+/// Families without parameters that take a ToeplitzRequest.
+template <StrategyPointer (*maker)(const ToeplitzRequest&)>
+StrategyPointer make_for_workload(const ToeplitzRequest& request, const StrategyParameters&) {
+  return maker(request);
+}
+
+/// The baselines and the trees.
+std::vector<Family> simple_families() {
+  return {
+      {{.name = IndependentStrategy::kName,
+        .summary = "noise on every record (input perturbation, C = I)",
+        .step_cost = "O(1)",
+        .memory_cost = "1 vector",
+        .parameters = "",
+        .workloads = WorkloadSupport::adapted,
+        .max_steps = kMaxNumSteps,
+        .is_causal = true,
+        .needs_parameters = false},
+       Makes::toeplitz,
+       make_for_workload<independent_strategy>},
+      {{.name = OutputStrategy::kName,
+        .summary = "independent noise on every total (output perturbation, C = A)",
+        .step_cost = "O(1)",
+        .memory_cost = "1 vector",
+        .parameters = "",
+        .workloads = WorkloadSupport::adapted,
+        .max_steps = kMaxNumSteps,
+        .is_causal = true,
+        .needs_parameters = false},
+       Makes::toeplitz,
+       make_for_workload<output_strategy>},
+      {{.name = TreeStrategy::kName,
+        .summary = "binary tree of noisy interval sums",
+        .step_cost = "O(1) amortised",
+        .memory_cost = "O(log n) vectors",
+        .parameters = "",
+        .workloads = WorkloadSupport::decoded,
+        .max_steps = kMaxNumSteps,
+        .is_causal = true,
+        .needs_parameters = false},
+       Makes::prefix_sums,
+       make_from_steps<TreeStrategy>},
+      {{.name = HonakerStrategy::kName,
+        .summary = "binary tree, each node refined from its subtree",
+        .step_cost = "O(1) amortised",
+        .memory_cost = "O(log n) vectors",
+        .parameters = "",
+        .workloads = WorkloadSupport::decoded,
+        .max_steps = kMaxNumSteps,
+        .is_causal = true,
+        .needs_parameters = false},
+       Makes::prefix_sums,
+       make_from_steps<HonakerStrategy>},
+      prefix_family<HonakerFullStrategy>(),
+      prefix_family<HaarStrategy>(),
+      prefix_family<KaryStrategy>(),
+      prefix_family<SmoothStrategy>(),
+      prefix_family<HybridStrategy>(),
+  };
+}
+
+/// Noise made in advance by FFT: n vectors of memory.
+std::vector<Family> convolution_families() {
+  const auto info = [](std::string_view name, std::string_view summary, std::string_view parameters,
+                       WorkloadSupport workloads, std::int64_t max_steps) {
+    return StrategyInfo{.name = name,
+                        .summary = summary,
+                        .step_cost = "O(log n) by FFT, generated in advance",
+                        .memory_cost = "n vectors",
+                        .parameters = parameters,
+                        .workloads = workloads,
+                        .max_steps = max_steps,
+                        .is_causal = name != GroupAlgebraStrategy::kName,
+                        .needs_parameters = false};
+  };
+  return {
+      {info(SquareRootStrategy::kName, "B = C = square root of the workload", "",
+            WorkloadSupport::adapted, ToeplitzStrategy::kMaxSteps),
+       Makes::toeplitz, make_for_workload<square_root_strategy>},
+      {info(kNormalizedSquareRoot, "square root with columns scaled to norm 1", "",
+            WorkloadSupport::adapted, FilteredStrategy::kMaxToeplitzSteps),
+       Makes::toeplitz, make_for_workload<square_root_strategy>},
+      {info(GroupAlgebraStrategy::kName, "square root of a circulant: the same error at every step",
+            "", WorkloadSupport::decoded, GroupAlgebraStrategy::kMaxSteps),
+       Makes::prefix_sums, make_from_steps<GroupAlgebraStrategy>},
+      {info(kNu, "square root with damped coefficients", "nu", WorkloadSupport::decoded,
+            ToeplitzStrategy::kMaxSteps),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return nu_strategy(request, parameters.nu);
+       }},
+      {info(kLogPerturbed, "square root damped by logarithms, scaled for a longer horizon",
+            "alpha, loglog_power, horizon_cap", WorkloadSupport::decoded, kMaxLogPerturbedSteps),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return log_perturbed_strategy(request, {.alpha = parameters.alpha,
+                                                 .loglog_power = parameters.loglog_power,
+                                                 .horizon_cap = parameters.horizon_cap});
+       }},
+  };
+}
+
+/// Noise from a short recursion.
+std::vector<Family> recursive_families() {
+  const auto info = [](std::string_view name, std::string_view summary, std::string_view cost,
+                       std::string_view memory, std::string_view parameters,
+                       WorkloadSupport workloads) {
+    return StrategyInfo{
+        .name = name,
+        .summary = summary,
+        .step_cost = cost,
+        .memory_cost = memory,
+        .parameters = parameters,
+        .workloads = workloads,
+        .max_steps = name == LambdaCgdStrategy::kName ? kMaxNumSteps : ToeplitzStrategy::kMaxSteps,
+        .is_causal = true,
+        .needs_parameters = name == kBlt};
+  };
+  return {
+      {info(kBandedSquareRoot, "C = the first bands of the square root", "O(num_bands)",
+            "num_bands vectors", "num_bands", WorkloadSupport::adapted),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return banded_square_root_strategy(request, parameters.num_bands);
+       }},
+      {info(kBandedInverseSquareRoot, "inverse of C = the first bands of the inverse square root",
+            "O(num_bands)", "num_bands vectors", "num_bands", WorkloadSupport::adapted),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return banded_inverse_square_root_strategy(request, parameters.num_bands);
+       }},
+      {info(LambdaCgdStrategy::kName, "each row of noise takes back part of the one before", "O(1)",
+            "2 vectors", "lambda", WorkloadSupport::decoded),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return lambda_cgd_strategy(request, parameters.lambda);
+       }},
+      {info(kBltRational, "few buffers, by rational approximation of the square root",
+            "O(num_buffers)", "num_buffers vectors", "num_buffers", WorkloadSupport::decoded),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return blt_rational_strategy(request, parameters.num_buffers);
+       }},
+      {info(kBlt, "few buffers with given decays and weights", "O(buffers)", "1 vector a buffer",
+            "decays, weights", WorkloadSupport::decoded),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return blt_strategy(request, {.decays = parameters.decays, .weights = parameters.weights});
+       }},
+  };
 }
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
-      {{IndependentStrategy::kName, "noise on every record (input perturbation, C = I)", "O(1)",
-        "1 vector"},
-       make_concrete<IndependentStrategy>},
-      {{OutputStrategy::kName, "independent noise on every total (output perturbation, C = A)",
-        "O(1)", "1 vector"},
-       make_concrete<OutputStrategy>},
-      {{TreeStrategy::kName, "binary tree of noisy interval sums", "O(1) amortised",
-        "O(log n) vectors"},
-       make_concrete<TreeStrategy>},
-      {{HonakerStrategy::kName, "binary tree, each node refined from its subtree", "O(1) amortised",
-        "O(log n) vectors"},
-       make_concrete<HonakerStrategy>},
-      {{SquareRootStrategy::kName, "B = C = square root of the prefix-sum matrix",
-        "O(log n) by FFT, generated in advance", "n vectors"},
-       make_concrete<SquareRootStrategy>},
-  };
+  static const std::vector<Family> all = [] {
+    std::vector<Family> joined;
+    for (const auto& part : {simple_families(), convolution_families(), recursive_families()})
+      joined.insert(joined.end(), part.begin(), part.end());
+    return joined;
+  }();
   return all;
+}
+
+const Family& find_family(std::string_view name) {
+  std::string known;
+  for (const Family& family : families()) {
+    if (family.info.name == name) return family;
+    known.append(known.empty() ? "" : ", ").append(family.info.name);
+  }
+  fail_argument("make_strategy", "strategy", "one of " + known, "\"" + std::string(name) + "\"");
+}
+
+/// Is `name` an item of a comma-separated list?
+bool lists(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(", "), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 2, list.size()));
+  }
+  return false;
+}
+
+void require_known_parameters(const StrategyInfo& info, const StrategyParameters& given) {
+  struct Parameter {
+    std::string_view name;
+    bool is_given;
+  };
+  const std::array<Parameter, 13> all = {{
+      {"num_bands", given.num_bands.has_value()},
+      {"num_buffers", given.num_buffers.has_value()},
+      {"decays", !given.decays.empty()},
+      {"weights", !given.weights.empty()},
+      {"arity", given.arity.has_value()},
+      {"subtractive", given.subtractive.has_value()},
+      {"height", given.height.has_value()},
+      {"weight", given.weight.has_value()},
+      {"nu", given.nu.has_value()},
+      {"lambda", given.lambda.has_value()},
+      {"alpha", given.alpha.has_value()},
+      {"loglog_power", given.loglog_power.has_value()},
+      {"horizon_cap", given.horizon_cap.has_value()},
+  }};
+  for (const Parameter& parameter : all)
+    if (parameter.is_given && !lists(info.parameters, parameter.name))
+      fail(ErrorCode::invalid_argument, "make_strategy: " + std::string(parameter.name) +
+                                            " is not a parameter of " + std::string(info.name));
+  if (given.complete_epochs && !given.epoch_length)
+    fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
+}
+
+/// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
+/// be wrapped in: epochs first, then columns of norm 1, then another workload.
+StrategyPointer wrap(const Family& family, const StrategyOptions& options,
+                     const Workload& designed_for, const Workload& workload) {
+  StrategyPointer base;
+  if (options.parameters.epoch_length) {
+    StrategyOptions plain = options;
+    plain.workload.reset();
+    plain.parameters.normalize_columns = false;
+    base = RestartStrategy::make(plain, make_strategy);
+    // The epochs of a normalised family have normalised columns by themselves.
+    if (!options.parameters.normalize_columns)
+      return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
+  } else {
+    base = family.make(
+        {.designed_for = designed_for, .workload = Workload::prefix_sums(options.num_steps)},
+        options.parameters);
+  }
+  if (options.parameters.normalize_columns || family.info.name == kNormalizedSquareRoot)
+    return normalized_strategy(std::move(base), workload);
+  return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
 }
 
 }  // namespace
 
-Strategy::Strategy(std::int64_t num_steps)
-    : num_steps_(require_between("strategy", "num_steps", num_steps, 1, kMaxNumSteps)) {}
-
 void Strategy::require_step(std::int64_t step) const {
-  require_between(name(), "step", step, 0, num_steps_ - 1);
+  require_between(name(), "step", step, 0, num_steps() - 1);
 }
 
 Eigen::Index Strategy::dense_size() const {
-  if (num_steps_ <= kMaxDenseSteps) return static_cast<Eigen::Index>(num_steps_);
+  if (num_steps() <= kMaxDenseSteps) return static_cast<Eigen::Index>(num_steps());
   fail(ErrorCode::unsupported, std::string(name()) + ": matrices are made for num_steps up to " +
-                                   to_text(kMaxDenseSteps) + ", got " + to_text(num_steps_));
+                                   to_text(kMaxDenseSteps) + ", got " + to_text(num_steps()));
 }
 
-std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options) {
-  std::string known;
-  for (const Family& family : families()) {
-    if (family.info.name == options.name) return family.make(options.num_steps);
-    known.append(known.empty() ? "" : ", ").append(family.info.name);
-  }
-  fail_argument("make_strategy", "strategy", "one of " + known, "\"" + options.name + "\"");
+StrategyPointer make_strategy(const StrategyOptions& options) {
+  const Family& family = find_family(options.name);
+  require_known_parameters(family.info, options.parameters);
+  const Workload workload =
+      options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
+  if (workload.num_steps() != options.num_steps)
+    fail_argument("make_strategy", "workload",
+                  "of num_steps = " + to_text(options.num_steps) + " steps",
+                  to_text(workload.num_steps()));
+  const bool is_adapted =
+      workload.is_toeplitz() && family.info.workloads == WorkloadSupport::adapted;
+  const Workload designed_for = is_adapted ? workload : Workload::prefix_sums(options.num_steps);
+  const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
+                          family.info.name == kNormalizedSquareRoot;
+  const bool is_made =
+      workload.is_prefix() || (workload.is_toeplitz() && family.makes == Makes::toeplitz);
+  if (is_wrapped || !is_made) return wrap(family, options, designed_for, workload);
+  return family.make({.designed_for = designed_for, .workload = workload}, options.parameters);
 }
 
 const std::vector<StrategyInfo>& strategy_catalogue() {

@@ -2,21 +2,15 @@
 #include "dpftrl/strategy/tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "dpftrl/error.hpp"
+#include "strategy/digits.hpp"
 
 namespace dpftrl {
 namespace {
-
-/// How many of the numbers 1..count have bit `level` set.
-std::int64_t count_with_bit(std::int64_t count, std::size_t level) {
-  const std::int64_t half = std::int64_t{1} << level;
-  const std::int64_t period = 2 * half;
-  const std::int64_t rest = (count + 1) % period;
-  return (count + 1) / period * half + std::max<std::int64_t>(0, rest - half);
-}
 
 std::uint64_t unsigned_of(std::int64_t value) {
   return static_cast<std::uint64_t>(value);
@@ -37,7 +31,7 @@ std::int64_t DyadicStrategy::num_levels(std::int64_t num_steps) {
 }
 
 DyadicStrategy::DyadicStrategy(std::int64_t num_steps, std::vector<double> node_weights)
-    : Strategy(num_steps), node_weights_(std::move(node_weights)) {
+    : Strategy(Workload::prefix_sums(num_steps)), node_weights_(std::move(node_weights)) {
   node_variances_.resize(node_weights_.size());
   double below = 0;
   for (std::size_t l = 0; l < node_weights_.size(); ++l) {
@@ -75,9 +69,11 @@ double DyadicStrategy::row_norm_squared(std::int64_t step) const {
 
 RowNorms DyadicStrategy::row_norms() const {
   const std::int64_t n = num_steps();
+  constexpr std::array<std::int64_t, 2> kBits = {0, 1};
   double total = 0;
   for (std::size_t l = 0; l < node_variances_.size(); ++l)
-    total += node_variances_[l] * static_cast<double>(count_with_bit(n, l));
+    total +=
+        node_variances_[l] * static_cast<double>(digit_total(n + 1, std::int64_t{1} << l, kBits));
   // The largest row is n itself or n with one set bit cleared and all lower bits set.
   double largest = row_norm_squared(n - 1);
   for (std::size_t l = 1; l < node_variances_.size(); ++l) {

@@ -86,6 +86,24 @@ export class Args {
     return value;
   }
 
+  /** A whole number from 1 on. */
+  count(name: string): number | undefined {
+    const wanted = 'a whole number of at least 1';
+    return this.number(name, wanted, (value) => Number.isSafeInteger(value) && value >= 1);
+  }
+
+  /** Numbers separated by commas. */
+  numbers(name: string): number[] | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const values = text.split(',').map((part) => parseNumber(part.trim()));
+    if (values.includes(undefined)) {
+      const got = JSON.stringify(text);
+      throw new Misuse(`--${name} must be numbers separated by commas, got ${got}`);
+    }
+    return values as number[];
+  }
+
   positive(name: string): number | undefined {
     return this.number(name, 'a positive number', (value) => value > 0);
   }

@@ -135,6 +135,10 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (rest.length > 0) yield rest;
 }
 
+export function isBlank(record: CsvRecord): boolean {
+  return record.cells.length === 1 && record.cells[0]!.trim() === '';
+}
+
 /** A cell as RFC 4180 writes it. */
 export function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

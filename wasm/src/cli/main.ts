@@ -5,6 +5,7 @@
 import { load } from '../index.js';
 import { Args, type Known } from './args.js';
 import * as calibrate from './calibrate.js';
+import * as compare from './compare.js';
 import * as error from './error.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
@@ -16,7 +17,7 @@ interface Command {
   run(args: Args): Promise<void>;
 }
 
-const COMMANDS = { release, error, calibrate } satisfies Record<string, Command>;
+const COMMANDS = { release, error, compare, calibrate } satisfies Record<string, Command>;
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);

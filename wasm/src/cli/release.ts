@@ -2,22 +2,24 @@
 
 // dp-ftrl release: a CSV in, its private running totals out.
 
-import { DEFAULT_MECHANISM } from '../defaults.js';
 import { load } from '../index.js';
-import type { Certificate, MechanismName, PrefixSum } from '../types.js';
+import type { Certificate, Participation, PrefixSum } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { csvCell } from './csv.js';
-import { faultOf, Misuse, unknownName } from './failure.js';
+import { faultOf, Misuse } from './failure.js';
 import { openInput } from './input.js';
+import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.js';
+import { readMechanism, readNeighbours, readParticipation } from './mechanism.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { readAll, readTable, type Batch } from './rows.js';
 
 export const options: Known = {
-  mechanism: 'value',
+  ...MECHANISM_OPTIONS,
   epsilon: 'value',
   delta: 'value',
   clip: 'value',
   steps: 'value',
+  ...PARTICIPATION_OPTIONS,
   column: 'values',
   neighbours: 'value',
   mode: 'value',
@@ -28,12 +30,27 @@ export const options: Known = {
   quiet: 'flag',
 };
 
-function guarantee(certificate: Certificate, mode: string): string {
-  const { epsilon, delta, neighbours, clipNorm, mechanism, numSteps } = certificate;
+/** Whose rows are protected. */
+function protectedText(participation: Participation, numSteps: number): string {
+  if (participation === 'single') return 'one row is protected';
+  if ('epochs' in participation) {
+    const { epochs } = participation;
+    const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
+    return `one user is protected, with ${which}, always in the same place`;
+  }
+  const { participations, minSeparation } = participation;
+  const which = `at most ${participations} rows, at least ${minSeparation} rows apart`;
+  return `one user is protected, with ${which}`;
+}
+
+function guarantee(
+  { epsilon, delta, neighbours, clipNorm, numSteps }: Certificate,
+  { name, mode, participation }: { name: string; mode: string; participation: Participation },
+): string {
   return (
-    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: one row is ` +
-    `protected, clipped to l2-norm ${clipNorm}; mechanism ${mechanism}, mode ${mode}, horizon ` +
-    `${numSteps} rows (the number of rows is public)`
+    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
+    `${protectedText(participation, numSteps)}, clipped to l2-norm ${clipNorm}; mechanism ` +
+    `${name}, mode ${mode}, horizon ${numSteps} rows (the number of rows is public)`
   );
 }
 
@@ -169,7 +186,8 @@ function readSettings(args: Args) {
       'clip',
       args.number('clip', unit, (value) => value > 0),
     ),
-    neighbours: args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out'),
+    neighbours: readNeighbours(args),
+    participation: readParticipation(args),
     mode: args.oneOf('mode', ['grid'], 'grid'),
     steps: args.steps(),
     seed: args.seed(),
@@ -177,23 +195,20 @@ function readSettings(args: Args) {
 }
 
 export async function run(args: Args): Promise<void> {
-  const { epsilon, delta, clipNorm, neighbours, mode, steps, seed } = readSettings(args);
+  const { mode, steps, seed, ...settings } = readSettings(args);
+  const { clipNorm, participation } = settings;
   const showTrue = args.has('show-nonprivate');
   const output = args.text('output');
   const dp = await load();
-  const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
-  const known = dp.mechanisms().map((entry) => entry.name);
-  if (!known.includes(mechanism as MechanismName)) throw unknownName('mechanism', mechanism, known);
+  const { mechanism, ...parameters } = readMechanism(args, dp.mechanisms());
 
   const table = await readTable(await openInput(args.files), args.texts('column'));
   const all = steps === undefined ? await readAll(table) : undefined;
   const sums = dp.prefixSum({
-    mechanism: mechanism as MechanismName,
+    ...settings,
+    mechanism,
+    ...parameters,
     numSteps: steps ?? all!.numRows,
-    epsilon,
-    delta,
-    clipNorm,
-    neighbours,
     dimension: table.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   });
@@ -203,7 +218,8 @@ export async function run(args: Args): Promise<void> {
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     if (!args.has('quiet') && seed === undefined && !showTrue) {
-      process.stderr.write(`dp-ftrl release: ${guarantee(sums.certificate, mode)}\n`);
+      const how = { name: nameText(mechanism, parameters), mode, participation };
+      process.stderr.write(`dp-ftrl release: ${guarantee(sums.certificate, how)}\n`);
     }
     const writer = new Writer(sink, table.columns, args.has('json'), showTrue);
     await writer.begin(sums.certificate, mode, seed === undefined && !showTrue);

@@ -3,7 +3,7 @@
 // From CSV records to rows of numbers, with every cell that is not one named.
 
 import { parseNumber } from './args.js';
-import { csvRecords, type CsvRecord } from './csv.js';
+import { csvRecords, isBlank, type CsvRecord } from './csv.js';
 import { Misuse, unknownName } from './failure.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
@@ -20,10 +20,6 @@ export interface Batch {
 export interface NumericTable {
   columns: string[];
   batches: AsyncGenerator<Batch>;
-}
-
-function isBlank(record: CsvRecord): boolean {
-  return record.cells.length === 1 && record.cells[0]!.trim() === '';
 }
 
 function chooseColumns(header: string[], wanted: readonly string[]): number[] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/toeplitz_base.hpp"
 
 namespace dpftrl {
 
@@ -9,7 +10,8 @@ namespace dpftrl {
 class IndependentStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "independent";
-  explicit IndependentStrategy(std::int64_t num_steps) : Strategy(num_steps) {}
+  explicit IndependentStrategy(std::int64_t num_steps)
+      : Strategy(Workload::prefix_sums(num_steps)) {}
 
   std::string_view name() const override { return kName; }
   std::int64_t num_measurements() const override { return num_steps(); }
@@ -20,6 +22,11 @@ class IndependentStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return RunningSumDecoder{}; }
+  std::int64_t num_bands() const override { return 1; }
+  bool has_nonnegative_gram() const override { return true; }
 };
+
+/// The same for any Toeplitz workload: B = A_workload.
+std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& request);
 
 }  // namespace dpftrl

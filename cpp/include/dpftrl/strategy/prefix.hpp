@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/toeplitz_base.hpp"
 
 namespace dpftrl {
 
@@ -10,7 +13,7 @@ namespace dpftrl {
 class OutputStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "output";
-  explicit OutputStrategy(std::int64_t num_steps) : Strategy(num_steps) {}
+  explicit OutputStrategy(std::int64_t num_steps);
 
   std::string_view name() const override { return kName; }
   std::int64_t num_measurements() const override { return num_steps(); }
@@ -21,6 +24,15 @@ class OutputStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return IdentityDecoder{}; }
+  /// Up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
+  std::span<const double> toeplitz_encoder() const override { return coefficients_; }
+  bool has_nonnegative_gram() const override { return true; }
+
+ private:
+  std::vector<double> coefficients_;
 };
+
+/// C = A, B = I for any Toeplitz workload. (Asked for the prefix sums, the encoder is theirs.)
+std::shared_ptr<const Strategy> output_strategy(const ToeplitzRequest& request);
 
 }  // namespace dpftrl

@@ -30,6 +30,9 @@ class DyadicStrategy : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return DyadicDecoder{node_weights_}; }
+  bool has_dyadic_encoder() const override { return true; }
+  /// Rows of C are indicators.
+  bool has_nonnegative_gram() const override { return true; }
 
  protected:
   /// Levels 0 .. floor(lg num_steps).

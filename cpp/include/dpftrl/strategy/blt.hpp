@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dpftrl/strategy/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// Buffered linear Toeplitz matrices: c_0 = 1, c_j = sum_i weights_i decays_i^(j-1). One vector of
+/// memory a buffer. The stored numbers define C exactly.
+/// @source  Dvijotham, McMahan, Pillutla, Steinke, Thakurta, arXiv 2404.16706.
+struct BufferParameters {
+  std::vector<double> decays;   ///< theta, each in [0, 1), 1 .. kMaxBuffers of them
+  std::vector<double> weights;  ///< omega, as many, finite, at most 2^20 in magnitude
+};
+inline constexpr std::int64_t kMaxBuffers = 32;
+
+inline constexpr std::string_view kBlt = "blt";
+std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
+                                             const BufferParameters& parameters);
+
+/// The rational approximation of (1-x)^(1/2) by num_buffers nodes of the trapezoidal rule,
+///
+///     theta^_k = 1 / (1 + e^(2 h k)),   C^-1 = sum_k e^(hk) (1-x) theta^_k / (1 - theta^_k x)
+///                                              / sum_k e^(hk) theta^_k,
+///
+/// for any horizon. `published`: h = pi / sqrt(2 (ceil(d/2) + 1)) and k = -ceil(d/2) + 1 ..
+/// d - ceil(d/2). `shifted`: 1.6 times that h, and every k less by one; much better for few
+/// buffers and long horizons, and the default.
+/// @source  arXiv 2404.16706, Proposition 4.5; the shifted nodes are those of the jax_privacy
+///          library.
+enum class RationalNodes { published, shifted };
+BufferParameters rational_buffers(std::int64_t num_buffers,
+                                  RationalNodes nodes = RationalNodes::shifted);
+
+inline constexpr std::string_view kBltRational = "blt-rational";
+inline constexpr std::int64_t kDefaultNumBuffers = 10;
+std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
+                                                      std::optional<std::int64_t> num_buffers);
+
+/// Weights of the matrix with the given decays whose inverse has decays `inverse_decays`:
+/// weights_i = prod_j (theta_i - theta^_j) / prod_{j != i} (theta_i - theta_j). The decays must be
+/// distinct.
+/// @source  arXiv 2404.16706, Lemma 5.2.
+std::vector<double> buffer_weights(std::span<const double> decays,
+                                   std::span<const double> inverse_decays);
+
+}  // namespace dpftrl

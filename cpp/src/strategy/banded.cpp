@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/banded.hpp"
+
+#include <algorithm>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/strategy/square_root.hpp"
+#include "dpftrl/toeplitz.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// The first num_bands coefficients of a root of the workload; more bands than steps are all steps.
+std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
+                                 std::optional<std::int64_t> num_bands) {
+  require_between(name, "num_steps", workload.num_steps(), 1, ToeplitzStrategy::kMaxSteps);
+  const std::int64_t bands =
+      require_between(name, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  return workload_root_coefficients(workload.leading(std::min(bands, workload.num_steps())),
+                                    {.inverse = inverse});
+}
+
+std::vector<double> padded(std::vector<double> coefficients, std::int64_t size) {
+  coefficients.resize(static_cast<std::size_t>(size));
+  return coefficients;
+}
+
+}  // namespace
+
+std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
+                                                            std::optional<std::int64_t> num_bands) {
+  const Workload& workload = request.workload;
+  const std::int64_t n = workload.num_steps();
+  const std::vector<double> bands =
+      leading_root(kBandedSquareRoot, request.designed_for, false, num_bands);
+  return std::make_shared<const ToeplitzStrategy>(
+      workload, ToeplitzStrategy::Parts{
+                    .name = kBandedSquareRoot,
+                    .encoder = padded(bands, n),
+                    .decoder = workload.apply(reciprocal_series(bands, n)),
+                    .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
+                    .num_bands = std::ssize(bands)});
+}
+
+std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
+    const ToeplitzRequest& request, std::optional<std::int64_t> num_bands) {
+  const Workload& workload = request.workload;
+  const std::int64_t n = workload.num_steps();
+  const std::vector<double> bands =
+      leading_root(kBandedInverseSquareRoot, request.designed_for, true, num_bands);
+  return std::make_shared<const ToeplitzStrategy>(
+      workload,
+      ToeplitzStrategy::Parts{
+          .name = kBandedInverseSquareRoot,
+          .encoder = reciprocal_series(bands, n),
+          .decoder = workload.apply(padded(bands, n)),
+          .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload)});
+}
+
+}  // namespace dpftrl

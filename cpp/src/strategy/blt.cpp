@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/blt.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "double_double.hpp"
+#include "dpftrl/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kMaxWeight = 0x1p20;
+constexpr double kLargestDecay = 1 - 0x1p-53;
+
+void require_buffers(std::string_view name, const BufferParameters& parameters) {
+  const auto size = std::ssize(parameters.decays);
+  require_between(name, "number of decays", size, 1, kMaxBuffers);
+  require_length(name, "weights", std::ssize(parameters.weights), size);
+  for (std::size_t i = 0; i < parameters.decays.size(); ++i) {
+    const std::string index = "[" + std::to_string(i) + "]";
+    const double decay = parameters.decays[i], weight = parameters.weights[i];
+    if (!(decay >= 0 && decay < 1))
+      fail_argument(name, "decays" + index, "at least 0 and below 1", to_text(decay));
+    if (!(std::abs(weight) <= kMaxWeight))
+      fail_argument(name, "weights" + index, "between -2^20 and 2^20", to_text(weight));
+  }
+}
+
+/// c, in double-double: the sensitivity rests on it, and weights of both signs may cancel.
+std::vector<double> encoder_coefficients(const BufferParameters& parameters, std::int64_t size) {
+  std::vector<DoubleDouble> sums(static_cast<std::size_t>(size));
+  sums[0].high = 1;
+  for (std::size_t i = 0; i < parameters.decays.size(); ++i) {
+    DoubleDouble term{parameters.weights[i], 0};
+    for (std::size_t j = 1; j < sums.size() && std::abs(term.high) > 0x1p-200; ++j) {
+      sums[j] = add(add(sums[j], term.high), term.low);
+      term = multiply(term, parameters.decays[i]);
+    }
+  }
+  std::vector<double> coefficients;
+  coefficients.reserve(sums.size());
+  for (const DoubleDouble& sum : sums) coefficients.push_back(sum.high);
+  return coefficients;
+}
+
+/// Coefficients of C^-1: the response of the recursion of BufferedDecoder to one unit.
+std::vector<double> inverse_coefficients(const BufferParameters& parameters, std::int64_t size) {
+  std::vector<double> coefficients(static_cast<std::size_t>(size));
+  std::vector<double> state(parameters.decays.size());
+  for (std::size_t t = 0; t < coefficients.size(); ++t) {
+    double next = t == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < state.size(); ++i) next -= parameters.weights[i] * state[i];
+    for (std::size_t i = 0; i < state.size(); ++i)
+      state[i] = parameters.decays[i] * state[i] + next;
+    coefficients[t] = next;
+  }
+  return coefficients;
+}
+
+std::shared_ptr<const Strategy> buffered(std::string_view name, const Workload& workload,
+                                         const BufferParameters& parameters) {
+  const std::int64_t n = workload.num_steps();
+  require_between(name, "num_steps", n, 1, ToeplitzStrategy::kMaxSteps);
+  require_buffers(name, parameters);
+  return std::make_shared<const ToeplitzStrategy>(
+      workload, ToeplitzStrategy::Parts{
+                    .name = name,
+                    .encoder = encoder_coefficients(parameters, n),
+                    .decoder = workload.apply(inverse_coefficients(parameters, n)),
+                    .form = form_for_workload(
+                        BufferedDecoder{parameters.decays, parameters.weights}, workload)});
+}
+
+/// e^x from + and * alone: parameters have the same bits on every platform. By doubling of e^y - 1.
+double portable_exp(double x) {
+  constexpr int kDoublings = 12;
+  const double y = std::ldexp(x, -kDoublings);
+  double minus_one = 0;
+  for (int k = 12; k >= 1; --k) minus_one = y / k * (1 + minus_one);
+  for (int i = 0; i < kDoublings; ++i) minus_one *= 2 + minus_one;
+  return 1 + minus_one;
+}
+
+/// The y between two neighbouring poles with sum_k weights_k / (y - poles_k) = 1: the sum falls
+/// from infinity to minus infinity there.
+double secular_root(std::span<const double> poles, std::span<const double> weights, double low,
+                    double high) {
+  for (;;) {
+    const double middle = low + (high - low) / 2;
+    if (!(low < middle && middle < high)) return middle;
+    double sum = 0;
+    for (std::size_t k = 0; k < poles.size(); ++k) sum += weights[k] / (middle - poles[k]);
+    (sum > 1 ? low : high) = middle;
+  }
+}
+
+}  // namespace
+
+std::vector<double> buffer_weights(std::span<const double> decays,
+                                   std::span<const double> inverse_decays) {
+  require_length("buffer_weights", "inverse_decays", std::ssize(inverse_decays),
+                 std::ssize(decays));
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < decays.size(); ++i) {
+    double weight = decays[i] - inverse_decays[i];
+    for (std::size_t j = 0; j < decays.size(); ++j)
+      if (j != i) weight *= (decays[i] - inverse_decays[j]) / (decays[i] - decays[j]);
+    weights.push_back(weight);
+  }
+  require_all_finite("buffer_weights", "weights", weights);
+  return weights;
+}
+
+BufferParameters rational_buffers(std::int64_t num_buffers, RationalNodes nodes) {
+  require_between(kBltRational, "num_buffers", num_buffers, 1, kMaxBuffers);
+  constexpr double kPi = 3.14159265358979323846;
+  const std::int64_t half = (num_buffers + 1) / 2;
+  const bool shifted = nodes == RationalNodes::shifted;
+  const double spacing =
+      kPi / std::sqrt(static_cast<double>(2 * (half + 1))) * (shifted ? 1.6 : 1.0);
+  const auto size = static_cast<std::size_t>(num_buffers);
+  // Poles theta^_k in decreasing order, and minus the weights of C^-1.
+  std::vector<double> poles(size), pole_weights(size);
+  double total = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double k = static_cast<double>(static_cast<std::int64_t>(i) - half + (shifted ? 0 : 1));
+    const double growth = portable_exp(spacing * k);
+    poles[i] = 1 / (1 + growth * growth);
+    pole_weights[i] = poles[i] * poles[i] * growth * growth * growth;
+    total += growth * poles[i];
+  }
+  for (double& weight : pole_weights) weight /= total;
+  // C^-1 has a zero at x = 1, so that C has a pole there; the others interlace.
+  BufferParameters parameters{.decays = {1}, .weights = {}};
+  for (std::size_t i = 1; i < size; ++i)
+    parameters.decays.push_back(secular_root(poles, pole_weights, poles[i], poles[i - 1]));
+  parameters.weights = buffer_weights(parameters.decays, poles);
+  parameters.decays[0] = kLargestDecay;
+  return parameters;
+}
+
+std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
+                                             const BufferParameters& parameters) {
+  return buffered(kBlt, request.workload, parameters);
+}
+
+std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
+                                                      std::optional<std::int64_t> num_buffers) {
+  return buffered(kBltRational, request.workload,
+                  rational_buffers(num_buffers.value_or(kDefaultNumBuffers)));
+}
+
+}  // namespace dpftrl

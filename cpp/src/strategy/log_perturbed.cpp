@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/log_perturbed.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "double_double.hpp"
+#include "dpftrl/error.hpp"
+#include "dpftrl/toeplitz.hpp"
+
+namespace dpftrl {
+namespace {
+
+class LogPerturbedStrategy final : public ToeplitzStrategy {
+ public:
+  LogPerturbedStrategy(Workload workload, Parts parts, double capped_norm_squared)
+      : ToeplitzStrategy(std::move(workload), std::move(parts)),
+        capped_norm_squared_(capped_norm_squared) {}
+  double max_column_norm_squared() const override { return capped_norm_squared_; }
+
+ private:
+  double capped_norm_squared_;
+};
+
+/// The leading coefficients of a product: short ones term by term, which is more accurate.
+std::vector<double> leading_product(std::span<const double> a, std::span<const double> b) {
+  constexpr std::size_t kDirectTerms = 1024;
+  if (a.size() <= kDirectTerms) return multiply_series(a, b);
+  std::vector<double> product = multiply_by_fft(a, b).terms;
+  product.resize(a.size());
+  return product;
+}
+
+struct Factors {
+  std::vector<double> encoder;
+  std::vector<double> decoder;  ///< for the prefix sums
+};
+
+Factors perturbed_factors(double alpha, double delta, std::int64_t num_coefficients) {
+  const auto size = static_cast<std::size_t>(num_coefficients);
+  std::vector<double> series(size + 1);
+  for (std::size_t j = 0; j <= size; ++j) series[j] = 1 / static_cast<double>(j + 1);
+  const std::vector<double> log = logarithm_of_series(series);
+  std::vector<double> exponent(size);
+  for (std::size_t j = 0; j < size; ++j) exponent[j] = -(0.5 + alpha) * log[j];
+  if (delta != 0) {
+    std::vector<double> inner(size);
+    for (std::size_t j = 0; j < size; ++j) inner[j] = 2 * log[j + 1];
+    const std::vector<double> log_log = logarithm_of_series(inner);
+    for (std::size_t j = 0; j < size; ++j) exponent[j] += delta * log_log[j];
+  }
+  const std::vector<double> root = square_root_coefficients(num_coefficients);
+  Factors factors;
+  factors.encoder = leading_product(root, exponential_of_series(exponent));
+  for (double& coefficient : exponent) coefficient = -coefficient;
+  factors.decoder = leading_product(root, exponential_of_series(exponent));
+  return factors;
+}
+
+double l2_norm(std::span<const double> values) {
+  DoubleDouble sum;
+  for (const double value : values) sum = add(sum, value * value);
+  return std::sqrt(sum.high);
+}
+
+/// How much longer than `encoder` a column of the exact C = B^-1 A can be, A the prefix sums and B
+/// the stored decoder, from the residual r = a - b c: C = c + (b^-1) r. Nothing is assumed about
+/// how the coefficients were obtained. docs/math/grid.md, section 1.
+double measured_slack(const Factors& factors) {
+  const std::span<const double> c = factors.encoder, b = factors.decoder;
+  const BoundedProduct product = multiply_by_fft(b, c);
+  double residual = 0, change = std::abs(c[0]);  // change: l1-norm of (1-x) c
+  for (std::size_t j = 0; j < c.size(); ++j) {
+    residual = std::max(residual, std::abs(1 - product.terms[j]) + product.error_bound);
+    if (j > 0) change += std::abs(c[j] - c[j - 1]);
+  }
+  // b (1-x) c = 1 - q with q = (1-x) r, so that |b^-1|_1 <= |(1-x) c|_1 / (1 - |q|_1).
+  const double steps = static_cast<double>(c.size());
+  const double inverse = change / (1 - 2 * residual * steps);
+  if (!(inverse > 0))
+    fail(ErrorCode::unsupported, std::string(kLogPerturbed) + ": no accurate coefficients for " +
+                                     to_text(static_cast<std::int64_t>(c.size())) +
+                                     " steps with these parameters");
+  return inverse * residual * std::sqrt(steps) / std::abs(c[0]) * (1 + 0x1p-10);
+}
+
+}  // namespace
+
+std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& request,
+                                                       const LogPerturbedOptions& options) {
+  const Workload& workload = request.workload;
+  const std::int64_t n = workload.num_steps();
+  require_between(kLogPerturbed, "num_steps", n, 1, kMaxLogPerturbedSteps);
+  const double alpha = options.alpha.value_or(0.01);
+  if (!(alpha > 0 && alpha <= 1))
+    fail_argument(kLogPerturbed, "alpha", "above 0 and at most 1", to_text(alpha));
+  const double delta = options.loglog_power.value_or(0);
+  if (!(delta >= 0 && delta <= 1))
+    fail_argument(kLogPerturbed, "loglog_power", "between 0 and 1", to_text(delta));
+  const std::int64_t cap = options.horizon_cap.value_or(n);
+  require_between(kLogPerturbed, "horizon_cap", cap, n, kMaxLogPerturbedSteps);
+
+  Factors factors = perturbed_factors(alpha, delta, cap);
+  const double slack = measured_slack(factors);
+  const double capped_norm = l2_norm(factors.encoder);
+  factors.encoder.resize(static_cast<std::size_t>(n));
+  factors.decoder.resize(static_cast<std::size_t>(n));
+  ToeplitzStrategy::Parts parts{.name = kLogPerturbed, .encoder_slack = slack};
+  parts.form = form_for_workload(ToeplitzDecoder{.coefficients = factors.decoder}, workload);
+  parts.encoder = std::move(factors.encoder);
+  parts.decoder = std::move(factors.decoder);
+  if (!workload.is_prefix())
+    parts.decoder =
+        workload.apply(solve_workload(Workload::prefix_sums(n), std::move(parts.decoder)));
+  return std::make_shared<const LogPerturbedStrategy>(workload, std::move(parts),
+                                                      capped_norm * capped_norm);
+}
+
+}  // namespace dpftrl

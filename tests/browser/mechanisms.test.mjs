@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The whole catalogue on the page: choice and parameters, matrices, errors, ranking.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import {
+  enter,
+  launch,
+  openPage,
+  readKey,
+  reveal,
+  revealAll,
+  serveSite,
+  settled,
+  textOf,
+} from './support.mjs';
+
+let site;
+let browser;
+let library;
+before(async () => {
+  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const open = async (hash, options = {}) => {
+  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
+  await settled(opened.page);
+  return opened;
+};
+const parametersOf = (page) =>
+  page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+const shownFields = (page, side) =>
+  page.$$eval(`[id^="set-${side}_"]:is(input, select)`, (all) =>
+    all.filter((one) => one.closest('.field[hidden], .variants') === null).map((one) => one.name),
+  );
+
+/** What the page takes for `blt` when nothing is said. */
+const buffers = { decays: [0.999, 0.9786, 0.7433], weights: [0.0444, 0.1205, 0.3114] };
+const variants = ['epochLength', 'completeEpochs', 'normalizeColumns'];
+
+/** Chooses a mechanism and waits for its run. */
+async function chooseMechanism(page, name) {
+  await page.select('#set-mechanism', name);
+  await page.waitForFunction(
+    (wanted) =>
+      document.querySelector('#sums .panel')?.dataset.mechanism === wanted ||
+      [...document.querySelectorAll('.controls .error, #run-error')].some((one) => !one.hidden),
+    {},
+    name,
+  );
+  await settled(page);
+}
+
+test('the picker has every mechanism of the catalogue, in groups, each with its sentence', async () => {
+  const { page } = await open('steps=20');
+  const names = library.mechanisms().map(({ name }) => name);
+  for (const id of ['mechanism', 'compare']) {
+    const groups = await page.$$eval(`#set-${id} optgroup`, (all) =>
+      all.map((one) => [one.label, [...one.children].map((option) => option.value)]),
+    );
+    assert.deepEqual(
+      groups.map(([label]) => label),
+      [
+        'Baselines',
+        'Trees',
+        'Toeplitz',
+        'Normalised and circulant',
+        'Short memory',
+        'Unknown horizon',
+      ],
+    );
+    assert.deepEqual(groups.flatMap(([, options]) => options).sort(), [...names].sort());
+  }
+  await page.close();
+});
+
+test('each mechanism can be chosen, runs as the library does, and shows only its parameters', async () => {
+  const { page, said } = await open('steps=40&dimension=1&mechanism=output');
+  const sentences = new Set();
+  for (const { name, parameters, needsParameters } of library.mechanisms()) {
+    await chooseMechanism(page, name);
+    const complaints = await page.$$eval('.controls .error, #run-error', (all) =>
+      all.filter((one) => !one.hidden).map((one) => one.textContent),
+    );
+    assert.deepEqual(complaints, [], name);
+    const simulation = library.simulation({
+      mechanism: name,
+      ...(needsParameters ? buffers : {}),
+      numSteps: 40,
+      dimension: 1,
+      epsilon: 1,
+      delta: 1e-6,
+      noiseSeed: 1,
+      streamSeed: 12,
+    });
+    const chunk = simulation.advance(40);
+    simulation.dispose();
+    assert.equal((await readKey(page, '#sums')).release, chunk.noisySums[39], name);
+    const own = parameters.filter((one) => !variants.includes(one));
+    assert.deepEqual((await shownFields(page, 'a')).sort(), own.map((one) => `a_${one}`).sort());
+    sentences.add(await textOf(page, '#set-mechanism-hint'));
+  }
+  assert.equal(sentences.size, library.mechanisms().length);
+  assert.deepEqual(await shownFields(page, 'b'), []);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('parameters go into the address and come back, and another mechanism forgets them', async () => {
+  const { page } = await open('steps=60');
+  await page.select('#set-mechanism', 'banded-square-root');
+  await page.select('#set-compare', 'blt');
+  await page.waitForFunction(() => document.querySelectorAll('#sums .panel').length === 2);
+  assert.equal(await page.$eval('#set-a_bands', (input) => input.placeholder), 'auto');
+  assert.equal(await page.$eval('#set-b_decays', (input) => input.value), '');
+  await enter(page, '#set-a_bands', '5');
+  await enter(page, '#set-b_decays', '0.9, 0.5');
+  await page.waitForFunction(() => !document.getElementById('set-b_weights-error').hidden);
+  assert.equal(
+    await textOf(page, '#set-b_weights-error'),
+    'decays and weights must be given together',
+  );
+  await enter(page, '#set-b_weights', '0.2 0.1');
+  await page.waitForFunction(() => location.hash.includes('b-weights'));
+  await settled(page);
+  const hash = await parametersOf(page);
+  assert.deepEqual(hash, {
+    mechanism: 'banded-square-root',
+    compare: 'blt',
+    bands: '5',
+    'b-decays': '0.9 0.5',
+    'b-weights': '0.2 0.1',
+    steps: '60',
+  });
+  const keys = [];
+  for (const panel of ['first', 'last']) keys.push(await readKey(page, `.panel:${panel}-child`));
+  const simulation = library.simulation({
+    mechanism: 'blt',
+    decays: [0.9, 0.5],
+    weights: [0.2, 0.1],
+    numSteps: 60,
+    dimension: 4,
+    epsilon: 1,
+    delta: 1e-6,
+    streamSeed: 12,
+  });
+  assert.equal(keys[1].release, simulation.advance(60).noisySums[59 * 4]);
+  simulation.dispose();
+  await page.reload();
+  await settled(page);
+  assert.deepEqual(await parametersOf(page), hash);
+  for (const [i, panel] of ['first', 'last'].entries()) {
+    assert.deepEqual(await readKey(page, `.panel:${panel}-child`), keys[i]);
+  }
+  assert.match(await textOf(page, '#certificate tbody tr'), /bands 5.*decays 0\.9 0\.5/);
+  await chooseMechanism(page, 'tree');
+  assert.equal((await parametersOf(page)).bands, undefined);
+  await page.close();
+});
+
+test('the mechanism’s λ is not the learner’s', async () => {
+  const { page } = await open('steps=30&mechanism=lambda-cgd&cgd-lambda=0.25&lambda=7&dimension=1');
+  const { stddev } = library.simulation({
+    mechanism: 'lambda-cgd',
+    mechanismLambda: 0.25,
+    lambda: 7,
+    numSteps: 30,
+    dimension: 1,
+    epsilon: 1,
+    delta: 1e-6,
+  }).advance(30);
+  assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[29]);
+  await reveal(page, 'errors', '.key');
+  const { maxError } = library.error({ mechanism: 'lambda-cgd', lambda: 0.25, numSteps: 30 });
+  assert.equal((await readKey(page, '#errors')).max, maxError);
+  await page.close();
+});
+
+test('parameters that cannot be are told beside their control', async () => {
+  const { page } = await open('steps=60&mechanism=banded-square-root&nu=2&b-bands=3&bands=x');
+  const items = await page.$$eval('#notice li', (all) => all.map((one) => one.textContent));
+  assert.deepEqual(items, [
+    'bands must be “auto” or a whole number > 0, got “x”',
+    '“nu” is no use here: banded-square-root has no such parameter',
+    '“b-bands” is no use here: nothing is compared',
+  ]);
+  assert.equal(await page.$eval('#set-a_bands', (input) => input.value), 'x');
+  const before = await readKey(page, '#sums');
+  await enter(page, '#set-a_bands', '0');
+  assert.match(await textOf(page, '#set-a_bands-error'), /whole number > 0, got “0”$/);
+  await enter(page, '#set-a_bands', '100000000');
+  await page.waitForFunction(() =>
+    /100000000/.test(document.getElementById('set-a_bands-error').textContent),
+  );
+  assert.deepEqual(await readKey(page, '#sums'), before, 'the last good run stays');
+  await enter(page, '#set-a_bands', '4');
+  await page.waitForFunction(() => document.getElementById('set-a_bands-error').hidden);
+  await page.waitForFunction(() => location.hash.includes('bands=4'));
+  await page.close();
+});
+
+/** What the read-out of a heat map says. */
+const readEntry = (page, map) =>
+  page.$eval(`.map:nth-child(${map}) .map-at`, (at) => [
+    at.textContent,
+    Number(at.querySelector('data')?.value),
+  ]);
+
+test('the matrices of the tree: every entry can be read, and each is drawn in its colour', async () => {
+  const { page, said } = await open('steps=8&mechanism=tree');
+  await reveal(page, 'factorization', '.map');
+  const matrices = library.matrices({ mechanism: 'tree', numSteps: 8 });
+  const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
+  // The whole tree over eight steps: the root covers all of them, two leaves one each.
+  assert.equal(encoder.reduce((sum, value) => sum + value), 4 * 8);
+  assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 entries not 0,/);
+  const shown = [
+    [encoder, m, 8],
+    [decoder, 8, m],
+    [noiseCovariance, 8, 8],
+  ];
+  for (const [i, [values, numRows, numColumns]] of shown.entries()) {
+    const plot = `.map:nth-child(${i + 1}) .map-plot`;
+    await page.focus(plot);
+    assert.equal(await page.$eval(plot, (one) => one.getAttribute('role')), 'slider');
+    for (let row = 0; row < numRows; ++row) {
+      for (const column of [0, numColumns - 1]) {
+        if (column === 0) await page.keyboard.press('Home');
+        else await page.keyboard.press('End');
+        const [text, value] = await readEntry(page, i + 1);
+        assert.match(text, new RegExp(`^row ${row + 1}, column ${column + 1}: `));
+        assert.equal(value, values[row * numColumns + column]);
+      }
+      await page.keyboard.press('ArrowDown');
+    }
+    const colours = await page.$eval(`${plot} canvas`, (canvas) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      return Array.from({ length: width * height }, (_, at) =>
+        data.slice(4 * at, 4 * at + 3).join(),
+      );
+    });
+    const byValue = new Map();
+    for (const [at, value] of values.entries()) {
+      assert.equal(byValue.get(value) ?? colours[at], colours[at], 'one colour for one value');
+      byValue.set(value, colours[at]);
+    }
+    assert.equal(new Set(byValue.values()).size, byValue.size, 'another one for another value');
+  }
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('the pointer reads an entry, and leaving gives the summary back', async () => {
+  const { page } = await open('steps=500&mechanism=square-root');
+  await reveal(page, 'factorization', '.map');
+  assert.match(await textOf(page, '#factorization-note'), /Made for 64 steps instead of 500/);
+  const summary = await textOf(page, '.map:nth-child(1) .map-at');
+  assert.match(summary, /^64 × 64, 2,080 entries not 0, none above the diagonal, none negative;/);
+  const heights = () => page.$$eval('.map', (all) => all.map((one) => one.offsetHeight));
+  const before = await heights();
+  const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
+  await page.mouse.move(box.x + (2.5 / 64) * box.width, box.y + (10.5 / 64) * box.height);
+  const { encoder } = library.matrices({ mechanism: 'square-root', numSteps: 64 });
+  const [text, value] = await readEntry(page, 1);
+  assert.match(text, /^row 11, column 3: /);
+  assert.equal(value, encoder[10 * 64 + 2]);
+  assert.deepEqual(await heights(), before, 'nothing moves');
+  await page.mouse.move(2, 2);
+  assert.equal(await textOf(page, '.map:nth-child(1) .map-at'), summary);
+  await page.close();
+});
+
+test('two mechanisms share their scales; their first entries are in tables', async () => {
+  const { page } = await open('steps=32&mechanism=tree&compare=independent');
+  await reveal(page, 'factorization', '.lane:nth-child(2) .map');
+  const scales = await page.$$eval('.map-scale div', (all) => all.map((one) => one.textContent));
+  assert.equal(scales.length, 6);
+  assert.deepEqual(scales.slice(0, 3), scales.slice(3));
+  await page.$eval('#factorization-numbers', (details) => (details.open = true));
+  await page.waitForSelector('#factorization-numbers tbody tr');
+  const captions = await page.$$eval('#factorization-numbers caption', (all) =>
+    all.map((one) => one.textContent),
+  );
+  assert.equal(captions.length, 6);
+  assert.match(captions[0], /^C of tree, the encoder, its first 8 rows and 8 columns$/);
+  const rows = await page.$$eval('#factorization-numbers table:first-child tbody tr', (all) =>
+    all.map((row) => [...row.querySelectorAll('data')].map((one) => Number(one.value))),
+  );
+  const { encoder } = library.matrices({ mechanism: 'tree', numSteps: 32 });
+  rows.forEach((row, i) => assert.deepEqual(row, [...encoder.slice(32 * i, 32 * i + 8)]));
+  await page.close();
+});
+
+test('the errors are those of the library, on either axis, with the lower bound', async () => {
+  const { page, said } = await open('steps=300&mechanism=tree&compare=square-root');
+  await reveal(page, 'errors', '.key');
+  const values = (selector) =>
+    page.$$eval(`${selector} .key data`, (all) => all.map((one) => Number(one.value)));
+  const expected = (step) => {
+    const each = ['tree', 'square-root'].flatMap((mechanism) => {
+      const options = { mechanism, numSteps: 300 };
+      const { maxError, meanError } = library.error(options);
+      return [library.errorPerStep(options)[step - 1], maxError, meanError];
+    });
+    return [...each, library.error({ mechanism: 'tree', numSteps: 300 }).lowerBound];
+  };
+  assert.deepEqual(await values('#errors'), expected(300));
+  for (const axis of ['linear', 'log']) {
+    await page.select('#errors-view', axis);
+    await page.waitForFunction(
+      (wanted) => location.hash.includes('axis=log') === (wanted === 'log'),
+      {},
+      axis,
+    );
+    await reveal(page, 'errors', '.key');
+    await page.focus('#errors .plot');
+    for (const [key, step] of [
+      ['Home', 1],
+      ['PageUp', 16],
+      ['ArrowLeft', 15],
+    ]) {
+      await page.keyboard.press(key);
+      assert.deepEqual(await values('#errors'), expected(step), `${axis}, step ${step}`);
+    }
+    const text = await page.$eval('#errors .plot', (one) => one.getAttribute('aria-valuetext'));
+    assert.match(text, /^step 15, standard deviation: A tree .*, B square-root /);
+  }
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+const readRanking = (page) =>
+  page.$$eval('#ranking tbody tr', (rows) =>
+    rows.map((row) => ({
+      mechanism: row.dataset.mechanism,
+      values: [...row.querySelectorAll('data')].map((one) => Number(one.value)),
+      pressed: row.querySelector('button').getAttribute('aria-pressed'),
+    })),
+  );
+
+test('the ranking is the library’s, best first, and a click chooses', async () => {
+  const { page, said } = await open('steps=300');
+  await reveal(page, 'ranking', 'tbody tr');
+  for (const objective of ['max', 'mean']) {
+    await page.select('#ranking-view', objective);
+    const { mechanisms, leftOut } = library.compare({ numSteps: 300, objective });
+    await page.waitForFunction(
+      (first) => Number(document.querySelector('#ranking td.ratio data').value) === first,
+      {},
+      mechanisms[0].ratio,
+    );
+    const rows = await readRanking(page);
+    assert.deepEqual(
+      rows.map(({ mechanism, values }) => [mechanism, ...values]),
+      mechanisms.map((one) => [one.mechanism, one.maxError, one.meanError, one.ratio]),
+    );
+    const errors = rows.map(({ values }) => values[objective === 'max' ? 0 : 1]);
+    assert.deepEqual(errors, [...errors].sort((a, b) => a - b));
+    assert.ok(rows.every(({ values }) => values[2] >= 1 - 1e-12), 'nothing is below the bound');
+    assert.deepEqual(
+      rows.filter(({ pressed }) => pressed === 'true').map(({ mechanism }) => mechanism),
+      ['square-root'],
+    );
+    const reasons = await page.$$eval('#ranking-left-out li', (all) =>
+      all.map((one) => one.textContent),
+    );
+    assert.equal(reasons.length, leftOut.length);
+    leftOut.forEach(({ reason }, i) => assert.ok(reasons[i].endsWith(`: ${reason}`)));
+  }
+  const at = await page.$eval('#ranking', (one) => one.getBoundingClientRect().top);
+  await page.click('#ranking tr[data-mechanism="tree"] td');
+  await page.waitForFunction(() => location.hash.includes('mechanism=tree'));
+  await settled(page);
+  assert.equal(
+    await page.$eval('#ranking tr[data-mechanism="tree"]', (row) => row.className),
+    'first',
+  );
+  const moved = await page.$eval('#ranking', (one) => one.getBoundingClientRect().top);
+  assert.ok(Math.abs(moved - at) < 1, `the table moved by ${moved - at} px`);
+  await page.focus('#ranking tr[data-mechanism="output"] button');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => location.hash.includes('mechanism=output'));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a row with parameters of its own is chosen with them', async () => {
+  const { page } = await open('steps=64');
+  await reveal(page, 'ranking', 'tbody tr');
+  const { mechanisms } = library.compare({ numSteps: 64 });
+  const index = mechanisms.findIndex(({ parameters }) => Object.keys(parameters).length > 0);
+  assert.ok(index >= 0, 'there is such a row');
+  await page.click(`#ranking tr[data-index="${index}"] button`);
+  await page.waitForFunction(
+    (i) =>
+      document.querySelector(`#ranking tr[data-index="${i}"] button`).ariaPressed === 'true' &&
+      document.querySelectorAll('#ranking [aria-pressed=true]').length === 1,
+    {},
+    index,
+  );
+  await settled(page);
+  const { mechanism, parameters } = mechanisms[index];
+  const { maxError } = library.error({ mechanism, numSteps: 64, ...parameters });
+  await reveal(page, 'errors', '.key');
+  assert.equal((await readKey(page, '#errors')).max, maxError);
+  await page.close();
+});
+
+test('nothing is analysed before it can be seen, nor while the tab is hidden', async () => {
+  const countWorkers = () => {
+    window.workers = 0;
+    const Native = window.Worker;
+    window.Worker = class extends Native {
+      constructor(...given) {
+        super(...given);
+        window.workers += 1;
+      }
+    };
+  };
+  const { page } = await open('steps=100', { before: countWorkers });
+  assert.equal(await page.evaluate(() => window.workers), 1);
+  assert.equal(await page.$('#ranking table'), null);
+  const hide = (hidden) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, 'hidden', { value, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  await hide(true);
+  await page.$eval('#ranking', (one) => one.scrollIntoView());
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(await page.evaluate(() => window.workers), 1);
+  await hide(false);
+  await page.waitForSelector('#ranking table');
+  await revealAll(page);
+  assert.equal(await page.evaluate(() => window.workers), 2);
+  await page.close();
+});
+
+test('a mechanism without matrices or errors at this size says so in their place', async () => {
+  const { page, said } = await open('steps=20', {
+    before: () => {
+      // The library refuses no mechanism that runs; so a request is broken on its way.
+      const breaks = (message) =>
+        ['matrices', 'errorPerStep', 'compare'].includes(message?.method)
+          ? { ...message, argument: { ...message.argument, numSteps: -1 } }
+          : message;
+      Worker.prototype.postMessage = new Proxy(Worker.prototype.postMessage, {
+        apply: (target, self, [message, ...rest]) =>
+          Reflect.apply(target, self, [breaks(message), ...rest]),
+      });
+    },
+  });
+  for (const [id, content] of [
+    ['factorization', '[role=alert]'],
+    ['errors', '[role=alert]'],
+    ['ranking', '[role=alert]'],
+  ]) {
+    await reveal(page, id, content);
+    assert.match(await textOf(page, `#${id}`), /numSteps must be .*-1/);
+  }
+  assert.deepEqual(said, []);
+  await page.close();
+});

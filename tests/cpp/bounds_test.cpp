@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lower bounds lie below every factorization, upper bounds above theirs.
+#include "dpftrl/bounds.hpp"
+
+#include <Eigen/SVD>
+#include <random>
+
+#include "dpftrl/strategy.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "golden/bounds_golden.hpp"
+#include "golden/certificates_golden.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+
+struct Errors {
+  double max;
+  double mean;
+};
+
+/// Errors of the factorization A = (A C^-1) C, single participation.
+Errors errors_of(const Workload& workload, const Matrix& encoder) {
+  const Matrix decoder = encoder.transpose()
+                             .triangularView<Eigen::Upper>()
+                             .solve(workload.matrix().transpose())
+                             .transpose();
+  const double sensitivity = encoder.colwise().norm().maxCoeff();
+  return {sensitivity * decoder.rowwise().norm().maxCoeff(),
+          sensitivity * decoder.norm() / std::sqrt(static_cast<double>(workload.num_steps()))};
+}
+
+std::vector<Workload> workloads(std::int64_t n) {
+  std::vector<double> rates(static_cast<std::size_t>(n));
+  for (std::size_t t = 0; t < rates.size(); ++t) rates[t] = t % 3 == 2 ? -0.25 : 1.5;
+  Matrix matrix = Matrix::Identity(index_of(n), index_of(n));
+  matrix.row(index_of(n - 1)).setConstant(-2);
+  return {Workload::prefix_sums(n),
+          Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
+          Workload::sliding_window({.num_steps = n, .width = 3}),
+          Workload::learning_rates({.rates = rates, .momentum = 0.5}),
+          Workload::lower_triangular(matrix)};
+}
+
+std::vector<double> random_weights(std::int64_t n, std::mt19937& bits, double spread) {
+  std::vector<double> weights(static_cast<std::size_t>(n));
+  for (double& weight : weights)
+    weight = std::exp(spread * (static_cast<double>(bits()) / 4294967296.0 - 0.5));
+  return weights;
+}
+
+std::vector<double> ones(std::int64_t n) {
+  return std::vector<double>(static_cast<std::size_t>(n), 1.0);
+}
+
+UnitError catalogue_error(std::string_view name, std::int64_t num_steps) {
+  return unit_error(*make_strategy({.name = std::string(name), .num_steps = num_steps}),
+                    Participation::single());
+}
+
+TEST(Bounds, no_strategy_is_below_the_lower_bound) {
+  for (const std::int64_t n : {1, 2, 3, 5, 8, 64, 1000, 4096}) {
+    const double bound = schatten_lower_bound(n);
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      if (info.needs_parameters) continue;
+      const UnitError error = catalogue_error(info.name, n);
+      EXPECT_GE(error.mean_error, bound * (1 - 1e-14)) << info.name << " " << n;
+      EXPECT_GE(error.max_error, error.mean_error * (1 - 1e-14));
+    }
+  }
+}
+
+TEST(Bounds, golden_table) {
+  for (const golden::bounds::Table& golden : golden::bounds::table) {
+    EXPECT_TRUE(relatively_close(schatten_lower_bound(golden.n), golden.schatten, 1e-13));
+    EXPECT_TRUE(
+        relatively_close(square_root_max_error_bound(golden.n), golden.fixed_upper_max, 1e-14));
+    EXPECT_TRUE(
+        relatively_close(square_root_mean_error_bound(golden.n), golden.fixed_upper_rmse, 1e-14));
+    EXPECT_TRUE(
+        relatively_close(published_max_error_bound(golden.n).value, golden.huu_upper, 1e-14));
+    EXPECT_TRUE(
+        relatively_close(published_mean_error_bound(golden.n).value, golden.huu_upper, 1e-14));
+    EXPECT_TRUE(relatively_close(published_lower_bound(golden.n).value, golden.huu5, 1e-14));
+  }
+}
+
+TEST(Bounds, square_root_stays_below_its_corrected_bounds) {
+  for (std::int64_t n = 1; n <= 1024; ++n) {
+    const UnitError error = catalogue_error("square-root", n);
+    ASSERT_LE(error.max_error, square_root_max_error_bound(n));
+    ASSERT_LE(error.mean_error, square_root_mean_error_bound(n));
+    ASSERT_GE(error.max_error, square_root_max_error_bound(n) - 0.0253) << "bound is this tight";
+  }
+}
+
+TEST(Bounds, published_bounds_hold_exactly_where_they_say_so) {
+  const std::vector<double> f = square_root_coefficients(4096);
+  long double row = 0, total = 0;
+  for (std::int64_t n = 1; n <= 4096; ++n) {
+    const long double last = f[static_cast<std::size_t>(n - 1)];
+    row += last * last;
+    total += row;
+    const auto max_error = static_cast<double>(row);
+    const auto mean_error =
+        static_cast<double>(std::sqrt(row * total / static_cast<long double>(n)));
+    const PublishedBound max_bound = published_max_error_bound(n);
+    const PublishedBound mean_bound = published_mean_error_bound(n);
+    const PublishedBound lower = published_lower_bound(n);
+    ASSERT_EQ(max_bound.holds, max_error <= max_bound.value) << n;
+    ASSERT_EQ(mean_bound.holds, mean_error <= mean_bound.value) << n;
+    ASSERT_EQ(lower.holds, lower.value <= schatten_lower_bound(n)) << n;
+    ASSERT_TRUE(lower.holds);
+    ASSERT_FALSE(max_bound.holds);
+  }
+}
+
+TEST(Bounds, published_bounds_claim_nothing_beyond_what_was_checked) {
+  const std::int64_t checked = std::int64_t{1} << 22;
+  EXPECT_TRUE(published_mean_error_bound(checked).holds);
+  EXPECT_TRUE(published_lower_bound(checked).holds);
+  EXPECT_FALSE(published_mean_error_bound(checked + 1).holds);
+  EXPECT_FALSE(published_lower_bound(checked + 1).holds);
+}
+
+TEST(Certificate, equal_weights_give_the_closed_form_for_prefix_sums) {
+  for (const std::int64_t n : {1, 2, 3, 8, 64, 200}) {
+    const double certified = mean_error_certificate(Workload::prefix_sums(n), ones(n));
+    EXPECT_TRUE(relatively_close(certified, schatten_lower_bound(n), 1e-10)) << n;
+    EXPECT_LE(certified, schatten_lower_bound(n)) << "rounded down";
+  }
+}
+
+/// ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v) in extended precision.
+long double nuclear_bound(const Workload& workload, const std::vector<double>& u,
+                          const std::vector<double>& v) {
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  LongMatrix w = workload.matrix().cast<long double>();
+  long double row_sum = 0, column_sum = 0;
+  for (Eigen::Index i = 0; i < w.rows(); ++i) {
+    const long double row = u[static_cast<std::size_t>(i)], column = v[static_cast<std::size_t>(i)];
+    w.row(i) *= std::sqrt(row);
+    w.col(i) *= std::sqrt(column);
+    row_sum += row;
+    column_sum += column;
+  }
+  return Eigen::JacobiSVD<LongMatrix>(w).singularValues().sum() / std::sqrt(row_sum * column_sum);
+}
+
+TEST(Certificate, is_the_nuclear_norm_never_above_it_and_hardly_below) {
+  std::mt19937 bits(12);
+  for (const std::int64_t n : {1, 4, 20})
+    for (const Workload& workload : workloads(n))
+      for (const double spread : {0.0, 2.0, 10.0, 60.0}) {
+        const std::vector<double> u = random_weights(n, bits, spread);
+        const std::vector<double> v = random_weights(n, bits, spread);
+        const auto certified = static_cast<long double>(max_error_certificate(workload, u, v));
+        const long double exact = nuclear_bound(workload, u, v);
+        EXPECT_LE(certified, exact) << workload.name() << " " << n << " " << spread;
+        EXPECT_GE(certified, exact * (spread > 10 ? 0.9L : 1 - 1e-11L));
+      }
+}
+
+TEST(Certificate, certificates_hold_for_any_weights) {
+  std::mt19937 bits(11);
+  for (const std::int64_t n : {1, 2, 5, 12, 33})
+    for (const Workload& workload : workloads(n))
+      for (const double spread : {0.0, 2.0, 30.0}) {
+        const std::vector<double> u = random_weights(n, bits, spread);
+        const std::vector<double> v = random_weights(n, bits, spread);
+        const double mean = mean_error_certificate(workload, v);
+        const double max = max_error_certificate(workload, u, v);
+        EXPECT_GT(max, 0);
+        Matrix encoder = Matrix::Identity(index_of(n), index_of(n));
+        for (const double weight : {0.0, 0.2, 0.5}) {
+          encoder.triangularView<Eigen::StrictlyLower>().setConstant(weight);
+          const Errors errors = errors_of(workload, encoder);
+          EXPECT_LE(mean, errors.mean * (1 + 1e-14)) << workload.name() << " " << n;
+          EXPECT_LE(max, errors.max * (1 + 1e-14)) << workload.name() << " " << n;
+        }
+      }
+}
+
+TEST(Certificate, is_attained_by_the_optimum) {
+  for (const auto& optimum : golden::certificates::optima) {
+    const std::string_view objective = optimum.objective;
+    std::vector<double> v;
+    for (const auto& row : golden::certificates::weights)
+      if (row.objective == objective && row.n == optimum.n) v.push_back(row.column_weight);
+    ASSERT_EQ(std::ssize(v), optimum.n);
+    // For a Toeplitz workload the best rows are the best columns from the end.
+    const std::vector<double> u(v.rbegin(), v.rend());
+    const Workload workload = Workload::prefix_sums(optimum.n);
+    const double certified = objective == "mean" ? mean_error_certificate(workload, v)
+                                                 : max_error_certificate(workload, u, v);
+    EXPECT_TRUE(relatively_close(certified, optimum.optimum, 1e-12)) << objective << optimum.n;
+    EXPECT_LE(certified, optimum.optimum * (1 + 1e-14));
+    // A wrong certificate, without the division by sqrt(sum v): sums to 1 in the table, so scaled.
+    std::vector<double> doubled = v;
+    for (double& weight : doubled) weight *= 2;
+    EXPECT_TRUE(relatively_close(mean_error_certificate(workload, doubled),
+                                 mean_error_certificate(workload, v), 1e-14));
+  }
+}
+
+TEST(Certificate, the_nuclear_norm_itself_is_no_bound_on_the_error_of_one_step) {
+  // What the rule must reject: forgetting sqrt(n) claims more than the optimum attains.
+  const double certified = mean_error_certificate(Workload::prefix_sums(8), ones(8));
+  EXPECT_GT(certified * std::sqrt(8.0), catalogue_error("square-root", 8).mean_error);
+  EXPECT_LT(certified, catalogue_error("square-root", 8).mean_error);
+}
+
+TEST(Certificate, is_attained_by_a_diagonal_workload) {
+  // A diagonal: C = I, B = A has mean error ||A||_F / sqrt(n); v_i = a_i^2 certifies it.
+  Matrix diagonal = Matrix::Zero(4, 4);
+  diagonal.diagonal() << 1, -2, 0.5, 3;
+  const Workload workload = Workload::lower_triangular(diagonal);
+  const std::vector<double> squares = {1, 4, 0.25, 9};
+  EXPECT_TRUE(
+      relatively_close(mean_error_certificate(workload, squares), diagonal.norm() / 2, 1e-13));
+  // Max error 3: all weight on the last row; the columns that do not matter get hardly any.
+  const std::vector<double> last = {0, 0, 0, 1}, columns = {1e-30, 1e-30, 1e-30, 1};
+  EXPECT_TRUE(relatively_close(max_error_certificate(workload, last, columns), 3, 1e-12));
+}
+
+TEST(Certificate, extreme_scales_stay_valid) {
+  Matrix matrix = Matrix::Zero(3, 3);
+  matrix.diagonal() << 1e200, 1e-200, 1;
+  matrix(2, 0) = 1e150;
+  const Workload workload = Workload::lower_triangular(matrix);
+  const double certified = mean_error_certificate(workload, ones(3));
+  EXPECT_GT(certified, 0);
+  EXPECT_LE(certified, errors_of(workload, Matrix::Identity(3, 3)).max);
+  EXPECT_LE(certified, 1e200);
+  const std::vector<double> tiny = {1e-300, 1e300, 1};
+  EXPECT_LE(mean_error_certificate(Workload::prefix_sums(3), tiny), 1.2393360653241812);
+}
+
+TEST(ErrorLowerBound, closed_form_certificate_or_nothing) {
+  EXPECT_EQ(error_lower_bound(Workload::prefix_sums(4096)), schatten_lower_bound(4096));
+  EXPECT_EQ(error_lower_bound(Workload::prefix_sums((std::int64_t{1} << 22) + 1)), std::nullopt);
+  const Workload momentum = Workload::momentum({.num_steps = 100, .momentum = 0.9, .decay = 0.999});
+  EXPECT_EQ(error_lower_bound(momentum), mean_error_certificate(momentum, ones(100)));
+  EXPECT_EQ(error_lower_bound(Workload::sliding_window({.num_steps = 257, .width = 4})),
+            std::nullopt);
+  EXPECT_NE(error_lower_bound(Workload::sliding_window({.num_steps = 64, .width = 4})),
+            std::nullopt);
+}
+
+TEST(ErrorLowerBound, lies_below_factorizations_of_every_workload) {
+  for (const std::int64_t n : {1, 2, 3, 7, 40})
+    for (const Workload& workload : workloads(n)) {
+      const double bound = error_lower_bound(workload).value();
+      const Matrix identity = Matrix::Identity(index_of(n), index_of(n));
+      EXPECT_LE(bound, errors_of(workload, identity).mean * (1 + 1e-14)) << workload.name();
+      EXPECT_LE(bound, errors_of(workload, workload.matrix()).mean * (1 + 1e-14));
+    }
+}
+
+TEST(Bounds, bad_input_is_refused_by_name) {
+  EXPECT_ERROR((void)schatten_lower_bound(0), "invalid_argument", "num_steps must be between");
+  EXPECT_ERROR((void)schatten_lower_bound((std::int64_t{1} << 22) + 1), "unsupported",
+               "num_steps must be at most 4194304");
+  EXPECT_ERROR((void)published_lower_bound(0), "invalid_argument",
+               "published_lower_bound: num_steps must be between");
+  const Workload three = Workload::prefix_sums(3);
+  EXPECT_ERROR((void)mean_error_certificate(three, ones(2)), "wrong_length", "column_weights");
+  EXPECT_ERROR((void)mean_error_certificate(three, std::vector<double>{1, 0, 1}),
+               "invalid_argument", "column_weights[1] must be positive");
+  EXPECT_ERROR((void)mean_error_certificate(three, std::vector<double>{1, 1, std::nan("")}),
+               "invalid_argument", "column_weights[2]");
+  EXPECT_ERROR((void)max_error_certificate(three, std::vector<double>{0, 0, 0}, ones(3)),
+               "invalid_argument", "row_weights must be not all zero, and not negative, got 0");
+  EXPECT_ERROR((void)max_error_certificate(three, std::vector<double>{1, -1, 1}, ones(3)),
+               "invalid_argument", "row_weights[1] must be non-negative");
+  EXPECT_ERROR((void)mean_error_certificate(Workload::prefix_sums(1025), ones(1025)), "unsupported",
+               "mean_error_certificate: num_steps must be at most 1024, got 1025");
+}
+
+}  // namespace
+}  // namespace dpftrl

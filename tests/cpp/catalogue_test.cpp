@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law suite: what every strategy in the catalogue owes, whatever its parameters and workload.
+#include "catalogue.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <algorithm>
+
+#include "dpftrl/mechanism.hpp"
+#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::awkward_horizons;
+using testing::relatively_close;
+using testing::Variant;
+
+/// Runs a law over all variants for prefix sums at every awkward horizon, and over all workloads at
+/// some.
+template <class Law>
+void for_every_variant(Law&& law) {
+  const auto run = [&](const Variant& variant) {
+    SCOPED_TRACE(variant.title);
+    law(*make_strategy(variant.options));
+  };
+  for (const std::int64_t n : awkward_horizons())
+    for (const Variant& variant : testing::prefix_variants(n)) run(variant);
+  for (const std::int64_t n : {1, 2, 7, 13})
+    for (const Variant& variant : testing::workload_variants(n)) run(variant);
+}
+
+// What makes a strategy right, as decisions that can be falsified. Each takes only matrices and
+// claims, so that wrong ones can be given to it.
+
+bool factorizes(const Matrix& decoder, const Matrix& encoder, const Matrix& workload) {
+  const double scale = std::max(1.0, workload.cwiseAbs().maxCoeff());
+  return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-11 * scale;
+}
+
+bool are_row_variances(std::span<const double> claimed, const Matrix& decoder) {
+  for (Eigen::Index t = 0; t < decoder.rows(); ++t)
+    if (!relatively_close(claimed[static_cast<std::size_t>(t)], decoder.row(t).squaredNorm(),
+                          1e-11))
+      return false;
+  return true;
+}
+
+bool is_sensitivity(const Sensitivity& claimed, const Matrix& encoder,
+                    const Participation& participation) {
+  const Sensitivity brute = brute_force_sensitivity(encoder, participation);
+  const double scalar = brute_force_scalar_sensitivity(encoder, participation);
+  if (claimed.value < scalar * (1 - 1e-12)) return false;
+  if (brute.exactness == Exactness::exact && claimed.value < brute.value * (1 - 1e-12))
+    return false;
+  return claimed.exactness == Exactness::upper_bound ||
+         relatively_close(claimed.value, brute.value, 1e-12);
+}
+
+bool is_noise(const Matrix& rows, const Matrix& decoder, const Matrix& z) {
+  const double scale = std::max(1.0, decoder.cwiseAbs().maxCoeff());
+  return (rows - decoder * z.topRows(decoder.cols())).cwiseAbs().maxCoeff() <= 1e-10 * scale;
+}
+
+std::vector<double> row_variances(const Strategy& strategy) {
+  std::vector<double> variances;
+  for (std::int64_t t = 0; t < strategy.num_steps(); ++t)
+    variances.push_back(strategy.row_norm_squared(t));
+  return variances;
+}
+
+NoiseStreamOptions noise_options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
+  return {.key = Key::insecure_from_seed(3),
+          .dimension = dimension,
+          .first_coordinate = first_coordinate};
+}
+
+Matrix streamed(const Strategy& strategy, const NoiseStreamOptions& options) {
+  NoiseStream stream(strategy, options);
+  Matrix rows(testing::index_of(strategy.num_steps()), testing::index_of(options.dimension));
+  for (Eigen::Index t = 0; t < rows.rows(); ++t)
+    stream.next({rows.row(t).data(), static_cast<std::size_t>(options.dimension)});
+  return rows;
+}
+
+TEST(Catalogue, decoder_times_encoder_is_the_workload) {
+  for_every_variant([](const Strategy& s) {
+    EXPECT_EQ(s.encoder().rows(), s.num_measurements());
+    EXPECT_TRUE(factorizes(s.decoder(), s.encoder(), s.workload().matrix()));
+  });
+}
+
+TEST(Catalogue, column_norms_are_those_of_the_encoder_or_of_its_longer_horizon) {
+  for_every_variant([](const Strategy& s) {
+    const Matrix encoder = s.encoder();
+    for (std::int64_t j = 0; j < s.num_steps(); ++j) {
+      const double dense = encoder.col(testing::index_of(j)).squaredNorm();
+      EXPECT_GE(s.max_column_norm_squared(), dense * (1 - 1e-12)) << j;
+      if (s.name() == "log-perturbed") continue;  // claims the columns of the capped horizon
+      EXPECT_TRUE(relatively_close(s.column_norm_squared(j), dense, 1e-11)) << j;
+    }
+  });
+}
+
+TEST(Catalogue, row_norms_are_those_of_the_decoder) {
+  for_every_variant([](const Strategy& s) {
+    const Matrix decoder = s.decoder();
+    EXPECT_TRUE(are_row_variances(row_variances(s), decoder));
+    const Vector rows = decoder.rowwise().squaredNorm();
+    EXPECT_TRUE(relatively_close(s.row_norms().min_squared, rows.minCoeff(), 1e-11));
+    EXPECT_TRUE(relatively_close(s.row_norms().max_squared, rows.maxCoeff(), 1e-11));
+    EXPECT_TRUE(relatively_close(s.row_norms().mean_squared, rows.mean(), 1e-11));
+  });
+}
+
+TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_exact) {
+  const auto check = [](const Variant& variant) {
+    SCOPED_TRACE(variant.title);
+    const auto strategy = make_strategy(variant.options);
+    const Matrix encoder = strategy->encoder();
+    for (const Participation& who : testing::participations(strategy->num_steps())) {
+      Sensitivity claimed = sensitivity(*strategy, who);
+      // That of a longer horizon is an upper bound for this one.
+      if (strategy->name() == "log-perturbed") claimed.exactness = Exactness::upper_bound;
+      EXPECT_TRUE(is_sensitivity(claimed, encoder, who)) << who.description();
+    }
+  };
+  for (const std::int64_t n : {1, 2, 3, 5, 7, 8})
+    for (const Variant& variant : testing::prefix_variants(n)) check(variant);
+  for (const Variant& variant : testing::workload_variants(8)) check(variant);
+}
+
+TEST(Catalogue, streamed_rows_are_the_decoder_times_the_same_z) {
+  for_every_variant([](const Strategy& s) {
+    const Matrix z = noise_matrix(noise_options(3), s.num_measurements());
+    EXPECT_TRUE(is_noise(streamed(s, noise_options(3)), s.decoder(), z));
+  });
+}
+
+TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
+  for (const std::int64_t n : {4095, 4096})
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
+      const auto strategy = make_strategy({.name = std::string(info.name),
+                                           .num_steps = n,
+                                           .workload = {},
+                                           .parameters = testing::example_parameters(info)});
+      const Matrix rows = streamed(*strategy, noise_options(1));
+      const Matrix z = noise_matrix(noise_options(1), strategy->num_measurements());
+      const Matrix decoder = strategy->decoder();
+      for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{1023}, Eigen::Index{2047},
+                                   Eigen::Index{2048}, testing::index_of(n) - 1})
+        EXPECT_NEAR(rows(t, 0), decoder.row(t).dot(z.col(0)), 1e-9) << t;
+    }
+}
+
+TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_own_recomputation) {
+  // 4097 steps: one more than the oracle, across every power of two below.
+  constexpr std::int64_t kSteps = 4097;
+  constexpr double kScale = 1024;
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    SCOPED_TRACE(std::string(info.name));
+    const auto strategy = make_strategy({.name = std::string(info.name),
+                                         .num_steps = kSteps,
+                                         .workload = {},
+                                         .parameters = testing::example_parameters(info)});
+    NoiseStream stream(*strategy, noise_options(1));
+    std::vector<double> row(1);
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      stream.next(row);
+      const bool checked = t == 0 || t == 4094 || t == 4095 || t == 4096;
+      if (!checked) continue;
+      const double rounded = static_cast<double>(stream.rounded(0, kScale));
+      EXPECT_LE(std::abs(row[0] * kScale - rounded), 0.5 + 1e-6) << t;
+    }
+  }
+}
+
+TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
+  const auto check = [](const Variant& variant) {
+    SCOPED_TRACE(variant.title);
+    const auto strategy = make_strategy(variant.options);
+    NoiseStream stream(*strategy, noise_options(2, 31));
+    std::vector<double> row(2);
+    constexpr double kScale = 0x1p26;
+    for (std::int64_t t = 0; t < strategy->num_steps(); ++t) {
+      stream.next(row);
+      const RowErrorBound bound = stream.row_error_bound();
+      for (std::int64_t i = 0; i < 2; ++i) {
+        const double value = row[static_cast<std::size_t>(i)];
+        const double exact = static_cast<double>(stream.rounded(i, kScale));
+        const double allowed = kScale * (bound.absolute + bound.relative * std::abs(value));
+        ASSERT_LE(std::abs(value * kScale - exact), 0.5 + allowed + 1e-6) << t;
+        ASSERT_LE(allowed, 0.01) << "the bound says nothing";
+      }
+    }
+  };
+  for (const std::int64_t n : {1, 3, 13, 16})
+    for (const Variant& variant : testing::prefix_variants(n)) check(variant);
+  for (const Variant& variant : testing::workload_variants(7)) check(variant);
+}
+
+TEST(Catalogue, a_shard_has_the_same_bits_as_the_whole) {
+  for (const Variant& variant : testing::prefix_variants(13)) {
+    SCOPED_TRACE(variant.title);
+    const auto strategy = make_strategy(variant.options);
+    const Matrix whole = streamed(*strategy, noise_options(9));
+    EXPECT_EQ(whole.middleCols(3, 4), streamed(*strategy, noise_options(4, 3)));
+  }
+}
+
+TEST(Catalogue, noise_past_the_horizon_is_refused) {
+  for (const Variant& variant : testing::prefix_variants(3)) {
+    SCOPED_TRACE(variant.title);
+    NoiseStream stream(*make_strategy(variant.options), noise_options(1));
+    std::vector<double> row(1);
+    for (int t = 0; t < 3; ++t) stream.next(row);
+    EXPECT_ERROR(stream.next(row), "past_horizon", "step must be below the horizon 3, got 3");
+  }
+}
+
+/// C~ with C~^T C~ = C^T C, lower triangular: the Cholesky factor of the flipped Gram matrix.
+Matrix lower_triangular_form(const Matrix& encoder) {
+  const Matrix flipped = (encoder.transpose() * encoder).reverse();
+  const Matrix factor = flipped.llt().matrixU();
+  return factor.transpose().reverse().transpose();
+}
+
+TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_same_noise) {
+  // What the proof for adaptive streams needs of encoders that read later steps.
+  for (const std::int64_t n : {1, 2, 7, 13, 16})
+    for (const Variant& variant : testing::prefix_variants(n)) {
+      SCOPED_TRACE(variant.title);
+      const auto s = make_strategy(variant.options);
+      const Matrix encoder = s->encoder(), decoder = s->decoder();
+      const Matrix triangular = lower_triangular_form(encoder);
+      for (Eigen::Index row = 0; row < triangular.rows(); ++row)
+        for (Eigen::Index column = row + 1; column < triangular.cols(); ++column)
+          ASSERT_EQ(triangular(row, column), 0);
+      const Matrix gram = encoder.transpose() * encoder;
+      ASSERT_LE((triangular.transpose() * triangular - gram).cwiseAbs().maxCoeff(), 1e-10);
+      const Matrix other = s->workload().matrix() * triangular.inverse();
+      const Matrix covariance = decoder * decoder.transpose();
+      // Equal for B = A C^+; any other decoder of the same measurements has more noise.
+      const double least_excess =
+          Eigen::SelfAdjointEigenSolver<Matrix>(covariance - other * other.transpose())
+              .eigenvalues()
+              .minCoeff();
+      EXPECT_GE(least_excess, -1e-9);
+    }
+}
+
+TEST(Catalogue, causal_measurements_use_no_later_step_than_the_one_that_makes_them) {
+  const auto is_causal = [](const Strategy& s) {
+    const Matrix encoder = s.encoder(), decoder = s.decoder();
+    for (Eigen::Index m = 0; m < encoder.rows(); ++m) {
+      Eigen::Index ready = 0;
+      for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+        if (encoder(m, j) != 0) ready = j;
+      for (Eigen::Index t = 0; t < ready; ++t)
+        if (std::abs(decoder(t, m)) > 1e-12) return false;
+    }
+    return true;
+  };
+  bool some_are_not = false;
+  for_every_variant([&](const Strategy& s) {
+    const bool causal = is_causal(s);
+    if (s.is_causal()) {
+      EXPECT_TRUE(causal);
+    }
+    some_are_not = some_are_not || !causal;
+  });
+  EXPECT_TRUE(some_are_not) << "the check tells nothing apart";
+}
+
+TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_up) {
+  for (const Variant& variant : testing::prefix_variants(16)) {
+    SCOPED_TRACE(variant.title);
+    for (const Participation& who : testing::participations(16)) {
+      const auto mechanism = Mechanism::make({.strategy = variant.options.name,
+                                              .num_steps = 16,
+                                              .target = {.epsilon = 1, .delta = 1e-6},
+                                              .participation = who,
+                                              .parameters = variant.options.parameters});
+      const Certificate& c = mechanism->certificate();
+      EXPECT_LE(c.decoder_residual, 1e-11);
+      EXPECT_GE(c.noise_stddev, c.noise_multiplier * c.sensitivity);
+      EXPECT_TRUE(relatively_close(c.noise_stddev, c.noise_multiplier * c.sensitivity, 1e-6));
+      EXPECT_FALSE(c.sensitivity_method.empty());
+      ASSERT_TRUE(c.lower_bound.has_value());
+      EXPECT_GE(c.mean_error, *c.lower_bound * (1 - 1e-12));
+      EXPECT_GE(c.max_error, c.mean_error * (1 - 1e-12));
+    }
+  }
+}
+
+// Mechanisms made wrong on purpose: every decision above must reject its own kind of fault.
+
+TEST(CatalogueFalsified, a_transposed_factor_does_not_factorize) {
+  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  EXPECT_FALSE(factorizes(s->decoder(), s->encoder().transpose(), s->workload().matrix()));
+}
+
+TEST(CatalogueFalsified, variances_are_not_standard_deviations) {
+  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  std::vector<double> deviations = row_variances(*s);
+  for (double& value : deviations) value = std::sqrt(value);
+  EXPECT_FALSE(are_row_variances(deviations, s->decoder()));
+}
+
+TEST(CatalogueFalsified, row_norms_and_short_coefficients_are_no_sensitivity) {
+  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  const Matrix encoder = s->encoder();
+  const Participation twice =
+      Participation::min_separation({.max_participations = 2, .min_separation = 2});
+  const std::vector<double> truncated(4, 0.5);
+  EXPECT_FALSE(is_sensitivity({encoder.row(0).norm(), Exactness::exact, ""}, encoder,
+                              Participation::single()));
+  EXPECT_FALSE(
+      is_sensitivity(toeplitz_sensitivity(s->toeplitz_encoder().first(4), twice), encoder, twice));
+  EXPECT_TRUE(is_sensitivity(toeplitz_sensitivity(s->toeplitz_encoder(), twice), encoder, twice));
+}
+
+TEST(CatalogueFalsified, columns_that_are_not_normalised_do_not_have_sensitivity_one) {
+  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  EXPECT_FALSE(
+      is_sensitivity({1, Exactness::upper_bound, ""}, s->encoder(), Participation::single()));
+}
+
+TEST(CatalogueFalsified, noise_that_forgets_its_buffers_is_not_that_of_the_decoder) {
+  const auto s = testing::make_example("blt", 16);
+  const Matrix z = noise_matrix(noise_options(3), s->num_measurements());
+  const Matrix rows = streamed(*s, noise_options(3));
+  const Matrix forgetful = Workload::prefix_sums(16).matrix() * z;
+  EXPECT_TRUE(is_noise(rows, s->decoder(), z));
+  EXPECT_FALSE(is_noise(forgetful, s->decoder(), z));
+  EXPECT_FALSE(is_noise(rows * 1.001, s->decoder(), z));
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/participation.hpp"
+
+#include <array>
+
+#include "dpftrl/types.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Kind = Participation::Kind;
+
+Participation fixed(std::int64_t k, std::int64_t b) {
+  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+}
+
+Participation separated(std::int64_t k, std::int64_t b) {
+  return Participation::min_separation({.max_participations = k, .min_separation = b});
+}
+
+bool allows(const Participation& participation, const std::vector<std::int64_t>& steps,
+            std::int64_t num_steps) {
+  return participation.allows(steps, num_steps);
+}
+
+/// Steps of the set bits, increasing.
+std::vector<std::int64_t> steps_of(unsigned set) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t step = 0; step < 32; ++step)
+    if ((set >> step & 1U) != 0) steps.push_back(step);
+  return steps;
+}
+
+/// The largest allowed set, found by looking at every subset.
+std::int64_t largest_allowed(const Participation& participation, std::int64_t num_steps) {
+  std::int64_t largest = 0;
+  for (unsigned set = 0; set < 1U << num_steps; ++set) {
+    const std::vector<std::int64_t> steps = steps_of(set);
+    if (participation.allows(steps, num_steps))
+      largest = std::max<std::int64_t>(largest, std::ssize(steps));
+  }
+  return largest;
+}
+
+TEST(Participation, says_what_it_is) {
+  const Participation single = Participation::single(), epochs = fixed(3, 8),
+                      apart = separated(4, 5);
+  EXPECT_EQ(single.kind(), Kind::single);
+  EXPECT_EQ(epochs.kind(), Kind::fixed_epoch);
+  EXPECT_EQ(apart.kind(), Kind::min_separation);
+  EXPECT_EQ(single.max_participations(), 1);
+  EXPECT_EQ(epochs.max_participations(), 3);
+  EXPECT_EQ(epochs.separation(), 8);
+  EXPECT_EQ(apart.max_participations(), 4);
+  EXPECT_EQ(apart.separation(), 5);
+  EXPECT_EQ(single.name(), "single");
+  EXPECT_EQ(epochs.name(), "fixed-epoch");
+  EXPECT_EQ(apart.name(), "min-separation");
+  EXPECT_EQ(single.description(), "at most one step");
+  EXPECT_EQ(epochs.description(), "once in each of 3 epochs of 8 steps, always at the same place");
+  EXPECT_EQ(apart.description(), "at most 4 steps, at least 5 apart");
+  EXPECT_EQ(epochs, fixed(3, 8));
+  EXPECT_NE(epochs, separated(3, 8));
+}
+
+TEST(Participation, counts_within_a_horizon_are_those_of_the_largest_allowed_set) {
+  for (std::int64_t n = 1; n <= 9; ++n) {
+    EXPECT_EQ(Participation::single().max_participations_within(n), 1);
+    EXPECT_EQ(largest_allowed(Participation::single(), n), 1);
+    for (std::int64_t b = 1; b <= n + 2; ++b) {
+      for (std::int64_t k = 1; k <= n + 1; ++k)
+        ASSERT_EQ(separated(k, b).max_participations_within(n), largest_allowed(separated(k, b), n))
+            << k << " " << b << " " << n;
+      if (n % b == 0) {
+        ASSERT_EQ(fixed(n / b, b).max_participations_within(n), n / b);
+        ASSERT_EQ(largest_allowed(fixed(n / b, b), n), n / b);
+      }
+    }
+  }
+  EXPECT_EQ(separated(kMaxNumSteps, 1).max_participations_within(kMaxNumSteps), kMaxNumSteps);
+  EXPECT_EQ(separated(2, kMaxNumSteps).max_participations_within(kMaxNumSteps), 1);
+}
+
+TEST(Participation, separation_is_the_difference_of_steps) {
+  // Separation 3: steps 0 and 3 are allowed, with two steps strictly between them.
+  EXPECT_TRUE(allows(separated(2, 3), {0, 3}, 4));
+  EXPECT_FALSE(allows(separated(2, 3), {0, 2}, 4));
+  EXPECT_EQ(min_separation_from_steps_between(2), 3);
+  EXPECT_TRUE(allows(separated(2, min_separation_from_steps_between(0)), {4, 5}, 8));
+}
+
+TEST(Participation, allows_what_the_schema_says) {
+  EXPECT_TRUE(allows(Participation::single(), {}, 4));
+  EXPECT_TRUE(allows(Participation::single(), {3}, 4));
+  EXPECT_FALSE(allows(Participation::single(), {4}, 4)) << "past the horizon";
+  EXPECT_FALSE(allows(Participation::single(), {-1}, 4));
+  EXPECT_FALSE(allows(Participation::single(), {0, 2}, 4));
+  EXPECT_TRUE(allows(fixed(3, 4), {1, 5, 9}, 12));
+  EXPECT_TRUE(allows(fixed(3, 4), {1, 9}, 12)) << "a part of a pattern";
+  EXPECT_FALSE(allows(fixed(3, 4), {1, 6, 9}, 12)) << "another place in the second epoch";
+  EXPECT_FALSE(allows(separated(2, 3), {0, 3, 6}, 9)) << "once too often";
+  EXPECT_FALSE(allows(separated(3, 3), {6, 3, 0}, 9)) << "not increasing";
+  EXPECT_FALSE(allows(separated(3, 1), {3, 3}, 9)) << "twice the same step";
+}
+
+TEST(Participation, fixed_epochs_fit_one_horizon_only) {
+  fixed(3, 4).require_horizon(12);
+  EXPECT_ERROR(fixed(3, 4).require_horizon(13), "invalid_argument",
+               "participation: num_steps must be num_epochs * epoch_length = 12, got 13");
+  EXPECT_ERROR((void)allows(fixed(3, 4), {0}, 11), "invalid_argument", "= 12, got 11");
+  separated(3, 4).require_horizon(13);
+  Participation::single().require_horizon(1);
+}
+
+TEST(Participation, bad_input_is_refused_by_name) {
+  EXPECT_ERROR(fixed(0, 4), "invalid_argument", "fixed_epoch: num_epochs must be between 1");
+  EXPECT_ERROR(fixed(4, -1), "invalid_argument", "epoch_length must be between 1 and");
+  EXPECT_ERROR(fixed(std::int64_t{1} << 21, std::int64_t{1} << 20), "invalid_argument",
+               "num_epochs * epoch_length must be at most 2^40, got 2097152 * 1048576");
+  EXPECT_EQ(fixed(std::int64_t{1} << 20, std::int64_t{1} << 20).max_participations(), 1 << 20);
+  EXPECT_ERROR(separated(0, 1), "invalid_argument",
+               "min_separation: max_participations must be between 1 and");
+  EXPECT_ERROR(separated(1, 0), "invalid_argument",
+               "min_separation: min_separation must be between");
+  EXPECT_ERROR(separated(1, kMaxNumSteps + 1), "invalid_argument", "got 1099511627777");
+  EXPECT_ERROR((void)separated(1, 1).max_participations_within(0), "invalid_argument",
+               "participation: num_steps must be between 1");
+}
+
+TEST(Neighbours, names_go_there_and_back) {
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    EXPECT_EQ(neighbours_from_string(to_string(neighbours)), neighbours);
+  EXPECT_ERROR((void)neighbours_from_string("add-remove"), "invalid_argument",
+               "neighbours must be one of zero-out, replace-one, got \"add-remove\"");
+  EXPECT_ERROR((void)neighbours_from_convention("swap"), "invalid_argument",
+               "one of zero-out, replace-one, add-remove, add-or-remove-one, add-or-remove, "
+               "replace, change-one, substitution, got \"swap\"");
+}
+
+TEST(Neighbours, replacing_is_twice_as_far_as_leaving_out) {
+  EXPECT_EQ(neighbour_distance(Neighbours::zero_out), 1);
+  EXPECT_EQ(neighbour_distance(Neighbours::replace_one), 2);
+  for (const char* name : {"add-remove", "add-or-remove-one", "add-or-remove", "zero-out"})
+    EXPECT_EQ(neighbours_from_convention(name), Neighbours::zero_out) << name;
+  for (const char* name : {"replace", "replace-one", "change-one", "substitution"})
+    EXPECT_EQ(neighbours_from_convention(name), Neighbours::replace_one) << name;
+}
+
+TEST(Conventions, counts_are_one_more_than_what_lies_between_or_below) {
+  EXPECT_EQ(min_separation_from_steps_between(0), 1) << "every step allowed";
+  EXPECT_EQ(num_bands_from_off_diagonals(0), 1) << "diagonal";
+  EXPECT_EQ(num_bands_from_off_diagonals(3), 4);
+  EXPECT_ERROR((void)min_separation_from_steps_between(-1), "invalid_argument",
+               "min_separation_from_steps_between: steps_between must be between 0 and");
+  EXPECT_ERROR((void)num_bands_from_off_diagonals(kMaxNumSteps), "invalid_argument",
+               "num_bands_from_off_diagonals: num_off_diagonals must be between 0 and");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sensitivities against oracles that visit every pattern.
+#include "dpftrl/sensitivity.hpp"
+
+#include <chrono>
+#include <random>
+
+#include "dpftrl/strategy/tree.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "golden/sensitivity_golden.hpp"
+#include "golden/sensitivity_oracle_golden.hpp"
+#include "support.hpp"
+#include "tree_sensitivity.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+
+Participation fixed(std::int64_t k, std::int64_t b) {
+  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+}
+
+Participation separated(std::int64_t k, std::int64_t b) {
+  return Participation::min_separation({.max_participations = k, .min_separation = b});
+}
+
+Participation schema(std::string_view kind, std::int64_t k, std::int64_t b) {
+  return kind == "fixed-epoch" ? fixed(k, b) : separated(k, b);
+}
+
+/// Single, every fixed epoch, and every minimum separation that differ at this horizon.
+std::vector<Participation> participations(std::int64_t n) {
+  std::vector<Participation> all = {Participation::single()};
+  for (std::int64_t b = 1; b <= n; ++b) {
+    if (n % b == 0) all.push_back(fixed(n / b, b));
+    for (std::int64_t k = 1; k <= (n - 1) / b + 1; ++k) all.push_back(separated(k, b));
+  }
+  return all;
+}
+
+/// Any encoder as a strategy; what it claims about itself is up to the test.
+class GivenStrategy final : public Strategy {
+ public:
+  explicit GivenStrategy(Matrix encoder)
+      : Strategy(Workload::prefix_sums(encoder.cols())), encoder_(std::move(encoder)) {}
+  explicit GivenStrategy(std::vector<double> coefficients)
+      : Strategy(Workload::prefix_sums(std::ssize(coefficients))),
+        encoder_(lower_triangular_toeplitz(coefficients)),
+        coefficients_(std::move(coefficients)) {}
+
+  std::string_view name() const override { return "given"; }
+  std::int64_t num_measurements() const override { return encoder_.rows(); }
+  double column_norm_squared(std::int64_t step) const override {
+    return encoder_.col(index_of(step)).squaredNorm();
+  }
+  double max_column_norm_squared() const override {
+    return encoder_.colwise().squaredNorm().maxCoeff();
+  }
+  double row_norm_squared(std::int64_t) const override { return 1; }
+  RowNorms row_norms() const override { return {1, 1, 1}; }
+  Matrix encoder() const override { return encoder_; }
+  Matrix decoder() const override { return encoder_; }
+  DecoderForm decoder_form() const override { return IdentityDecoder{}; }
+  std::span<const double> toeplitz_encoder() const override { return coefficients_; }
+  std::int64_t num_bands() const override { return bands; }
+
+  std::int64_t bands = 0;
+
+ private:
+  Matrix encoder_;
+  std::vector<double> coefficients_;
+};
+
+class RandomNumbers {
+ public:
+  explicit RandomNumbers(std::uint32_t seed) : bits_(seed) {}
+  double between(double low, double high) {
+    return low + (high - low) * (static_cast<double>(bits_()) / 4294967296.0);
+  }
+  std::vector<double> numbers(std::int64_t count, double low, double high) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    for (double& value : values) value = between(low, high);
+    return values;
+  }
+
+ private:
+  std::mt19937 bits_;
+};
+
+/// ||sum_i C_:i u_i^T||_F for unit vectors u_i in n dimensions, improved one vector at a time from
+/// a random start: a value that some pair of neighbouring streams attains.
+double attained_by_vectors(const Matrix& encoder, const std::vector<std::int64_t>& steps,
+                           RandomNumbers& random) {
+  const Eigen::Index size = std::ssize(steps);
+  Matrix columns(encoder.rows(), size), units(size, size);
+  for (Eigen::Index i = 0; i < size; ++i) {
+    columns.col(i) = encoder.col(index_of(steps[static_cast<std::size_t>(i)]));
+    for (Eigen::Index j = 0; j < size; ++j) units(i, j) = random.between(-1, 1);
+  }
+  units.rowwise().normalize();
+  const Matrix gram = columns.transpose() * columns;
+  for (int round = 0; round < 50; ++round)
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const Vector pull = (gram.row(i) * units - gram(i, i) * units.row(i)).transpose();
+      if (pull.norm() > 1e-12) units.row(i) = pull.normalized().transpose();
+    }
+  return (columns * units).norm();
+}
+
+/// The rule that the tests apply, as a decision that can be falsified: nothing attained lies above
+/// the claim, and a claim of exactness is attained.
+bool is_sound(const Sensitivity& claimed, const Matrix& encoder,
+              const Participation& participation) {
+  const double attained = brute_force_scalar_sensitivity(encoder, participation);
+  if (!(claimed.value >= attained * (1 - 1e-12))) return false;
+  if (claimed.exactness == Exactness::upper_bound) return true;
+  // Exact either because signs attain it, or because all inner products are non-negative.
+  const Sensitivity absolute = brute_force_sensitivity(encoder, participation);
+  return relatively_close(claimed.value, attained, 1e-12) ||
+         (absolute.exactness == Exactness::exact &&
+          relatively_close(claimed.value, absolute.value, 1e-12));
+}
+
+void expect_sound(const Strategy& strategy) {
+  const Matrix encoder = strategy.encoder();
+  for (const Participation& participation : participations(strategy.num_steps())) {
+    const Sensitivity claimed = sensitivity(strategy, participation);
+    EXPECT_TRUE(is_sound(claimed, encoder, participation))
+        << strategy.name() << ", n = " << strategy.num_steps() << ", "
+        << participation.description() << ": " << claimed.value << " (" << claimed.method << ")";
+  }
+}
+
+std::vector<double> banded(std::vector<double> coefficients, std::int64_t bands) {
+  for (std::int64_t j = bands; j < std::ssize(coefficients); ++j)
+    coefficients[static_cast<std::size_t>(j)] = 0;
+  return coefficients;
+}
+
+TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_catalogue) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    if (info.needs_parameters) continue;
+    for (const std::int64_t n : {1, 2, 3, 7, 8, 10}) {
+      SCOPED_TRACE(n);
+      expect_sound(*make_strategy({.name = std::string(info.name), .num_steps = n}));
+    }
+  }
+}
+
+TEST(Sensitivity, never_below_brute_force_random_toeplitz_of_mixed_signs) {
+  RandomNumbers random(1);
+  for (int trial = 0; trial < 6; ++trial) expect_sound(GivenStrategy(random.numbers(9, -1, 1)));
+}
+
+TEST(Sensitivity, never_below_brute_force_random_non_negative_toeplitz) {
+  RandomNumbers random(2);
+  for (int trial = 0; trial < 6; ++trial) {
+    std::vector<double> coefficients = random.numbers(9, 0, 1);
+    expect_sound(GivenStrategy(coefficients));
+    std::ranges::sort(coefficients, std::ranges::greater());
+    expect_sound(GivenStrategy(coefficients));
+  }
+}
+
+TEST(Sensitivity, never_below_brute_force_banded) {
+  RandomNumbers random(3);
+  for (std::int64_t bands = 1; bands <= 4; ++bands)
+    for (int trial = 0; trial < 3; ++trial) {
+      GivenStrategy toeplitz(banded(random.numbers(9, -1, 1), bands));
+      toeplitz.bands = bands;
+      expect_sound(toeplitz);
+      Matrix encoder = Matrix::Zero(9, 9);
+      for (Eigen::Index i = 0; i < 9; ++i)
+        for (Eigen::Index j = std::max<Eigen::Index>(0, i + 1 - index_of(bands)); j <= i; ++j)
+          encoder(i, j) = random.between(-1, 1);
+      GivenStrategy other(encoder);
+      other.bands = bands;
+      expect_sound(other);
+    }
+}
+
+TEST(Sensitivity, never_below_brute_force_any_matrix) {
+  RandomNumbers random(4);
+  for (const double low : {-1.0, 0.0}) {
+    Matrix encoder(11, 8);
+    for (double& entry : encoder.reshaped()) entry = random.between(low, 1);
+    expect_sound(GivenStrategy(encoder));
+  }
+}
+
+TEST(Sensitivity, no_vectors_of_any_dimension_move_the_measurements_further) {
+  RandomNumbers random(5);
+  for (int trial = 0; trial < 20; ++trial) {
+    const GivenStrategy strategy(random.numbers(10, -1, 1));
+    const Matrix encoder = strategy.encoder();
+    const std::vector<std::int64_t> steps = {0, 3, 6}, phase = {1, 6};
+    for (const Participation& p : {separated(3, 3), separated(3, 2), separated(4, 1)})
+      EXPECT_GE(sensitivity(strategy, p).value * (1 + 1e-12),
+                attained_by_vectors(encoder, steps, random));
+    EXPECT_GE(sensitivity(strategy, fixed(2, 5)).value * (1 + 1e-12),
+              attained_by_vectors(encoder, phase, random));
+  }
+}
+
+TEST(Sensitivity, vectors_can_move_further_than_numbers) {
+  // Three columns, each two with inner product -1/2: numbers reach 2, vectors in the plane 3.
+  Matrix encoder(2, 3);
+  const double h = std::sqrt(3) / 2;
+  encoder << 1, -0.5, -0.5, 0, h, -h;
+  RandomNumbers random(6);
+  const double plane = attained_by_vectors(encoder, {0, 1, 2}, random);
+  EXPECT_GT(plane, brute_force_scalar_sensitivity(encoder, separated(3, 1)) * 1.05);
+  const Sensitivity absolute = brute_force_sensitivity(encoder, separated(3, 1));
+  EXPECT_EQ(absolute.exactness, Exactness::upper_bound);
+  EXPECT_GE(absolute.value, plane * (1 - 1e-12));
+}
+
+Matrix oracle_encoder(std::string_view name, std::int64_t n) {
+  const std::vector<double> f = square_root_coefficients(n);
+  std::vector<double> c(static_cast<std::size_t>(n));
+  if (name == "tree") return TreeStrategy(n).encoder();
+  for (std::size_t j = 0; j < c.size(); ++j) {
+    const double lag = static_cast<double>(j);
+    if (name == "identity") c[j] = j == 0;
+    if (name == "prefix") c[j] = 1;
+    if (name == "square-root") c[j] = f[j];
+    if (name == "banded-square-root-3") c[j] = j < 3 ? f[j] : 0;
+    if (name == "mixed-3") c[j] = j == 0 ? 1 : j == 1 ? -0.5 : j == 2 ? 0.8 : 0;
+    if (name == "alternating") c[j] = (j % 2 == 0 ? 1 : -1) / (lag + 1);
+    if (name == "spike") c[j] = j % 3 == 0 ? 1 / (lag + 1) : 0;
+    if (name == "banded-inverse-square-root-3")
+      c[j] = j == 0 ? 1 : c[j - 1] / 2 + (j > 1 ? c[j - 2] / 8 : 0);
+  }
+  return lower_triangular_toeplitz(c);
+}
+
+TEST(Sensitivity, brute_force_agrees_with_an_independent_program_over_all_subsets) {
+  for (const auto& row : golden::sensitivity_oracle::patterns) {
+    SCOPED_TRACE(std::string(row.encoder) + " " + row.kind + " n = " + std::to_string(row.n));
+    const Matrix encoder = oracle_encoder(row.encoder, row.n);
+    const Participation participation = schema(row.kind, row.k, row.b);
+    EXPECT_TRUE(relatively_close(brute_force_sensitivity(encoder, participation).value,
+                                 row.absolute, 1e-13));
+    EXPECT_TRUE(relatively_close(brute_force_scalar_sensitivity(encoder, participation), row.scalar,
+                                 1e-13));
+  }
+}
+
+TEST(Sensitivity, tree_agrees_with_an_independent_program_over_all_subsets) {
+  for (const auto& row : golden::sensitivity_oracle::trees) {
+    SCOPED_TRACE(std::string(row.kind) + " k, b, n = " + std::to_string(row.k) + " " +
+                 std::to_string(row.b) + " " + std::to_string(row.n));
+    const Participation participation = schema(row.kind, row.k, row.b);
+    for (const char* name : {"tree", "honaker"}) {
+      const Sensitivity claimed =
+          sensitivity(*make_strategy({.name = name, .num_steps = row.n}), participation);
+      EXPECT_EQ(claimed.exactness, Exactness::exact);
+      EXPECT_DOUBLE_EQ(claimed.value, std::sqrt(static_cast<double>(row.value)));
+    }
+    EXPECT_GE(level_by_level_bound(row.n, participation), static_cast<double>(row.value));
+  }
+}
+
+TEST(Sensitivity, tree_search_is_exact_for_every_schema_of_every_horizon_to_14) {
+  for (std::int64_t n = 1; n <= 14; ++n) {
+    const TreeStrategy tree(n);
+    const Matrix encoder = tree.encoder();
+    for (const Participation& participation : participations(n)) {
+      const Sensitivity claimed = sensitivity(tree, participation);
+      ASSERT_EQ(claimed.exactness, Exactness::exact);
+      ASSERT_TRUE(relatively_close(claimed.value,
+                                   brute_force_sensitivity(encoder, participation).value, 1e-13))
+          << n << " " << participation.description();
+      ASSERT_GE(std::sqrt(level_by_level_bound(n, participation)), claimed.value);
+    }
+  }
+}
+
+TEST(Sensitivity, tree_known_answers) {
+  const auto squared = [](std::int64_t k, std::int64_t b, std::int64_t n) {
+    return largest_tree_sum(n, separated(k, b));
+  };
+  EXPECT_EQ(squared(1, 8, 8), 4);
+  EXPECT_EQ(squared(3, 4, 9), 11);
+  EXPECT_EQ(squared(3, 3, 7), 9);
+  EXPECT_EQ(squared(8, 3, 24), 88);
+  EXPECT_EQ(squared(3, 3, 9), 20);
+  EXPECT_EQ(squared(3, 2, 7), 10);
+  EXPECT_EQ(squared(8, 2, 24), 128);
+}
+
+TEST(Sensitivity, a_converter_off_by_one_changes_the_tree) {
+  // Steps strictly between two participations: 2 of them are a separation of 3.
+  const auto value = [](std::int64_t b) { return largest_tree_sum(24, separated(8, b)); };
+  EXPECT_EQ(value(min_separation_from_steps_between(2)), 88);
+  EXPECT_NE(value(2), 88) << "taken for a separation";
+  EXPECT_NE(value(4), 88) << "one too many";
+}
+
+TEST(Sensitivity, tree_of_a_long_horizon_is_exact_or_says_that_it_is_not) {
+  const TreeStrategy tree(std::int64_t{1} << 20);
+  const Sensitivity few = sensitivity(tree, separated(4, 1000));
+  EXPECT_EQ(few.exactness, Exactness::exact);
+  EXPECT_LE(few.value, std::sqrt(level_by_level_bound(tree.num_steps(), separated(4, 1000))));
+  const Sensitivity many = sensitivity(tree, separated(100000, 7));
+  EXPECT_EQ(many.exactness, Exactness::upper_bound);
+  // What the pattern 0, 8, 16, ... attains: 2^17 >= 100000 places, a whole tree over 2^16 of them.
+  const double attained = 65536.0 * (4 + 2 * 65536 - 1);
+  EXPECT_GE(many.value * many.value, attained);
+  EXPECT_LE(many.value, 100000 * std::sqrt(21.0)) << "better than the triangle inequality";
+  const Sensitivity longest =
+      sensitivity(TreeStrategy(kMaxNumSteps), fixed(std::int64_t{1} << 20, std::int64_t{1} << 20));
+  EXPECT_EQ(longest.exactness, Exactness::upper_bound);
+  EXPECT_GE(longest.value, std::ldexp(1.0, 20)) << "the root has all participations";
+}
+
+std::vector<double> banded_inverse_square_root(std::int64_t n, std::size_t bands) {
+  const std::vector<double> g = inverse_square_root_coefficients(n);
+  std::vector<double> c(static_cast<std::size_t>(n));
+  c[0] = 1;
+  for (std::size_t j = 1; j < c.size(); ++j)
+    for (std::size_t i = 1; i < std::min(bands, j + 1); ++i) c[j] -= g[i] * c[j - i];
+  return c;
+}
+
+/// Empty for encoders that are not Toeplitz.
+std::vector<double> golden_coefficients(std::string_view name, std::int64_t n) {
+  const std::vector<double> f = square_root_coefficients(n);
+  std::vector<double> c(static_cast<std::size_t>(n));
+  if (name == "sqrt") return f;
+  if (name == "BSR_p2") return banded(f, 2);
+  if (name == "BSR_p4") return banded(f, 4);
+  if (name == "BISR_p3") return banded_inverse_square_root(n, 3);
+  if (name == "BISR_p8") return banded_inverse_square_root(n, 8);
+  if (name == "identity") return banded(f, 1);
+  if (name == "prefix") return std::vector<double>(c.size(), 1.0);
+  if (name == "toeplitz[1,-.5,.8]") {
+    const std::vector<double> first = {1, -0.5, 0.8};
+    std::copy(first.begin(), first.end(), c.begin());
+    return c;
+  }
+  if (name == "lambda_cgd_0.5") {
+    for (std::size_t j = 0; j < c.size(); ++j) c[j] = std::ldexp(1.0, -static_cast<int>(j));
+    return c;
+  }
+  return {};
+}
+
+/// The square root with its columns scaled to norm 1.
+Matrix normalized_square_root(std::int64_t n) {
+  const Matrix plain = lower_triangular_toeplitz(square_root_coefficients(n));
+  const Vector scales = plain.colwise().norm().cwiseInverse();
+  return plain * scales.asDiagonal();
+}
+
+Matrix golden_encoder(std::string_view name, std::int64_t n) {
+  if (name == "tree_binary") return TreeStrategy(n).encoder();
+  if (name == "normalized_sqrt") {
+    return normalized_square_root(n);
+  }
+  return lower_triangular_toeplitz(golden_coefficients(name, n));
+}
+
+TEST(Sensitivity, golden_closed_forms) {
+  for (const auto& row : golden::sensitivity::closed) {
+    const Sensitivity claimed =
+        toeplitz_sensitivity(golden_coefficients(row.encoder, row.n), separated(row.k, row.b));
+    EXPECT_TRUE(relatively_close(claimed.value, row.sensitivity, 1e-12)) << row.encoder << row.n;
+    EXPECT_EQ(claimed.exactness, Exactness::exact);
+  }
+  for (const auto& row : golden::sensitivity::fixed_epoch) {
+    const Sensitivity claimed =
+        toeplitz_sensitivity(golden_coefficients(row.encoder, row.n), fixed(row.k, row.b));
+    EXPECT_TRUE(relatively_close(claimed.value, row.sensitivity, 1e-12)) << row.encoder << row.n;
+    EXPECT_EQ(claimed.exactness, Exactness::exact);
+  }
+}
+
+TEST(Sensitivity, golden_brute_force_and_bound_by_row_patterns) {
+  for (const auto& row : golden::sensitivity::brute) {
+    SCOPED_TRACE(std::string(row.encoder) + " " + std::to_string(row.n));
+    const Matrix encoder = golden_encoder(row.encoder, row.n);
+    const Participation participation = separated(row.k, row.b);
+    EXPECT_TRUE(relatively_close(brute_force_sensitivity(encoder, participation).value,
+                                 row.sensitivity, 1e-12));
+    const Sensitivity bound = gram_sensitivity(encoder.transpose() * encoder, participation);
+    EXPECT_TRUE(relatively_close(bound.value, row.bound, 1e-12));
+    EXPECT_TRUE(bound.exactness == Exactness::upper_bound ||
+                relatively_close(row.bound, row.sensitivity, 1e-13));
+    EXPECT_TRUE(is_sound(bound, encoder, participation));
+  }
+}
+
+TEST(Sensitivity, the_naive_formula_fails_where_coefficients_do_not_decrease) {
+  const std::vector<double> c = {1, 0, 0, 1, 0, 0};
+  const Matrix encoder = lower_triangular_toeplitz(c);
+  const Participation twice = separated(2, 2);
+  const double naive = (encoder.col(0) + encoder.col(2)).norm();
+  EXPECT_DOUBLE_EQ(naive, 2);
+  EXPECT_DOUBLE_EQ(brute_force_sensitivity(encoder, twice).value, std::sqrt(5.0));
+  EXPECT_FALSE(is_sound({naive, Exactness::exact, "naive"}, encoder, twice));
+  const Sensitivity claimed = toeplitz_sensitivity(c, twice);
+  EXPECT_EQ(claimed.exactness, Exactness::upper_bound);
+  EXPECT_GE(claimed.value, std::sqrt(5.0));
+
+  const std::vector<double> mixed = {1, -2, -2, 3, 1, -2};
+  const Matrix other = lower_triangular_toeplitz(mixed);
+  const double wrong = (other.col(0) + other.col(2) + other.col(4)).norm();
+  EXPECT_FALSE(is_sound({wrong, Exactness::exact, "naive"}, other, separated(3, 2)));
+  EXPECT_GE(toeplitz_sensitivity(mixed, separated(3, 2)).value, 10.198039027185569);
+}
+
+TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
+  const GivenStrategy banded_root(banded(square_root_coefficients(8), 2));
+  const Participation twice = separated(2, 4);
+  const Matrix encoder = banded_root.encoder();
+  const double right = std::sqrt(2 * banded_root.max_column_norm_squared());
+  EXPECT_TRUE(is_sound({right, Exactness::exact, ""}, encoder, twice));
+  EXPECT_FALSE(
+      is_sound({right * std::sqrt(2.0), Exactness::exact, "k for sqrt(k)"}, encoder, twice));
+  EXPECT_FALSE(is_sound({right / std::sqrt(2.0), Exactness::upper_bound, "once"}, encoder, twice));
+  EXPECT_FALSE(is_sound({std::nan(""), Exactness::upper_bound, ""}, encoder, twice));
+  // Row norms for column norms: of the tree the largest row is the root.
+  const Matrix tree = TreeStrategy(8).encoder();
+  EXPECT_FALSE(is_sound({tree.rowwise().norm().maxCoeff(), Exactness::exact, "rows"}, tree,
+                        Participation::single()));
+}
+
+TEST(Sensitivity, row_pattern_bound_can_be_strict_and_bands_make_it_exact) {
+  const std::vector<double> c = {1, -0.5, 0.8, 0, 0, 0, 0, 0};
+  GivenStrategy strategy(c);
+  const Matrix encoder = strategy.encoder();
+  const Sensitivity bound = gram_sensitivity(encoder.transpose() * encoder, separated(3, 3));
+  EXPECT_NEAR(bound.value, 2.2539, 5e-5);
+  EXPECT_EQ(bound.exactness, Exactness::upper_bound);
+  EXPECT_EQ(sensitivity(strategy, separated(3, 3)).exactness, Exactness::upper_bound);
+  strategy.bands = 3;
+  const Sensitivity exact = sensitivity(strategy, separated(3, 3));
+  EXPECT_NEAR(exact.value, 2.2428, 5e-5);
+  EXPECT_EQ(exact.exactness, Exactness::exact);
+  // Bands longer than the separation prove nothing.
+  EXPECT_EQ(sensitivity(strategy, separated(3, 2)).exactness, Exactness::upper_bound);
+}
+
+TEST(Sensitivity, first_phase_is_the_worst_of_a_toeplitz_encoder_whatever_its_signs) {
+  RandomNumbers random(7);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Matrix encoder = lower_triangular_toeplitz(random.numbers(12, -1, 1));
+    const auto phase = [&](Eigen::Index s) {
+      double largest = 0;
+      for (const double second : {1.0, -1.0})
+        for (const double third : {1.0, -1.0})
+          largest = std::max(
+              largest,
+              (encoder.col(s) + second * encoder.col(s + 4) + third * encoder.col(s + 8)).norm());
+      return largest;
+    };
+    for (Eigen::Index s = 1; s < 4; ++s) EXPECT_LE(phase(s), phase(0) * (1 + 1e-14));
+  }
+}
+
+TEST(Sensitivity, a_participation_schema_is_monotone) {
+  for (const char* name : {"tree", "square-root", "output"})
+    for (std::int64_t b = 1; b <= 6; ++b) {
+      const auto strategy = make_strategy({.name = name, .num_steps = 12});
+      for (std::int64_t k = 1; k < 6; ++k) {
+        const double value = sensitivity(*strategy, separated(k, b)).value * (1 + 1e-12);
+        EXPECT_GE(sensitivity(*strategy, separated(k + 1, b)).value * (1 + 1e-12), value);
+        EXPECT_GE(value, sensitivity(*strategy, separated(k, b + 1)).value);
+      }
+    }
+}
+
+TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
+  const std::int64_t n = 1000000;
+  const std::vector<double> f = square_root_coefficients(n);
+  const auto start = std::chrono::steady_clock::now();
+  const Sensitivity claimed = toeplitz_sensitivity(f, separated(700, 1000));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(seconds.count(), 5) << "O(n), not O(n k)";
+  long double squares = 0;
+  for (std::int64_t phase = 0; phase < 1000; ++phase) {
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      long double sum = 0;
+      for (std::int64_t j = std::max<std::int64_t>(0, i - 699); j <= i; ++j)
+        sum += f[static_cast<std::size_t>(phase + j * 1000)];
+      squares += sum * sum;
+    }
+  }
+  EXPECT_TRUE(relatively_close(claimed.value, static_cast<double>(std::sqrt(squares)), 1e-13));
+}
+
+TEST(Sensitivity, long_horizons_without_structure_get_a_valid_bound) {
+  // Normalised columns, 1500 steps: no closed form, too long for the dense one.
+  const GivenStrategy strategy(normalized_square_root(1500));
+  const Sensitivity claimed = sensitivity(strategy, separated(3, 500));
+  EXPECT_EQ(claimed.exactness, Exactness::upper_bound);
+  const Matrix encoder = strategy.encoder();
+  EXPECT_GE(claimed.value, (encoder.col(0) + encoder.col(500) + encoder.col(1000)).norm());
+  EXPECT_NEAR(claimed.value, 3, 1e-12);
+}
+
+/// C = I over a horizon too long for any array.
+class IdentityStrategy final : public Strategy {
+ public:
+  explicit IdentityStrategy(std::int64_t num_steps) : Strategy(Workload::prefix_sums(num_steps)) {}
+  std::string_view name() const override { return "given"; }
+  std::int64_t num_measurements() const override { return num_steps(); }
+  double column_norm_squared(std::int64_t step) const override { return step == special ? 0.5 : 1; }
+  double max_column_norm_squared() const override { return 1; }
+  double row_norm_squared(std::int64_t) const override { return 1; }
+  RowNorms row_norms() const override { return {1, 1, 1}; }
+  Matrix encoder() const override { return {}; }
+  Matrix decoder() const override { return {}; }
+  DecoderForm decoder_form() const override { return IdentityDecoder{}; }
+  std::int64_t num_bands() const override { return 1; }
+
+  std::int64_t special = -1;
+};
+
+TEST(Sensitivity, orthogonal_columns_of_any_horizon) {
+  IdentityStrategy strategy(kMaxNumSteps);
+  const Sensitivity claimed = sensitivity(strategy, separated(100, 1000));
+  EXPECT_EQ(claimed.exactness, Exactness::exact);
+  EXPECT_DOUBLE_EQ(claimed.value, 10);
+  strategy.special = 5000;
+  EXPECT_EQ(sensitivity(strategy, separated(100, 1000)).exactness, Exactness::upper_bound);
+  EXPECT_EQ(sensitivity(strategy, separated(kMaxNumSteps, 1)).exactness, Exactness::upper_bound);
+  EXPECT_DOUBLE_EQ(sensitivity(strategy, separated(kMaxNumSteps, 1)).value, 1 << 20);
+}
+
+TEST(LargestPatternSum, is_that_of_all_patterns) {
+  RandomNumbers random(8);
+  for (const std::int64_t n : {1, 2, 5, 9, 12})
+    for (int trial = 0; trial < 4; ++trial) {
+      std::vector<double> values = random.numbers(n, 0, 1);
+      if (trial == 3) std::ranges::sort(values, std::ranges::greater());
+      const Vector roots = Eigen::Map<const Vector>(values.data(), index_of(n)).cwiseSqrt();
+      const Matrix orthogonal = roots.asDiagonal();
+      for (const Participation& participation : participations(n))
+        EXPECT_TRUE(relatively_close(std::sqrt(largest_pattern_sum(values, participation)),
+                                     brute_force_sensitivity(orthogonal, participation).value,
+                                     1e-13));
+    }
+}
+
+TEST(NonIncreasingMajorant, is_the_least_one) {
+  EXPECT_EQ(non_increasing_majorant(std::vector<double>{1, -3, 2, 0, -0.5}),
+            (std::vector<double>{3, 3, 2, 0.5, 0.5}));
+}
+
+TEST(Sensitivity, bad_input_is_refused_by_name) {
+  const Participation twice = separated(2, 2);
+  const TreeStrategy tree(8);
+  EXPECT_ERROR((void)sensitivity(tree, fixed(3, 3)), "invalid_argument",
+               "num_steps must be num_epochs * epoch_length = 9, got 8");
+  EXPECT_ERROR((void)toeplitz_sensitivity({}, twice), "invalid_argument",
+               "toeplitz_sensitivity: coefficients must be one number a step, got none");
+  EXPECT_ERROR((void)toeplitz_sensitivity(std::vector<double>{1, std::nan("")}, twice),
+               "invalid_argument", "coefficients[1]");
+  EXPECT_ERROR((void)toeplitz_sensitivity(std::vector<double>{1, 1}, fixed(2, 2)),
+               "invalid_argument", "got 2");
+  EXPECT_ERROR((void)largest_pattern_sum({}, twice), "invalid_argument", "got none");
+  EXPECT_ERROR((void)largest_pattern_sum(std::vector<double>{1, -1}, twice), "invalid_argument",
+               "values[1] must be non-negative and finite, got -1");
+  std::vector<double> rising(1 << 16);
+  for (std::size_t i = 0; i < rising.size(); ++i) rising[i] = static_cast<double>(i);
+  EXPECT_ERROR((void)largest_pattern_sum(rising, separated(1 << 15, 2)), "unsupported",
+               "must be at most 2^30, got 65536 * 32768");
+  EXPECT_ERROR((void)gram_sensitivity(Matrix(2, 3), twice), "invalid_argument",
+               "gram must be square and not empty, got 2 x 3");
+  EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
+               "gram(0, 0) must be non-negative and finite, got -1");
+  EXPECT_ERROR((void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(64, 1)),
+               "unsupported", "more than 4194304 patterns of at most 64 steps");
+  EXPECT_ERROR((void)brute_force_scalar_sensitivity(Matrix::Identity(40, 40), separated(40, 1)),
+               "unsupported", "brute_force_scalar_sensitivity: more than 4194304 patterns");
+  EXPECT_ERROR((void)brute_force_sensitivity(Matrix(0, 0), twice), "invalid_argument", "0 x 0");
+}
+
+TEST(UnitError, is_the_sensitivity_times_the_row_norms) {
+  const auto tree = make_strategy({.name = "tree", .num_steps = 24});
+  const Participation participation = separated(8, 3);
+  const UnitError error = unit_error(*tree, participation);
+  EXPECT_DOUBLE_EQ(error.sensitivity.value, std::sqrt(88.0));
+  EXPECT_EQ(error.sensitivity.exactness, Exactness::exact);
+  EXPECT_DOUBLE_EQ(error.max_error, std::sqrt(88.0 * tree->row_norms().max_squared));
+  EXPECT_DOUBLE_EQ(error.mean_error, std::sqrt(88.0 * tree->row_norms().mean_squared));
+  const std::vector<double> per_step = unit_error_per_step(*tree, participation);
+  EXPECT_DOUBLE_EQ(per_step[6], std::sqrt(88.0 * 3));
+  EXPECT_ERROR((void)unit_error_per_step(TreeStrategy((1 << 26) + 1), participation), "unsupported",
+               "num_steps must be at most 67108864");
+  EXPECT_ERROR((void)unit_error(*tree, fixed(2, 8)), "invalid_argument", "16, got 24");
+}
+
+TEST(Sensitivity, weights_of_both_signs_that_cancel_lose_nothing) {
+  // Computed in quadruple precision; sums in double fall 7e-11 short.
+  StrategyParameters buffers;
+  buffers.decays = {0x1.a13b23f13ba82p-1, 0x1.a13b0f231fb1dp-1};
+  buffers.weights = {0x1.97df508a6406fp+19, -0x1.97df508a6406fp+19};
+  const auto strategy =
+      make_strategy({.name = "blt", .num_steps = 4, .workload = {}, .parameters = buffers});
+  EXPECT_NEAR(sensitivity(*strategy, Participation::single()).value, 1.4074146688955242, 1e-14);
+}
+
+TEST(Sensitivity, a_horizon_cap_counts_for_every_participation_and_is_called_a_bound) {
+  StrategyParameters capped;
+  capped.horizon_cap = 4096;
+  const auto own = make_strategy({.name = "log-perturbed", .num_steps = 16});
+  const auto scaled = make_strategy(
+      {.name = "log-perturbed", .num_steps = 16, .workload = {}, .parameters = capped});
+  const Participation twice =
+      Participation::min_separation({.max_participations = 2, .min_separation = 3});
+  const double ratio =
+      std::sqrt(scaled->max_column_norm_squared() / own->max_column_norm_squared());
+  EXPECT_GT(ratio, 1.001);
+  for (const Participation& who : {Participation::single(), twice}) {
+    const Sensitivity claimed = sensitivity(*scaled, who);
+    EXPECT_EQ(claimed.exactness, Exactness::upper_bound);
+    EXPECT_TRUE(relatively_close(claimed.value, ratio * sensitivity(*own, who).value, 1e-12));
+  }
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies with Toeplitz encoders, column normalisation, workloads other than prefix sums, and
+// the parameters that the catalogue takes.
+#include <Eigen/LU>
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "dpftrl/bounds.hpp"
+#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/strategy/group_algebra.hpp"
+#include "dpftrl/strategy/identity.hpp"
+#include "dpftrl/strategy/lambda_cgd.hpp"
+#include "dpftrl/strategy/square_root.hpp"
+#include "dpftrl/strategy/toeplitz_base.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "golden/blt_closed_form_golden.hpp"
+#include "golden/blt_normalized_golden.hpp"
+#include "golden/blt_rational_golden.hpp"
+#include "golden/mechanisms_golden.hpp"
+#include "golden/momentum_golden.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::awkward_horizons;
+using testing::example_parameters;
+using testing::relatively_close;
+
+std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps,
+                                     StrategyParameters parameters = {}) {
+  return make_strategy({.name = std::string(name),
+                        .num_steps = num_steps,
+                        .workload = {},
+                        .parameters = std::move(parameters)});
+}
+
+UnitError errors_of(const Strategy& strategy) {
+  return unit_error(strategy, Participation::single());
+}
+
+std::vector<Workload> workloads_of(std::int64_t n) {
+  std::vector<double> rates(static_cast<std::size_t>(n));
+  for (std::size_t t = 0; t < rates.size(); ++t) rates[t] = 1 / (1 + 0.25 * static_cast<double>(t));
+  Matrix matrix = Matrix::Zero(testing::index_of(n), testing::index_of(n));
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      matrix(i, j) = i == j ? 1.5 : std::sin(static_cast<double>(3 * i + 5 * j));
+  return {Workload::prefix_sums(n),
+          Workload::momentum({.num_steps = n, .momentum = 0.9}),
+          Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
+          Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.5}),
+          Workload::sliding_window({.num_steps = n, .width = 3}),
+          Workload::sliding_window({.num_steps = n, .width = 1}),
+          Workload::learning_rates({.rates = rates, .momentum = 0}),
+          Workload::learning_rates({.rates = rates, .momentum = 0.9}),
+          Workload::lower_triangular(matrix)};
+}
+
+/// Every family, horizon and workload, as it is and with its columns normalised.
+template <class Law>
+void for_every_factorization(Law&& law) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (const std::int64_t n : awkward_horizons())
+      for (const Workload& workload : workloads_of(n))
+        for (const bool normalize : {false, true}) {
+          SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n) + ", " +
+                       workload.name() + (normalize ? ", normalised" : ""));
+          StrategyParameters parameters = example_parameters(info);
+          parameters.normalize_columns = normalize;
+          law(*make_strategy({.name = std::string(info.name),
+                              .num_steps = n,
+                              .workload = workload,
+                              .parameters = parameters}));
+        }
+}
+
+bool factorizes(const Matrix& decoder, const Matrix& encoder, const Workload& workload) {
+  const Matrix expected = workload.matrix();
+  return (decoder * encoder - expected).cwiseAbs().maxCoeff() <=
+         1e-12 * std::max(1.0, expected.cwiseAbs().maxCoeff());
+}
+
+/// Do the norms a strategy states agree with these matrices?
+bool has_norms_of(const Strategy& s, const Matrix& decoder, const Matrix& encoder) {
+  constexpr double kTolerance = 1e-11;
+  const Vector columns = encoder.colwise().squaredNorm().transpose();
+  const Vector rows = decoder.rowwise().squaredNorm();
+  bool agree = encoder.rows() == s.num_measurements();
+  const auto check = [&](double stated, double dense) {
+    agree = agree && relatively_close(stated, dense, kTolerance);
+  };
+  for (Eigen::Index j = 0; j < columns.size(); ++j) {
+    check(s.column_norm_squared(j), columns(j));
+    check(s.row_norm_squared(j), rows(j));
+  }
+  check(s.max_column_norm_squared(), columns.maxCoeff());
+  const RowNorms norms = s.row_norms();
+  check(norms.min_squared, rows.minCoeff());
+  check(norms.max_squared, rows.maxCoeff());
+  check(norms.mean_squared, rows.mean());
+  return agree;
+}
+
+TEST(StrategyToeplitz, decoder_times_encoder_is_the_workload_for_every_family) {
+  for_every_factorization(
+      [](const Strategy& s) { EXPECT_TRUE(factorizes(s.decoder(), s.encoder(), s.workload())); });
+}
+
+TEST(StrategyToeplitz, norms_are_those_of_the_matrices) {
+  for_every_factorization(
+      [](const Strategy& s) { EXPECT_TRUE(has_norms_of(s, s.decoder(), s.encoder())); });
+}
+
+TEST(StrategyToeplitz, wrong_norms_and_factors_are_noticed) {
+  const auto s = make("nu", 16);
+  const Matrix decoder = s->decoder(), encoder = s->encoder();
+  EXPECT_TRUE(has_norms_of(*s, decoder, encoder));
+  // Fewer coefficients than steps in the sensitivity.
+  Matrix shortened = encoder;
+  shortened.bottomRows(1).setZero();
+  EXPECT_FALSE(has_norms_of(*s, decoder, shortened));
+  // Columns that are not normalised.
+  StrategyParameters parameters;
+  parameters.normalize_columns = true;
+  const auto normalized = make("nu", 16, parameters);
+  EXPECT_FALSE(has_norms_of(*normalized, normalized->decoder(), encoder));
+  // Variances taken for standard deviations.
+  EXPECT_FALSE(has_norms_of(*s, decoder.cwiseAbs2(), encoder));
+  EXPECT_FALSE(factorizes(normalized->decoder(), encoder, s->workload()));
+}
+
+/// The first column of a lower-triangular Toeplitz matrix, or nothing.
+std::vector<double> toeplitz_column(const Matrix& matrix) {
+  if (matrix.rows() != matrix.cols()) return {};
+  std::vector<double> column(static_cast<std::size_t>(matrix.rows()));
+  for (std::size_t i = 0; i < column.size(); ++i)
+    column[i] = matrix(static_cast<Eigen::Index>(i), 0);
+  return matrix == lower_triangular_toeplitz(column) ? column : std::vector<double>();
+}
+
+TEST(StrategyToeplitz, claims_about_the_encoder_are_true) {
+  for_every_factorization([](const Strategy& s) {
+    const Matrix encoder = s.encoder();
+    const std::span<const double> stated = s.toeplitz_encoder();
+    if (!stated.empty()) {
+      EXPECT_EQ(std::vector<double>(stated.begin(), stated.end()), toeplitz_column(encoder));
+    }
+    if (s.has_nonnegative_gram()) {
+      EXPECT_GE((encoder.transpose() * encoder).minCoeff(), 0);
+    }
+    if (s.num_bands() > 0) {
+      ASSERT_EQ(encoder.rows(), encoder.cols());
+      for (Eigen::Index i = 0; i < encoder.rows(); ++i)
+        for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+          if (std::abs(i - j) >= s.num_bands()) {
+            EXPECT_EQ(encoder(i, j), 0);
+          }
+    }
+    EXPECT_GE(s.encoder_slack(), 0);
+    EXPECT_LE(s.encoder_slack(), 1e-9);
+  });
+}
+
+TEST(StrategyToeplitz, a_negative_coefficient_makes_no_claim_about_the_gram_matrix) {
+  const Workload window = Workload::sliding_window({.num_steps = 16, .width = 3});
+  const auto s = make_strategy({.name = "square-root", .num_steps = 16, .workload = window});
+  EXPECT_LT((s->encoder().transpose() * s->encoder()).minCoeff(), 0);
+  EXPECT_FALSE(s->has_nonnegative_gram());
+}
+
+/// Columns of the exact encoder of a stored lower-triangular decoder, in long double.
+long double exact_column_norm(std::span<const double> decoder, std::span<const double> workload) {
+  std::vector<long double> encoder(decoder.size());
+  long double sum = 0;
+  for (std::size_t t = 0; t < decoder.size(); ++t) {
+    long double rest = workload[t];
+    for (std::size_t i = 1; i <= t; ++i) rest -= decoder[i] * encoder[t - i];
+    encoder[t] = rest / decoder[0];
+    sum += encoder[t] * encoder[t];
+  }
+  return std::sqrt(sum);
+}
+
+TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
+  const std::int64_t n = 1500;
+  const std::vector<Workload> workloads = {
+      Workload::prefix_sums(n), Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 1}),
+      Workload::sliding_window({.num_steps = n, .width = 7})};
+  for (const char* name : {"square-root", "nu", "log-perturbed"})
+    for (const Workload& workload : workloads) {
+      const auto s =
+          make_strategy({.name = name, .num_steps = n, .workload = workload, .parameters = {}});
+      const DecoderForm form = s->decoder_form();
+      const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
+      const auto* filtered = std::get_if<FilteredDecoder>(&form);
+      // A filtered decoder is exact: its encoder is that of the prefix sums' one.
+      if (filtered != nullptr) toeplitz = std::get_if<ToeplitzDecoder>(filtered->base.get());
+      ASSERT_NE(toeplitz, nullptr);
+      const Workload decoded = filtered != nullptr ? Workload::prefix_sums(n) : workload;
+      const long double exact = exact_column_norm(toeplitz->coefficients, decoded.coefficients());
+      const double stated = std::sqrt(s->max_column_norm_squared());
+      const double rounding = 1e-15;  // of the stated norm itself
+      EXPECT_LE(static_cast<double>(exact / stated - 1), s->encoder_slack() + rounding) << name;
+      // The check can fail: a decoder with a coefficient off by 1e-9 is not covered.
+      std::vector<double> wrong = toeplitz->coefficients;
+      wrong[1] *= 1 - 1e-9;
+      EXPECT_GT(static_cast<double>(exact_column_norm(wrong, decoded.coefficients()) / stated - 1),
+                1e-11);
+    }
+}
+
+TEST(StrategyToeplitz, norms_of_encoders_given_by_their_inverse_are_exact_to_2_to_the_minus_40) {
+  // No slack is claimed here: the stored bands, decays and weights define C. In long double.
+  const std::int64_t n = 100000;
+  const auto banded = make("banded-inverse-square-root", n);
+  const auto bands = std::get<BandedInverseDecoder>(banded->decoder_form()).coefficients;
+  std::vector<long double> c(static_cast<std::size_t>(n));
+  long double sum = 0;
+  for (std::size_t t = 0; t < c.size(); ++t) {
+    long double rest = t == 0 ? 1 : 0;
+    for (std::size_t i = 1; i < bands.size() && i <= t; ++i) rest -= bands[i] * c[t - i];
+    c[t] = rest / bands[0];
+    sum += c[t] * c[t];
+  }
+  EXPECT_TRUE(
+      relatively_close(banded->max_column_norm_squared(), static_cast<double>(sum), 0x1p-40));
+
+  const auto buffered = make("blt-rational", n);
+  const auto form = std::get<BufferedDecoder>(buffered->decoder_form());
+  std::vector<long double> terms(form.weights.begin(), form.weights.end());
+  sum = 1;
+  for (std::int64_t j = 1; j < n; ++j) {
+    long double coefficient = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      coefficient += terms[i];
+      terms[i] *= form.decays[i];
+    }
+    sum += coefficient * coefficient;
+  }
+  EXPECT_TRUE(
+      relatively_close(buffered->max_column_norm_squared(), static_cast<double>(sum), 0x1p-40));
+}
+
+TEST(StrategyToeplitz, golden_errors_with_parameters) {
+  for (const auto& golden : golden::mechanisms::parametrised) {
+    SCOPED_TRACE(std::string(golden.name) + ", n = " + std::to_string(golden.num_steps) + ", " +
+                 std::to_string(golden.parameter));
+    StrategyParameters parameters;
+    if (std::string_view(golden.name) == "lambda-cgd") {
+      parameters.lambda = golden.parameter;
+    } else {
+      parameters.num_bands = static_cast<std::int64_t>(golden.parameter);
+    }
+    const UnitError error = errors_of(*make(golden.name, golden.num_steps, parameters));
+    EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
+    if (golden.is_best_max) {
+      const double found = errors_of(*make("lambda-cgd", golden.num_steps)).max_error;
+      EXPECT_TRUE(relatively_close(found, golden.max_error, 1e-13));
+    }
+  }
+}
+
+TEST(StrategyToeplitz, golden_momentum) {
+  for (const auto& golden : golden::momentum::square_root) {
+    const Workload workload = Workload::momentum(
+        {.num_steps = golden.num_steps, .momentum = golden.momentum, .decay = golden.decay});
+    const auto s = make_strategy({.name = "square-root",
+                                  .num_steps = golden.num_steps,
+                                  .workload = workload,
+                                  .parameters = {}});
+    const UnitError error = errors_of(*s);
+    EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
+    EXPECT_TRUE(relatively_close(s->toeplitz_encoder()[1], golden.second, 1e-15));
+  }
+}
+
+template <class Buffers>
+StrategyParameters parameters_of(const Buffers& golden, double num_buffers) {
+  const auto size = static_cast<std::size_t>(num_buffers);
+  StrategyParameters parameters;
+  parameters.decays.assign(golden.theta, golden.theta + size);
+  const std::vector<double> inverse(golden.theta_hat, golden.theta_hat + size);
+  parameters.weights = buffer_weights(parameters.decays, inverse);
+  return parameters;
+}
+
+TEST(StrategyToeplitz, golden_buffers) {
+  for (const auto& golden : golden::blt_closed_form::buffers) {
+    SCOPED_TRACE(std::to_string(golden.n) + ", " + std::to_string(golden.d));
+    const auto n = static_cast<std::int64_t>(golden.n);
+    const StrategyParameters parameters = parameters_of(golden, golden.d);
+    for (std::size_t i = 0; i < parameters.weights.size(); ++i)
+      EXPECT_TRUE(relatively_close(parameters.weights[i], golden.omega[i], 1e-11));
+    const UnitError error = errors_of(*make("blt", n, parameters));
+    EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sens, 1e-12));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-12));
+  }
+}
+
+TEST(StrategyToeplitz, golden_normalised_buffers) {
+  for (const auto& golden : golden::blt_normalized::buffers) {
+    SCOPED_TRACE(std::to_string(golden.n) + ", " + std::to_string(golden.buffers));
+    StrategyParameters parameters = parameters_of(golden, golden.buffers);
+    parameters.normalize_columns = true;
+    const auto s = make("blt", static_cast<std::int64_t>(golden.n), parameters);
+    const UnitError error = errors_of(*s);
+    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-10));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-10));
+    EXPECT_NEAR(error.sensitivity.value, 1, 1e-15);
+  }
+}
+
+TEST(StrategyToeplitz, golden_rational_approximation) {
+  for (const auto& golden : golden::blt_rational::errors) {
+    SCOPED_TRACE(std::string(golden.variant) + ", " + std::to_string(golden.d) +
+                 " buffers, n = " + std::to_string(golden.n));
+    const bool published = std::string_view(golden.variant) == "paper";
+    const BufferParameters buffers =
+        rational_buffers(golden.d, published ? RationalNodes::published : RationalNodes::shifted);
+    StrategyParameters parameters;
+    parameters.decays = buffers.decays;
+    parameters.weights = buffers.weights;
+    const UnitError error = errors_of(*make("blt", golden.n, parameters));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-9));
+  }
+}
+
+TEST(StrategyToeplitz, shifted_nodes_are_better_at_long_horizons) {
+  for (const std::int64_t d : {2, 3, 5, 10}) {
+    const BufferParameters published = rational_buffers(d, RationalNodes::published);
+    StrategyParameters parameters, shifted;
+    parameters.decays = published.decays;
+    parameters.weights = published.weights;
+    shifted.num_buffers = d;
+    EXPECT_LT(errors_of(*make("blt-rational", 10000, shifted)).max_error,
+              errors_of(*make("blt", 10000, parameters)).max_error);
+  }
+}
+
+TEST(StrategyToeplitz, group_algebra_has_one_error_given_in_closed_form) {
+  for (const std::int64_t n : {1, 2, 3, 5, 10, 100, 1000, 1024, 4097}) {
+    long double sum = 0;
+    for (std::int64_t j = 1; j <= n; ++j)
+      sum += 1 / std::sin((2 * j - 1) * 3.14159265358979323846264338L / (2 * n));
+    const double closed = static_cast<double>(0.5L + sum / (2 * n));
+    const auto s = make("group-algebra", n);
+    EXPECT_TRUE(relatively_close(errors_of(*s).max_error, closed, 1e-13)) << n;
+    EXPECT_TRUE(relatively_close(errors_of(*s).mean_error, closed, 1e-13)) << n;
+    EXPECT_GE(closed, schatten_lower_bound(n) * (1 - 1e-14));
+  }
+}
+
+TEST(StrategyToeplitz, group_algebra_form_is_its_decoder) {
+  for (const std::int64_t n : awkward_horizons()) {
+    const auto s = make("group-algebra", n);
+    const auto form = std::get<ToeplitzDecoder>(s->decoder_form());
+    ASSERT_EQ(form.num_measurements, 2 * n);
+    Matrix rows = Matrix::Zero(testing::index_of(n), testing::index_of(2 * n));
+    for (Eigen::Index t = 0; t < rows.rows(); ++t)
+      for (Eigen::Index j = 0; j < rows.cols(); ++j)
+        rows(t, j) = form.coefficients.at(static_cast<std::size_t>(t - j + form.num_future));
+    EXPECT_EQ(rows, s->decoder());
+  }
+}
+
+TEST(StrategyToeplitz, group_algebra_slack_covers_an_exact_encoder) {
+  // C + B^+ (A - B C) is an exact encoder; the residual is computed in long double.
+  const auto s = make("group-algebra", 200);
+  using Extended = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const Extended b = s->decoder().cast<long double>(), c = s->encoder().cast<long double>();
+  const Extended residual = s->workload().matrix().cast<long double>() - b * c;
+  const double longest = static_cast<double>(residual.colwise().norm().maxCoeff());
+  // |B^+|^2 <= Frobenius norm of (B B^T)^-1: too large a bound only makes the test stricter.
+  const double inverse = std::sqrt((s->decoder() * s->decoder().transpose()).inverse().norm());
+  const double needed = longest * inverse / std::sqrt(s->max_column_norm_squared());
+  EXPECT_GT(needed, 0);
+  EXPECT_LE(needed, s->encoder_slack());
+}
+
+TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
+  const auto norm = [](double delta, std::int64_t num_steps) {
+    StrategyParameters parameters;
+    parameters.loglog_power = delta;
+    parameters.horizon_cap = 2048;
+    return make("log-perturbed", num_steps, parameters)->max_column_norm_squared();
+  };
+  // Independent of num_steps: the noise is that of the cap.
+  for (const std::int64_t n : {1, 100, 2048}) {
+    EXPECT_NEAR(norm(0, n), 1.38, 5e-3);
+    EXPECT_NEAR(norm(0.51, n), 2.54, 5e-3);
+    EXPECT_NEAR(norm(0.612, n), 2.99, 5e-3);
+  }
+  const auto uncapped = make("log-perturbed", 100);
+  EXPECT_LT(uncapped->max_column_norm_squared(), norm(0, 100));
+}
+
+TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
+  // Against the sum, by powers in long double.
+  for (const double lambda : {0.0, 0.5, 0.999, 1 - 0x1p-30}) {
+    const std::int64_t n = 100000;
+    StrategyParameters parameters;
+    parameters.lambda = lambda;
+    const auto s = make("lambda-cgd", n, parameters);
+    long double sum = 0, power = 1;
+    for (std::int64_t j = 0; j < n; ++j) {
+      sum += power;
+      power *= static_cast<long double>(lambda) * lambda;
+    }
+    EXPECT_TRUE(relatively_close(s->max_column_norm_squared(), static_cast<double>(sum), 1e-14));
+  }
+  // 1 - q^n at n = 2^40 by expm1 and log1p, q = (1 - 2^-41)^2.
+  StrategyParameters parameters;
+  parameters.lambda = 1 - 0x1p-41;
+  const auto s = make("lambda-cgd", kMaxNumSteps, parameters);
+  const long double log_lambda = std::log1p(-0x1p-41L);
+  const long double expected = std::expm1(2 * log_lambda * 0x1p40L) / std::expm1(2 * log_lambda);
+  EXPECT_TRUE(relatively_close(s->max_column_norm_squared(), static_cast<double>(expected), 1e-14));
+}
+
+TEST(StrategyToeplitz, best_lambda_is_a_minimum) {
+  for (const std::int64_t n : {2, 3, 10, 1000, 1000000}) {
+    const auto max_error = [n](double lambda) {
+      return errors_of(LambdaCgdStrategy(n, lambda)).max_error;
+    };
+    const double best = best_lambda(n), least = max_error(best);
+    for (double e = 1e-4; e < 1; e *= 1.1) EXPECT_LE(least, max_error(1 - e) * (1 + 1e-15)) << n;
+  }
+}
+
+TEST(StrategyToeplitz, nu_zero_is_the_square_root_and_the_default_has_less_mean_error) {
+  StrategyParameters zero;
+  zero.nu = 0;
+  const UnitError root = errors_of(*make("square-root", 1000));
+  EXPECT_TRUE(
+      relatively_close(errors_of(*make("nu", 1000, zero)).max_error, root.max_error, 1e-14));
+  const UnitError damped = errors_of(*make("nu", 1000));
+  EXPECT_NEAR(damped.mean_error, 3.0588, 5e-5);
+  EXPECT_LT(damped.mean_error, root.mean_error);
+  EXPECT_GT(damped.max_error, root.max_error);
+}
+
+TEST(StrategyToeplitz, all_bands_are_the_square_root) {
+  StrategyParameters parameters;
+  parameters.num_bands = 100;
+  for (const char* name : {"banded-square-root", "banded-inverse-square-root"})
+    for (const std::int64_t n : {1, 5, 100}) {
+      const Matrix difference =
+          make(name, n, parameters)->encoder() - make("square-root", n)->encoder();
+      EXPECT_LE(difference.cwiseAbs().maxCoeff(), 1e-14) << name << " " << n;
+    }
+}
+
+std::shared_ptr<const Strategy> random_toeplitz(std::int64_t n, std::mt19937_64& bits) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> encoder(static_cast<std::size_t>(n));
+  for (double& c : encoder) c = uniform(bits);
+  encoder[0] = 1 + uniform(bits) / 2;
+  const Workload workload = Workload::prefix_sums(n);
+  return std::make_shared<const ToeplitzStrategy>(
+      workload, ToeplitzStrategy::Parts{.name = "random",
+                                        .encoder = encoder,
+                                        .decoder = workload.apply(reciprocal_series(encoder, n)),
+                                        .form = BandedDecoder{encoder}});
+}
+
+/// Does normalising the columns raise no error at any step?
+bool normalising_helps(const std::shared_ptr<const Strategy>& base, const Workload& workload) {
+  const auto before = decoded_strategy(base, workload);
+  const auto after = normalized_strategy(base, workload);
+  const std::vector<double> old_errors = unit_error_per_step(*before, Participation::single());
+  const std::vector<double> new_errors = unit_error_per_step(*after, Participation::single());
+  bool helps = true;
+  for (std::size_t t = 0; t < old_errors.size(); ++t)
+    helps = helps && new_errors[t] <= old_errors[t] * (1 + 1e-12);
+  return helps;
+}
+
+TEST(StrategyToeplitz, normalising_a_toeplitz_encoder_raises_no_error) {
+  std::mt19937_64 bits(7);
+  for (int trial = 0; trial < 500; ++trial) {
+    const std::int64_t n = 1 + trial % 20;
+    EXPECT_TRUE(normalising_helps(random_toeplitz(n, bits), Workload::prefix_sums(n))) << trial;
+  }
+}
+
+TEST(StrategyToeplitz, normalising_may_raise_an_error_elsewhere) {
+  // The law is about prefix sums: with momentum the same encoders give counterexamples.
+  std::mt19937_64 bits(7);
+  int raised = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const Workload momentum = Workload::momentum({.num_steps = 8, .momentum = 0.9});
+    raised += normalising_helps(random_toeplitz(8, bits), momentum) ? 0 : 1;
+  }
+  EXPECT_GT(raised, 0);
+}
+
+TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) {
+  StrategyParameters parameters;
+  parameters.normalize_columns = true;
+  for (const char* name : {"square-root", "tree", "honaker", "lambda-cgd", "group-algebra"}) {
+    const auto base = make(name, 100), s = make(name, 100, parameters);
+    EXPECT_EQ(s->name(), "normalized-" + std::string(name));
+    const auto form = std::get<FilteredDecoder>(s->decoder_form());
+    for (std::int64_t j = 0; j < 100; ++j) {
+      EXPECT_NEAR(s->column_norm_squared(j), 1, 1e-15);
+      const double scale = form.column_scales[static_cast<std::size_t>(j)];
+      EXPECT_EQ(s->column_norm_squared(j), base->column_norm_squared(j) / scale / scale);
+    }
+  }
+  EXPECT_EQ(make("normalized-square-root", 100)->row_norms().max_squared,
+            make("square-root", 100, parameters)->row_norms().max_squared);
+}
+
+TEST(StrategyToeplitz, one_pass_over_four_rows_is_the_stream_of_single_rows) {
+  // Momentum 0 in the general recursion against the fast path: rates of 1 are the prefix sums.
+  const std::int64_t n = 203;
+  const auto base = make("square-root", n);
+  const Workload rates = Workload::learning_rates({.rates = std::vector<double>(203, 1.0)});
+  const auto fast = normalized_strategy(base, Workload::prefix_sums(n));
+  const auto with_rates = normalized_strategy(base, rates);
+  const Vector dense = fast->decoder().rowwise().squaredNorm();
+  for (std::int64_t t = 0; t < n; ++t) {
+    EXPECT_TRUE(relatively_close(fast->row_norm_squared(t), dense(testing::index_of(t)), 1e-13));
+    EXPECT_EQ(fast->row_norm_squared(t), with_rates->row_norm_squared(t));
+  }
+}
+
+TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
+  StrategyParameters parameters;
+  parameters.decays = {0.999, 0.9};
+  parameters.weights = {0.05, 0.3};
+  const std::int64_t n = 5000;
+  const auto base = make("blt", n, parameters);
+  const auto normalized = normalized_strategy(base, Workload::prefix_sums(n));
+  // The same encoder without its buffers: a Toeplitz form in their place.
+  const std::span<const double> c = base->toeplitz_encoder();
+  const std::vector<double> encoder(c.begin(), c.end());
+  const Workload prefix = Workload::prefix_sums(n);
+  const auto plain = std::make_shared<const ToeplitzStrategy>(
+      prefix, ToeplitzStrategy::Parts{.name = "plain",
+                                      .encoder = encoder,
+                                      .decoder = prefix.apply(reciprocal_series(encoder, n)),
+                                      .form = ToeplitzDecoder{.coefficients = encoder}});
+  const auto expected = normalized_strategy(plain, prefix);
+  for (std::int64_t t = 0; t < n; t += 37)
+    EXPECT_TRUE(
+        relatively_close(normalized->row_norm_squared(t), expected->row_norm_squared(t), 1e-11));
+}
+
+TEST(Catalogue, every_parameter_a_family_lists_is_taken_and_every_other_refused) {
+  StrategyParameters all;
+  all.num_bands = 2;
+  EXPECT_ERROR(make("tree", 8, all), "invalid_argument",
+               "make_strategy: num_bands is not a parameter of tree");
+  EXPECT_EQ(make("banded-square-root", 8, all)->num_bands(), 2);
+  StrategyParameters weight;
+  weight.weight = 1;
+  EXPECT_ERROR(make("blt", 8, weight), "invalid_argument", "weight is not a parameter of blt");
+  StrategyParameters cap;
+  cap.horizon_cap = 8;
+  EXPECT_NO_THROW(make("log-perturbed", 8, cap));
+  EXPECT_ERROR(make("nu", 8, cap), "invalid_argument", "horizon_cap is not a parameter of nu");
+  StrategyParameters complete;
+  complete.complete_epochs = true;
+  EXPECT_ERROR(make("tree", 8, complete), "invalid_argument",
+               "complete_epochs must be given together with epoch_length");
+}
+
+TEST(Catalogue, families_obey_what_they_say_about_themselves) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    SCOPED_TRACE(info.name);
+    if (info.needs_parameters) {
+      EXPECT_ERROR(make(info.name, 8), "invalid_argument", "must be");
+    }
+    const auto s = testing::make_example(info.name, 8);
+    EXPECT_EQ(s->name(), info.name);
+    EXPECT_EQ(s->is_causal(), info.is_causal);
+    if (info.max_steps < kMaxNumSteps) {
+      EXPECT_NE(testing::error_text([&] {
+                  (void)testing::make_example(info.name, info.max_steps + 1)->row_norms();
+                }),
+                "");
+    }
+  }
+}
+
+TEST(Catalogue, workload_and_horizon_must_agree) {
+  EXPECT_ERROR(
+      make_strategy(
+          {.name = "tree", .num_steps = 8, .workload = Workload::prefix_sums(9), .parameters = {}}),
+      "invalid_argument", "make_strategy: workload must be of num_steps = 8 steps, got 9");
+}
+
+TEST(Catalogue, families_serve_workloads_as_they_say) {
+  // Adapted: another encoder than for prefix sums; decoded: the same.
+  const std::int64_t n = 16;
+  const Workload workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    if (info.name == IndependentStrategy::kName) continue;  // C = I suits every workload
+    const auto s = make_strategy({.name = std::string(info.name),
+                                  .num_steps = n,
+                                  .workload = workload,
+                                  .parameters = example_parameters(info)});
+    const bool is_same = s->encoder() == testing::make_example(info.name, n)->encoder();
+    EXPECT_EQ(is_same, info.workloads == WorkloadSupport::decoded) << info.name;
+  }
+}
+
+TEST(Catalogue, bad_parameters_are_refused_by_name) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto with = [](auto member, auto value) {
+    StrategyParameters parameters;
+    parameters.*member = value;
+    return parameters;
+  };
+  using P = StrategyParameters;
+  EXPECT_ERROR(make("banded-square-root", 8, with(&P::num_bands, 0)), "invalid_argument",
+               "banded-square-root: num_bands must be between 1 and 4096, got 0");
+  EXPECT_ERROR(make("lambda-cgd", 8, with(&P::lambda, 1.0)), "invalid_argument",
+               "lambda-cgd: lambda must be at least 0 and below 1, got 1");
+  EXPECT_ERROR(make("lambda-cgd", 8, with(&P::lambda, nan)), "invalid_argument", "got NaN");
+  EXPECT_ERROR(make("nu", 8, with(&P::nu, -0.1)), "invalid_argument",
+               "nu: nu must be at least 0 and below 1, got -0.1");
+  EXPECT_ERROR(make("log-perturbed", 8, with(&P::alpha, 0.0)), "invalid_argument",
+               "log-perturbed: alpha must be above 0 and at most 1, got 0");
+  EXPECT_ERROR(make("log-perturbed", 8, with(&P::loglog_power, nan)), "invalid_argument",
+               "loglog_power must be between 0 and 1, got NaN");
+  EXPECT_ERROR(make("log-perturbed", 8, with(&P::horizon_cap, 7)), "invalid_argument",
+               "horizon_cap must be between 8 and 1048576, got 7");
+  EXPECT_ERROR(make("blt-rational", 8, with(&P::num_buffers, 33)), "invalid_argument",
+               "blt-rational: num_buffers must be between 1 and 32, got 33");
+  EXPECT_ERROR(make("blt", 8), "invalid_argument",
+               "blt: number of decays must be between 1 and 32, got 0");
+  StrategyParameters buffers;
+  buffers.decays = {0.5, 1.0};
+  buffers.weights = {0.1, 0.1};
+  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+               "blt: decays[1] must be at least 0 and below 1, got 1");
+  buffers.decays = {0.5, 0.6};
+  buffers.weights = {0.1, nan};
+  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+               "blt: weights[1] must be between -2^20 and 2^20, got NaN");
+  buffers.weights = {0.1};
+  EXPECT_ERROR(make("blt", 8, buffers), "wrong_length", "weights must have 2 entries, got 1");
+  buffers.weights = {1e5, 1e5};
+  EXPECT_ERROR(make("blt", 1000, buffers), "invalid_argument",
+               "blt: parameters must be such that B and C have finite norms");
+}
+
+TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
+  StrategyParameters parameters;
+  parameters.normalize_columns = true;
+  const auto tree = make("tree", 2049, parameters);
+  EXPECT_ERROR(
+      (void)tree->row_norms(), "unsupported",
+      "normalized-tree: row norms for prefix are known for num_steps up to 2048, got 2049");
+  EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
+  const auto root = make("square-root", 65537, parameters);
+  EXPECT_ERROR((void)root->row_norm_squared(0), "unsupported", "num_steps up to 65536, got 65537");
+  EXPECT_ERROR(make("group-algebra", (1 << 20) + 1), "invalid_argument",
+               "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Errors, matrices and comparisons of every mechanism, for every workload and participation.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+import { lowerTriangular, withDefaults } from './support/mechanisms.mjs';
+import { WORKLOADS } from './support/mechanisms.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const names = withDefaults(dp);
+const HORIZONS = [1, 2, 3, 7, 8];
+
+const PARAMETERS = [
+  'bands',
+  'buffers',
+  'decays',
+  'weights',
+  'arity',
+  'subtractive',
+  'height',
+  'weight',
+  'nu',
+  'lambda',
+  'alpha',
+  'loglogPower',
+  'horizonCap',
+  'epochLength',
+  'completeEpochs',
+  'normalizeColumns',
+];
+
+/** Row-major product of an n x m and an m x k matrix. */
+function product(a, b, [n, m, k]) {
+  const out = new Float64Array(n * k);
+  for (let i = 0; i < n; ++i)
+    for (let l = 0; l < m; ++l)
+      for (let j = 0; j < k; ++j) out[i * k + j] += a[i * m + l] * b[l * k + j];
+  return out;
+}
+
+/** Euclidean norms of the columns of a row-major matrix. */
+function columnNorms(matrix, numColumns) {
+  const squares = new Float64Array(numColumns);
+  matrix.forEach((x, k) => (squares[k % numColumns] += x * x));
+  return squares.map(Math.sqrt);
+}
+
+function largestDifference(a, b) {
+  assert.equal(a.length, b.length);
+  return a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
+}
+
+test('mechanisms: every entry is complete and of its types', () => {
+  for (const entry of dp.mechanisms()) {
+    for (const key of ['name', 'summary', 'stepCost', 'memoryCost']) {
+      assert.ok(typeof entry[key] === 'string' && entry[key] !== '', key);
+    }
+    assert.ok(entry.parameters.every((name) => PARAMETERS.includes(name)), entry.name);
+    assert.ok(['adapted', 'decoded'].includes(entry.workloads));
+    assert.ok(Number.isInteger(entry.maxSteps) && entry.maxSteps >= 1 && entry.maxSteps <= 2 ** 40);
+    assert.equal(typeof entry.causal, 'boolean');
+    assert.equal(typeof entry.needsParameters, 'boolean');
+    if (entry.needsParameters) assert.ok(entry.parameters.length > 0, entry.name);
+  }
+  dp.mechanisms()[0].parameters.push('more');
+  assert.ok(!dp.mechanisms()[0].parameters.includes('more'), 'the list is a copy');
+});
+
+test('matrices: B C is the workload, and errors are those of B and C', () => {
+  for (const mechanism of names) {
+    for (const [workload, name, entry] of WORKLOADS) {
+      const options = { mechanism, numSteps: 8, workload };
+      const where = `${mechanism}, ${name}`;
+      const { numSteps, numMeasurements: m, encoder, decoder, ...rest } = dp.matrices(options);
+      assert.equal(numSteps, 8);
+      const residual = largestDifference(
+        product(decoder, encoder, [8, m, 8]),
+        lowerTriangular(8, entry),
+      );
+      assert.ok(residual < 1e-11, `${where}: ${residual}`);
+      const error = dp.error(options);
+      assert.equal(error.workload, name);
+      assert.ok(error.decoderResidual < 1e-11, where);
+      const sensitivity = Math.max(...columnNorms(encoder, 8));
+      close(error.sensitivity, sensitivity, 1e-11);
+      assert.equal(error.sensitivityExactness, 'exact', where);
+      const variances = product(decoder, transpose(decoder, [8, m]), [8, m, 8]);
+      const scaled = variances.map((x) => x * sensitivity ** 2);
+      const size = error.maxError ** 2;
+      assert.ok(largestDifference(rest.noiseCovariance, scaled) < 1e-11 * size, where);
+      const diagonal = Float64Array.from({ length: 8 }, (_, t) => Math.sqrt(scaled[9 * t]));
+      assert.ok(largestDifference(dp.errorPerStep(options), diagonal) < 1e-10, where);
+    }
+  }
+});
+
+function transpose(matrix, [n, m]) {
+  return Float64Array.from({ length: n * m }, (_, k) => matrix[(k % n) * m + Math.floor(k / n)]);
+}
+
+test('matrices: shapes at awkward horizons, none beyond 512 steps', () => {
+  for (const mechanism of names) {
+    for (const numSteps of HORIZONS) {
+      const it = dp.matrices({ mechanism, numSteps });
+      assert.equal(it.encoder.length, it.numMeasurements * numSteps);
+      assert.equal(it.decoder.length, it.numMeasurements * numSteps);
+      assert.equal(it.noiseCovariance.length, numSteps ** 2);
+      for (const matrix of [it.encoder, it.decoder, it.noiseCovariance]) {
+        assert.ok(matrix instanceof Float64Array && matrix.every(Number.isFinite));
+      }
+    }
+  }
+  const message = /matrices: numSteps must be between 1 and 512, got 513/;
+  const call = () => dp.matrices({ mechanism: 'tree', numSteps: 513 });
+  rejects(call, RangeError, 'invalid_argument', message);
+});
+
+test('error: the bound of a workload is below the error of every mechanism', () => {
+  for (const [workload] of WORKLOADS) {
+    for (const mechanism of names) {
+      const { lowerBound, meanError, maxError } = dp.error({ mechanism, numSteps: 8, workload });
+      assert.ok(lowerBound > 0 && lowerBound <= meanError * (1 + 1e-12), mechanism);
+      assert.ok(meanError <= maxError * (1 + 1e-12));
+    }
+  }
+});
+
+test('error: more participations never cost less, and one is a single one', () => {
+  for (const mechanism of names) {
+    const at = (participation) => dp.error({ mechanism, numSteps: 12, participation });
+    const single = at('single');
+    assert.equal(single.participation, 'single');
+    for (const once of [{ epochs: 1 }, { participations: 1, minSeparation: 1 }]) {
+      close(at(once).sensitivity, single.sensitivity, 1e-9);
+    }
+    const epochs = at({ epochs: 3 });
+    assert.equal(epochs.participation, 'fixed-epoch');
+    assert.ok(epochs.sensitivity >= single.sensitivity * (1 - 1e-12), mechanism);
+    const apart = at({ participations: 3, minSeparation: 4 });
+    assert.equal(apart.participation, 'min-separation');
+    // Any three steps 4 apart: the patterns of three epochs are among them.
+    if (epochs.sensitivityExactness === 'exact') {
+      assert.ok(apart.sensitivity >= epochs.sensitivity * (1 - 1e-9), mechanism);
+    }
+    // Three times as far at most.
+    if (apart.sensitivityExactness === 'exact') {
+      assert.ok(apart.sensitivity <= 3 * single.sensitivity * (1 + 1e-9), mechanism);
+    }
+    close(epochs.maxError / epochs.sensitivity, single.maxError / single.sensitivity, 1e-12);
+  }
+  const independent = { mechanism: 'independent', numSteps: 12, participation: { epochs: 3 } };
+  close(dp.error(independent).sensitivity, Math.sqrt(3), 1e-12);
+});
+
+test('error: a parameter that a mechanism does not take is refused, not ignored', () => {
+  for (const { name, parameters } of dp.mechanisms()) {
+    if (parameters.includes('nu')) continue;
+    const call = () => dp.error({ mechanism: name, numSteps: 8, nu: 0.5 });
+    rejects(call, RangeError, 'invalid_argument', /nu/);
+  }
+});
+
+test('certificate: workload, participation and bound as in the error', () => {
+  for (const participation of ['single', { epochs: 2 }, { participations: 2, minSeparation: 3 }]) {
+    const options = { mechanism: 'tree', numSteps: 8, participation, workload: { window: 3 } };
+    const error = dp.error(options);
+    const it = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
+    for (const key of Object.keys(error)) assert.deepEqual(it[key], error[key], key);
+  }
+});
+
+test('prefixSum, simulation: participation scales the noise, prefix sums only', () => {
+  for (const make of [dp.prefixSum, dp.simulation]) {
+    const base = { numSteps: 8, epsilon: 1, delta: 1e-6 };
+    const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
+    close(handle.certificate.sensitivity, 2, 1e-12);
+    handle.dispose();
+    const message = /workload must be 'prefix', the only one that is released, got window/;
+    const call = () => make({ ...base, workload: { window: 3 } });
+    rejects(call, RangeError, 'invalid_argument', message);
+    make({ ...base, workload: 'prefix' }).dispose();
+  }
+});
+
+test('bad input: workloads', () => {
+  const make = (workload) => () => dp.error({ mechanism: 'tree', numSteps: 3, workload });
+  const types = [
+    [make(5), /error: workload must be 'prefix' or an object, got number/],
+    [make(null), /error: workload must be 'prefix' or an object, got null/],
+    [make([1, 1, 1]), /error: workload must be 'prefix' or an object, got array/],
+    [make({}), /workload must have one of matrix, rates, window, momentum, got none/],
+    [make({ widnow: 3 }), /error: workload: unknown option "widnow"/],
+    [make({ window: 3, momentum: 0.5 }), /workload must not have both window and momentum/],
+    [make({ rates: [1, 1, 1], decay: 0.5 }), /workload must not have both rates and decay/],
+    [make({ decay: 0.5 }), /workload must have one of .*, got none/],
+    [make({ momentum: '0.5' }), /momentum must be a number, got string/],
+    [make({ rates: 'abc' }), /rates must be an array of numbers, got string/],
+    [make({ rates: [1, '1', 1] }), /rates\[1\] must be a number, got string/],
+  ];
+  for (const [call, message] of types) rejects(call, TypeError, 'wrong_type', message);
+  const lengths = [
+    [make({ rates: [1, 1] }), /rates must have numSteps = 3 entries, got 2/],
+    [make({ matrix: [1, 1] }), /matrix must have numSteps \* numSteps = 9 entries, got 2/],
+  ];
+  for (const [call, message] of lengths) rejects(call, TypeError, 'wrong_length', message);
+  const ranges = [
+    [make('sum'), /error: workload must be 'prefix' or an object, got "sum"/],
+    [make({ momentum: 1 }), /momentum must be at least 0 and below 1, got 1/],
+    [make({ momentum: NaN }), /momentum must be .*, got NaN/],
+    [make({ momentum: 0.5, decay: 0 }), /decay must be above 0 and at most 1, got 0/],
+    [make({ window: 0 }), /width must be between 1 and .*, got 0/],
+    [make({ window: 1.5 }), /window must be an integer, got 1.5/],
+    [make({ rates: [1, 0, 1] }), /rates\[1\] must be different from 0, got 0/],
+    [make({ rates: [1, NaN, 1] }), /rates\[1\] must be finite, got NaN/],
+    [make({ matrix: [1, 2, 0, 1, 1, 0, 1, 1, 1] }), /matrix\(0, 1\) must be 0, above the diag/],
+    [make({ matrix: [1, 0, 0, 1, 0, 0, 1, 1, 1] }), /matrix\(1, 1\) must be .*not 0, got 0/],
+    [make({ matrix: [1, 0, 0, NaN, 1, 0, 1, 1, 1] }), /matrix\(1, 0\) must be finite.*NaN/],
+  ];
+  for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);
+});
+
+test('bad input: participations', () => {
+  const make = (participation) => () => dp.error({ mechanism: 'tree', numSteps: 6, participation });
+  const types = [
+    [make(5), /error: participation must be 'single' or an object, got number/],
+    [make({}), /error: participations must be a number, got undefined/],
+    [make({ epoch: 2 }), /error: participation: unknown option "epoch"/],
+    [make({ participations: 2 }), /minSeparation must be a number, got undefined/],
+    [make({ epochs: 2, minSeparation: 3 }), /must not have both epochs and minSeparation/],
+    [make({ epochs: '2' }), /epochs must be a number, got string/],
+  ];
+  for (const [call, message] of types) rejects(call, TypeError, 'wrong_type', message);
+  const ranges = [
+    [make('twice'), /error: participation must be 'single' or an object, got "twice"/],
+    [make({ epochs: 4 }), /error: epochs must be a divisor of numSteps = 6, got 4/],
+    [make({ epochs: 0 }), /error: epochs must be a divisor of numSteps = 6, got 0/],
+    [make({ epochs: -2 }), /error: epochs must be a divisor of numSteps = 6, got -2/],
+    [make({ epochs: 1.5 }), /error: epochs must be an integer, got 1.5/],
+    [make({ participations: 0, minSeparation: 1 }), /maxParticipations must be .*, got 0/],
+    [make({ participations: 2, minSeparation: 0 }), /minSeparation must be .*, got 0/],
+  ];
+  for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);
+});
+
+test('bad input: parameters of the wrong type', () => {
+  const make = (change) => () => dp.error({ mechanism: 'tree', numSteps: 6, ...change });
+  const cases = [
+    [make({ bands: '4' }), /error: bands must be a number, got string/],
+    [make({ nu: null }), /error: nu must be a number, got null/],
+    [make({ subtractive: 1 }), /error: subtractive must be a boolean, got number/],
+    [make({ normalizeColumns: 'yes' }), /error: normalizeColumns must be a boolean, got string/],
+    [make({ decays: 0.5 }), /error: decays must be an array of numbers, got number/],
+    [make({ weights: [1, null] }), /error: weights\[1\] must be a number, got null/],
+    [make({ band: 4 }), /error: unknown option "band"; known are mechanism, numSteps/],
+  ];
+  for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);
+  const message = /error: bands must be an integer, got 1.5/;
+  rejects(make({ bands: 1.5 }), RangeError, 'invalid_argument', message);
+});
+
+/** What holds of every comparison. */
+function checkComparison(comparison, { objective: _, ...options }) {
+  const { mechanisms, leftOut, lowerBound, objective } = comparison;
+  const aim = (row) => (objective === 'max' ? row.maxError : row.meanError);
+  mechanisms.forEach((row, i) => {
+    if (i > 0) assert.ok(aim(mechanisms[i - 1]) <= aim(row), 'best first');
+    if (lowerBound === null) assert.equal(row.ratio, null);
+    else {
+      close(row.ratio, aim(row) / lowerBound, 1e-12);
+      assert.ok(row.ratio >= 1 - 1e-12, `${row.mechanism} is below the lower bound`);
+    }
+    const { mechanism, parameters } = row;
+    const alone = dp.error({ ...options, mechanism, ...parameters });
+    for (const key of ['sensitivity', 'sensitivityExactness', 'maxError', 'meanError']) {
+      assert.equal(row[key], alone[key], `${mechanism}: ${key}`);
+    }
+  });
+  const seen = [...mechanisms, ...leftOut].map((row) => row.mechanism);
+  assert.deepEqual([...new Set(seen)].sort(), dp.mechanisms().map((it) => it.name).sort());
+  for (const { mechanism, reason } of leftOut) {
+    assert.ok(reason !== '' && !reason.startsWith(`${mechanism}:`), reason);
+  }
+  const variants = mechanisms.map((row) => `${row.mechanism} ${JSON.stringify(row.parameters)}`);
+  assert.equal(new Set(variants).size, variants.length, 'no row twice');
+}
+
+test('compare: sorted, complete, and the figures are those of the errors', () => {
+  for (const options of [
+    { numSteps: 1 },
+    { numSteps: 100 },
+    { numSteps: 100, objective: 'mean' },
+    { numSteps: 96, participation: { epochs: 3 } },
+    { numSteps: 60, participation: { participations: 2, minSeparation: 20 } },
+    ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
+  ]) {
+    const comparison = dp.compare(options);
+    assert.equal(comparison.numSteps, options.numSteps);
+    assert.equal(comparison.objective, options.objective ?? 'max');
+    checkComparison(comparison, options);
+  }
+});
+
+test('compare: a variant has errors of its own, and normalised columns are an improvement', () => {
+  for (const [numSteps, objective] of [
+    [7, 'max'],
+    [256, 'mean'],
+  ]) {
+    const { mechanisms } = dp.compare({ numSteps, objective });
+    for (const row of mechanisms.filter(({ parameters }) => Object.keys(parameters).length > 0)) {
+      const name = `${row.mechanism} ${JSON.stringify(row.parameters)}`;
+      const same = mechanisms.filter(
+        (other) =>
+          Math.abs(other.maxError / row.maxError - 1) < 1e-9 &&
+          Math.abs(other.meanError / row.meanError - 1) < 1e-9,
+      );
+      assert.equal(same.length, 1, name);
+      const plain = dp.error({ mechanism: row.mechanism, numSteps });
+      const aim = objective === 'max' ? 'maxError' : 'meanError';
+      if (row.parameters.normalizeColumns) assert.ok(row[aim] < plain[aim], name);
+    }
+  }
+});
+
+test('compare: normalised columns are among the variants', () => {
+  const { mechanisms } = dp.compare({ numSteps: 64 });
+  assert.ok(mechanisms.some((row) => row.parameters.normalizeColumns));
+});
+
+test('compare: 2^20 steps take less than ten seconds of processor time', () => {
+  const start = process.cpuUsage();
+  const comparison = dp.compare({ numSteps: 2 ** 20 });
+  assert.ok(process.cpuUsage(start).user < 10e6);
+  assert.ok(comparison.mechanisms.length > 3 && comparison.lowerBound !== null);
+});
+
+test('compare: what has no formula at this size is left out, with the reason', () => {
+  const { lowerBound, mechanisms, leftOut } = dp.compare({ numSteps: 2 ** 40 });
+  assert.equal(lowerBound, null);
+  assert.ok(mechanisms.some((row) => row.mechanism === 'tree'));
+  const { reason } = leftOut.find((row) => row.mechanism === 'square-root');
+  assert.match(reason, /its formulas end at \d+ steps/);
+});
+
+test('compare: a problem that is wrong is refused, it does not leave out everything', () => {
+  const ranges = [
+    [{ numSteps: 0 }, /numSteps must be .*, got 0/],
+    [{ numSteps: 2 ** 41 }, /numSteps must be .*, got 2199023255552/],
+    [{ numSteps: 4, objective: 'least' }, /compare: objective must be one of max, mean, got "le/],
+    [{ numSteps: 4, participation: { epochs: 3 } }, /compare: epochs must be a divisor of numSt/],
+    [{ numSteps: 4, participation: { participations: 0, minSeparation: 1 } }, /got 0/],
+    [{ numSteps: 4, workload: { momentum: 2 } }, /momentum must be .*, got 2/],
+  ];
+  for (const [options, message] of ranges) {
+    rejects(() => dp.compare(options), RangeError, 'invalid_argument', message);
+  }
+  const unknown = /compare: unknown option "mechanism"; known are numSteps/;
+  const call = () => dp.compare({ numSteps: 4, mechanism: 'tree' });
+  rejects(call, TypeError, 'wrong_type', unknown);
+  const size = 4097;
+  const large = { numSteps: size, workload: { matrix: lowerTriangular(size, () => 1) } };
+  rejects(() => dp.compare(large), DpError, 'unsupported', /numSteps must be at most 4096/);
+});

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The commands error and compare over the catalogue, and what release takes from it.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails, json } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-catalogue-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const error = ['error', '--mechanism', 'tree', '--steps', '4'];
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
+
+test('error: every mechanism by name, as in the library', async () => {
+  for (const { name, needsParameters } of dp.mechanisms()) {
+    if (needsParameters) continue;
+    const args = ['error', '--mechanism', name, '--steps', '8'];
+    const { steps, parameters, ...rest } = await json(args);
+    const { numSteps, ...expected } = dp.error({ mechanism: name, numSteps: 8 });
+    assert.deepEqual(rest, expected);
+    assert.deepEqual([steps, parameters], [numSteps, {}]);
+  }
+});
+
+const BLT = { decays: [0.9, 0], weights: [0.2, 0.1] };
+const EPOCHS = { epochLength: 3, completeEpochs: true };
+
+test('error: every parameter arrives', async () => {
+  const cases = [
+    ['banded-square-root', ['--bands', '4'], { bands: 4 }],
+    ['blt', ['--decays', '0.9,0', '--weights', '.2,1e-1'], BLT],
+    ['tree-k', ['--arity', '3', '--subtractive'], { arity: 3, subtractive: true }],
+    ['nu', ['--nu', '0.3'], { nu: 0.3 }],
+    ['lambda-cgd', ['--lambda', '0.5'], { lambda: 0.5 }],
+    ['tree', ['--epoch-length', '3', '--complete-epochs'], EPOCHS],
+    ['square-root', ['--normalize'], { normalizeColumns: true }],
+  ];
+  for (const [mechanism, args, parameters] of cases) {
+    const it = await json(['error', '--mechanism', mechanism, '--steps', '8', ...args]);
+    assert.deepEqual(it.parameters, parameters);
+    assert.equal(it.maxError, dp.error({ mechanism, numSteps: 8, ...parameters }).maxError);
+  }
+  await fails([...error, '--bands', '2'], 2, /bands/);
+});
+
+test('error: replace-one doubles sensitivity, errors and bound', async () => {
+  const once = await json(error);
+  const twice = await json([...error, '--neighbours', 'replace-one']);
+  assert.deepEqual([once.neighbours, twice.neighbours], ['zero-out', 'replace-one']);
+  for (const key of ['sensitivity', 'maxError', 'meanError', 'lowerBound']) {
+    assert.equal(twice[key], 2 * once[key]);
+  }
+});
+
+test('error: a table says what was asked', async () => {
+  const { stdout } = await dpFtrl([...error, '--participations', '2', '--min-separation', '3']);
+  assert.match(stdout, /^mechanism +tree\n/);
+  assert.match(stdout, /\nparticipation +at most 2 participations at least 3 steps apart\n/);
+  assert.match(stdout, /\nsensitivity \((exact|upper bound)\) +\d/);
+  assert.match(stdout, /\nworkload +prefix\n/);
+});
+
+test('error: workloads by name and from files', async () => {
+  const rates = file('rates.csv', '1\n0.5\n-2\n0.25\n');
+  const matrix = file('matrix.csv', '1,0,0,0\n2,1,0,0\n3,2,1,0\r\n4,3,2,1\n\n');
+  const cases = [
+    ['prefix', 'prefix'],
+    ['momentum=0.5', { momentum: 0.5 }],
+    ['momentum=0.5,decay=0.9', { momentum: 0.5, decay: 0.9 }],
+    ['window=2', { window: 2 }],
+    [rates, { rates: [1, 0.5, -2, 0.25] }],
+    [matrix, { matrix: [1, 0, 0, 0, 2, 1, 0, 0, 3, 2, 1, 0, 4, 3, 2, 1] }],
+  ];
+  for (const [text, workload] of cases) {
+    const it = await json([...error, '--workload', text]);
+    const expected = dp.error({ mechanism: 'tree', numSteps: 4, workload });
+    assert.equal(it.workload, expected.workload);
+    close(it.maxError, expected.maxError, 1e-12);
+  }
+});
+
+test('compare: JSON is that of the library', async () => {
+  const args = ['compare', '--steps', '100', '--objective', 'mean'];
+  assert.deepEqual(await json(args), dp.compare({ numSteps: 100, objective: 'mean' }));
+  const epochs = await json(['compare', '--steps', '96', '--epochs', '3']);
+  assert.deepEqual(epochs, dp.compare({ numSteps: 96, participation: { epochs: 3 } }));
+});
+
+test('compare: a table for a terminal, best first, and what was left out', async () => {
+  for (const steps of [1, 100, 1 << 20, 1e12]) {
+    const { code, stdout } = await dpFtrl(['compare', '--steps', String(steps)]);
+    assert.equal(code, 0);
+    const lines = stdout.split('\n');
+    assert.ok(lines.every((line) => line.length <= 100), stdout);
+    const { mechanisms, leftOut, lowerBound } = dp.compare({ numSteps: steps });
+    const ranks = lines.flatMap((line) => line.match(/^ *(\d+) {2}([\w-]+)/) ?? []);
+    mechanisms.forEach((row, i) => {
+      assert.deepEqual(ranks.slice(3 * i + 1, 3 * i + 3), [String(i + 1), row.mechanism]);
+    });
+    assert.equal(ranks.length, 3 * mechanisms.length);
+    assert.match(stdout, lowerBound === null ? /Lower bound: none/ : /Schatten-1 norm .*closed/);
+    assert.equal(stdout.includes('Left out:'), leftOut.length > 0);
+    for (const { mechanism } of leftOut) assert.match(stdout, new RegExp(`^  ${mechanism}`, 'm'));
+  }
+});
+
+test('compare: numbers are right-aligned', async () => {
+  const { stdout } = await dpFtrl(['compare', '--steps', '100']);
+  const lines = stdout.split('\n');
+  const header = lines.find((line) => line.includes('mean error  ratio'));
+  const rows = lines.filter((line) => /^ *\d+ {2}/.test(line));
+  for (const name of ['max error', 'mean error', 'ratio', 'sensitivity']) {
+    const end = header.indexOf(name) + name.length;
+    for (const row of rows) assert.match(row.slice(0, end + 1), /\d ?$/, `${name}: ${row}`);
+  }
+});
+
+test('release: participation scales the noise and is part of the guarantee', async () => {
+  const input = 'x\n1\n0\n1\n1\n';
+  const release = ['release', ...privacy.filter((arg) => arg !== '--quiet')];
+  const epochs = await dpFtrl([...release, '--epochs', '2'], { input });
+  assert.equal(epochs.code, 0, epochs.stderr);
+  assert.match(epochs.stderr, /one user is protected, with one row in each of 2 epochs of 2 rows/);
+  const apart = ['--participations', '2', '--min-separation', '3', '--json'];
+  const { stdout, stderr } = await dpFtrl([...release, ...apart], { input });
+  assert.match(stderr, /one user is protected, with at most 2 rows, at least 3 rows apart/);
+  const { certificate } = JSON.parse(stdout);
+  const expected = dp.certificate({
+    numSteps: 4,
+    epsilon: 1,
+    delta: 1e-6,
+    participation: { participations: 2, minSeparation: 3 },
+  });
+  assert.deepEqual(certificate, expected);
+});
+
+test('misuse: parameters, participations and workloads', async () => {
+  const path = (name, text) => ['--workload', file(name, text)];
+  const cases = [
+    [[...error, '--bands', '0'], /--bands must be a whole number of at least 1, got "0"/],
+    [[...error, '--bands', 'x'], /--bands must be .*, got "x"/],
+    [[...error, '--arity', '2.5'], /--arity must be .*, got "2.5"/],
+    [[...error, '--nu', 'NaN'], /--nu must be a number, got "NaN"/],
+    [[...error, '--decays', '0.5,,'], /--decays must be numbers separated by .*, got "0.5,,"/],
+    [[...error, '--weights', '1;2'], /--weights must be numbers separated by commas/],
+    [[...error, '--subtractive=1'], /--subtractive takes no value/],
+    [[...error, '--normalise'], /unknown option "--normalise"; did you mean --normalize\?/],
+    [[...error, '--epochs', '3'], /epochs must be a divisor of numSteps = 4, got 3/],
+    [[...error, '--epochs', '0'], /--epochs must be a whole number of at least 1, got "0"/],
+    [[...error, '--participations', '2'], /--participations needs --min-separation/],
+    [[...error, '--min-separation', '2'], /--min-separation needs --participations/],
+    [[...error, '--epochs', '2', '--min-separation', '2'], /--epochs or --min-sep.*, not both/],
+    [[...error, '--neighbours', 'both'], /--neighbours must be one of zero-out, replace-one/],
+    [[...error, '--workload', 'momentum'], /--workload momentum: there is no file momentum/],
+    [[...error, '--workload', 'momentum='], /--workload must be prefix, mom.*, got "momentum="/],
+    [[...error, '--workload', 'momentum=0.5,window=2'], /--workload must be .*, got "momentum=0/],
+    [[...error, '--workload', 'momentum=1'], /momentum must be at least 0 and below 1, got 1/],
+    [[...error, '--workload', 'decay=0.5'], /--workload must be .*, got "decay=0.5"/],
+    [[...error, '--workload', 'window=1.5'], /--workload must be .*, got "window=1.5"/],
+    [[...error, '--workload', 'window=0'], /width must be between 1 and .*, got 0/],
+    [[...error, '--workload', '-'], /--workload must be .*, got "-"/],
+    [[...error, '--workload', folder], /--workload .* is a folder/],
+    [[...error, ...path('a.csv', '')], /a\.csv has 0 rows and 0 columns, but --steps is 4/],
+    [[...error, ...path('b.csv', '1,0\n1,1\n1,1\n')], /3 rows and 2 columns; it must be/],
+    [[...error, ...path('c.csv', '1,0\n1,1\n')], /2 rows and 2 columns, but --steps is 4/],
+    [[...error, ...path('d.csv', '1\n1\n')], /2 rows and 1 columns, but --steps is 4/],
+    [[...error, ...path('e.csv', '1\n1,2\n')], /e\.csv: line 2 has 2 cells, the first has 1/],
+    [[...error, ...path('f.csv', '1\nNaN\n')], /line 2, cell 1 is not a number: "NaN"/],
+    [[...error, ...path('g.csv', '1,\n1,1\n')], /line 1, cell 2 is missing/],
+    [[...error, ...path('h.csv', '1\n\n1\n1\n1\n')], /h\.csv: line 2 is blank/],
+    [[...error, ...path('i.csv', '1\n"1\n')], /i\.csv: line 2: a quoted cell is not closed/],
+    [[...error, ...path('j.csv', '1\n1\n0\n1\n')], /rates\[2\] must be different from 0, got 0/],
+    [
+      [...error, ...path('k.csv', '1,0,0,7\n1,1,0,0\n1,1,1,0\n1,1,1,1\n')],
+      /matrix\(0, 3\) must be 0, above the diagonal, got 7/,
+    ],
+    [
+      [...error, ...path('l.csv', '1,0,0,0\n1,0,0,0\n1,1,1,0\n1,1,1,1\n')],
+      /matrix\(1, 1\) must be finite, on the diagonal not 0, got 0/,
+    ],
+    [['compare'], /--steps is required/],
+    [['compare', '--steps', '4', 'x.csv'], /compare reads no file, got x.csv/],
+    [['compare', '--steps', '4', '--objective', 'both'], /--objective must be one of max, mean/],
+    [['compare', '--steps', '4', '--mechanism', 'tree'], /unknown option "--mechanism"/],
+    [['release', ...privacy, '--workload', 'window=2'], /unknown option "--workload"/],
+    [['release', ...privacy, '--epochs', '2', '--steps', '3'], /epochs must be a divisor of num/],
+  ];
+  for (const [args, message] of cases) {
+    const { stdout } = await fails(args, 2, message, { input: 'x\n1\n' });
+    assert.equal(stdout, '', args.join(' '));
+  }
+});

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl compare: all mechanisms side by side.
+
+import { load } from '../index.js';
+import type { Comparison } from '../types.js';
+import { Args, required, type Known } from './args.js';
+import { Misuse } from './failure.js';
+import { nameText, participationText, PARTICIPATION_OPTIONS } from './mechanism.js';
+import { readParticipation } from './mechanism.js';
+import { StandardOutput } from './output.js';
+import { paragraph, table, type Column } from './table.js';
+import { readWorkload } from './workload.js';
+
+export const options: Known = {
+  steps: 'value',
+  workload: 'value',
+  ...PARTICIPATION_OPTIONS,
+  objective: 'value',
+  json: 'flag',
+};
+
+function short(value: number): string {
+  return value < 1e5 ? value.toPrecision(5) : value.toExponential(3);
+}
+
+/** What the bound is and how it was found, or that there is none. */
+function boundText({ lowerBound, workload, participation }: Comparison): string {
+  if (lowerBound === null) return 'Lower bound: none at hand for this workload and horizon.';
+  const numerically = 'computed numerically, with its rounding allowed for';
+  const how = workload === 'prefix' ? 'in closed form' : numerically;
+  const whom = participation === 'single' ? '' : ' even for single participation';
+  return (
+    `Lower bound on both errors of every factorization${whom}: ${short(lowerBound)}\n` +
+    `(Schatten-1 norm of the workload, ${how}); ratio: error / bound.`
+  );
+}
+
+function tableText({ mechanisms, lowerBound }: Comparison): string {
+  const columns: Column[] = [
+    { header: '', align: 'right' },
+    { header: 'mechanism', align: 'left', wraps: true },
+    { header: 'max error', align: 'right' },
+    { header: 'mean error', align: 'right' },
+    ...(lowerBound === null ? [] : [{ header: 'ratio', align: 'right' } as const]),
+    { header: 'sensitivity', align: 'right' },
+    { header: 'time a step', align: 'left', wraps: true },
+    { header: 'vectors', align: 'left', wraps: true },
+  ];
+  const rows = mechanisms.map((row, i) => [
+    String(i + 1),
+    nameText(row.mechanism, row.parameters),
+    short(row.maxError),
+    short(row.meanError),
+    ...(row.ratio === null ? [] : [row.ratio.toPrecision(4)]),
+    `${row.sensitivityExactness === 'exact' ? '' : '<= '}${short(row.sensitivity)}`,
+    row.stepCost.split(', ')[0]!,
+    row.memoryCost.replace(/ vectors?\b/, ''),
+  ]);
+  return table(columns, rows);
+}
+
+function describe(comparison: Comparison, schema: string): string {
+  const { objective, leftOut, numSteps, workload } = comparison;
+  const out = leftOut.map(({ mechanism, parameters, reason }) =>
+    paragraph(`${nameText(mechanism, parameters)}: ${reason}`, '  '),
+  );
+  return [
+    paragraph(`Workload ${workload}, ${numSteps} steps, ${schema}; best ${objective} error first.`),
+    'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
+    `${boundText(comparison)}\n\n`,
+    tableText(comparison),
+    ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
+  ].join('');
+}
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`compare reads no file, got ${args.files[0]}`);
+  const steps = required('steps', args.steps());
+  const objective = args.oneOf('objective', ['max', 'mean'], 'max');
+  const participation = readParticipation(args);
+  const workload = await readWorkload(args, steps);
+  const dp = await load();
+  const comparison = dp.compare({ numSteps: steps, workload, participation, objective });
+  const text = args.has('json')
+    ? `${JSON.stringify(comparison)}\n`
+    : describe(comparison, participationText(participation));
+  await new StandardOutput().write(text);
+}

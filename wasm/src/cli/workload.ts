@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --workload: a name with numbers, or a file of numbers without a header.
+
+import type { Workload } from '../types.js';
+import { parseNumber, type Args } from './args.js';
+import { csvRecords, isBlank, type CsvRecord } from './csv.js';
+import { Misuse } from './failure.js';
+import { openInput } from './input.js';
+
+const WANTED = 'prefix, momentum=B, momentum=B,decay=A, window=W or a CSV file';
+
+function wrong(text: string): never {
+  throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
+}
+
+/** Undefined for what must be a file. */
+function parseNamed(text: string): Workload | undefined {
+  if (text === 'prefix') return text;
+  const average = /^momentum=([^,]*)(?:,decay=([^,]*))?$/.exec(text);
+  if (average) {
+    const momentum = parseNumber(average[1]!);
+    const decay = parseNumber(average[2] ?? '1');
+    if (momentum !== undefined && decay !== undefined) return { momentum, decay };
+  }
+  const sliding = /^window=(.*)$/.exec(text);
+  if (sliding) {
+    const window = parseNumber(sliding[1]!);
+    if (Number.isSafeInteger(window)) return { window: window! };
+  }
+  return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
+}
+
+class NumberReader {
+  readonly rows: number[][] = [];
+  private blank: number | undefined;
+
+  add(record: CsvRecord): void {
+    const { cells, line } = record;
+    if (isBlank(record)) {
+      this.blank ??= line; // Harmless at the end.
+      return;
+    }
+    if (this.blank !== undefined) throw new Misuse(`line ${this.blank} is blank`);
+    const width = this.rows[0]?.length ?? cells.length;
+    if (cells.length !== width) {
+      throw new Misuse(`line ${line} has ${cells.length} cells, the first has ${width}`);
+    }
+    this.rows.push(cells.map((cell, j) => this.number(cell.trim(), line, j + 1)));
+  }
+
+  private number(text: string, line: number, cell: number): number {
+    const value = parseNumber(text);
+    if (value !== undefined) return value;
+    const got = JSON.stringify(text.slice(0, 40));
+    const what = text === '' ? 'is missing' : `is not a number: ${got}`;
+    throw new Misuse(`line ${line}, cell ${cell} ${what}`);
+  }
+}
+
+/** The rows of a CSV file of numbers. */
+async function readNumbers(path: string): Promise<number[][]> {
+  const reader = new NumberReader();
+  try {
+    for await (const records of csvRecords(await openInput([path]))) {
+      records.forEach((record) => reader.add(record));
+    }
+  } catch (error) {
+    if (error instanceof Misuse) throw new Misuse(`--workload ${path}: ${error.message}`);
+    throw error;
+  }
+  return reader.rows;
+}
+
+async function readFile(path: string, steps: number): Promise<Workload> {
+  const rows = await readNumbers(path);
+  const numColumns = rows[0]?.length ?? 0;
+  const shape = `--workload ${path} has ${rows.length} rows and ${numColumns} columns`;
+  if (numColumns !== 1 && numColumns !== rows.length) {
+    throw new Misuse(`${shape}; it must be one column of learning rates, or a square matrix`);
+  }
+  if (rows.length !== steps) throw new Misuse(`${shape}, but --steps is ${steps}`);
+  return numColumns === 1 ? { rates: rows.flat() } : { matrix: rows.flat() };
+}
+
+export async function readWorkload(args: Args, steps: number): Promise<Workload> {
+  const text = args.text('workload');
+  if (text === undefined) return 'prefix';
+  return parseNamed(text) ?? readFile(text, steps);
+}

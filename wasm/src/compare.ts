@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// All mechanisms side by side.
+
+import { Reader } from './check.js';
+import type { Core, CoreProblem, CoreUnitError } from './core.js';
+import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
+import type { CatalogueEntry, ComparedMechanism, Comparison } from './types.js';
+import type { MechanismName, MechanismParameters } from './types.js';
+
+/** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
+const MAX_NORMALIZED_STEPS = 256;
+/** Errors that agree to this are those of one factorization, or of one that is scaled. */
+const SAME = 1e-9;
+
+interface Candidate {
+  entry: CatalogueEntry;
+  parameters: MechanismParameters;
+}
+
+/** Besides the defaults; what a mechanism does not take is passed over. */
+function variantsOf(name: MechanismName, problem: CoreProblem): MechanismParameters[] {
+  const { numSteps, participation } = problem;
+  const variants: MechanismParameters[] = [];
+  if (name === 'tree-k') variants.push({ arity: 4 });
+  if (name === 'banded-square-root' && participation.kind !== 'single') {
+    // With no more bands than this, no two columns that one user takes part in overlap.
+    variants.push({ bands: Math.min(participation.separation, numSteps) });
+  }
+  if (numSteps <= MAX_NORMALIZED_STEPS) variants.push({ normalizeColumns: true });
+  return variants;
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}
+
+/** Of an error that says that there is no such mechanism at this size; else throws it again. */
+function reasonOf(error: unknown): string {
+  const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
+  if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
+  return error.message;
+}
+
+function isClose(a: number, b: number): boolean {
+  return Math.abs(a - b) <= SAME * Math.abs(b);
+}
+
+class Table {
+  readonly rows: ComparedMechanism[] = [];
+  readonly leftOut: Comparison['leftOut'] = [];
+
+  constructor(
+    private readonly core: Core,
+    private readonly problem: CoreProblem,
+    private readonly lowerBound: number | null,
+    private readonly objective: Comparison['objective'],
+  ) {}
+
+  addDefault(entry: CatalogueEntry): void {
+    const candidate = { entry, parameters: {} };
+    const reason = this.reasonInAdvance(entry);
+    if (reason !== undefined) return this.leaveOut(candidate, reason);
+    try {
+      this.add(candidate, this.errorOf(candidate));
+    } catch (error) {
+      this.leaveOut(candidate, reasonOf(error));
+    }
+  }
+
+  /** Adds nothing where the parameters are not taken, or are of no use. */
+  addVariant(candidate: Candidate): void {
+    if (this.reasonInAdvance(candidate.entry) !== undefined) return;
+    try {
+      const error = this.errorOf(candidate);
+      if (this.isUseful(candidate, error)) this.add(candidate, error);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (codeOf(error) !== 'invalid_argument') this.leaveOut(candidate, reason);
+    }
+  }
+
+  /** Errors that no row has yet; with other columns, less than by default. */
+  private isUseful({ entry, parameters }: Candidate, error: CoreUnitError): boolean {
+    const isNew = this.rows.every(
+      (row) => !isClose(row.maxError, error.maxError) || !isClose(row.meanError, error.meanError),
+    );
+    const plain = this.rows.find((row) => row.mechanism === entry.name);
+    if (!isNew || !parameters.normalizeColumns || plain === undefined) return isNew;
+    return this.aim(error) < this.aim(plain) * (1 - SAME);
+  }
+
+  private aim(error: { maxError: number; meanError: number }): number {
+    return this.objective === 'max' ? error.maxError : error.meanError;
+  }
+
+  /** Why there is no such mechanism, as far as the catalogue says it. */
+  private reasonInAdvance(entry: CatalogueEntry): string | undefined {
+    const { maxSteps, needsParameters, parameters } = entry;
+    if (needsParameters) return `it has no defaults: it needs ${parameters.join(', ')}`;
+    return this.problem.numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
+  }
+
+  private errorOf({ entry, parameters }: Candidate): CoreUnitError {
+    return this.core.call('unitError', {
+      ...this.problem,
+      mechanism: entry.name,
+      parameters: readParameters(new Reader('compare', { ...parameters })),
+    });
+  }
+
+  private add({ entry, parameters }: Candidate, error: CoreUnitError): void {
+    const { sensitivity, sensitivityExactness, maxError, meanError } = error;
+    this.rows.push({
+      mechanism: entry.name,
+      parameters,
+      sensitivity,
+      sensitivityExactness,
+      maxError,
+      meanError,
+      ratio: this.lowerBound === null ? null : this.aim(error) / this.lowerBound,
+      stepCost: entry.stepCost,
+      memoryCost: entry.memoryCost,
+      causal: entry.causal,
+    });
+  }
+
+  private leaveOut({ entry, parameters }: Candidate, message: string): void {
+    const start = `${entry.name}: `;
+    const reason = message.startsWith(start) ? message.slice(start.length) : message;
+    this.leftOut.push({ mechanism: entry.name, parameters, reason });
+  }
+}
+
+/** Best first; equal ones in the order of the catalogue, which is that of the rows. */
+function sort(rows: ComparedMechanism[], objective: Comparison['objective']): void {
+  const aim = objective === 'max' ? 'maxError' : 'meanError';
+  const other = objective === 'max' ? 'meanError' : 'maxError';
+  rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
+}
+
+export function compare(
+  core: Core,
+  catalogue: readonly CatalogueEntry[],
+  options: unknown,
+): Comparison {
+  const reader = readOptions('compare', options, COMPARE_OPTIONS);
+  const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
+  const problem = readProblem(reader);
+  // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
+  const { workload, participation, lowerBound } = core.call('problem', problem);
+  const table = new Table(core, problem, lowerBound, objective);
+  for (const entry of catalogue) table.addDefault(entry);
+  for (const entry of catalogue) {
+    for (const parameters of variantsOf(entry.name, problem)) {
+      table.addVariant({ entry, parameters });
+    }
+  }
+  sort(table.rows, objective);
+  return {
+    numSteps: problem.numSteps,
+    workload,
+    participation,
+    objective,
+    lowerBound,
+    mechanisms: table.rows,
+    leftOut: table.leftOut,
+  };
+}
