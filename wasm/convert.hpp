@@ -80,6 +80,12 @@ inline std::vector<double> numbers(const emscripten::val& options, const char* n
   return emscripten::convertJSArrayToNumberVector<double>(value);
 }
 
+inline std::optional<Objective> optional_objective(const emscripten::val& given) {
+  const emscripten::val value = given["objective"];
+  if (value.isUndefined()) return std::nullopt;
+  return value.as<std::string>() == "mean" ? Objective::mean : Objective::max;
+}
+
 inline StrategyParameters strategy_parameters(const emscripten::val& given) {
   return {.num_bands = optional_count(given, "bands"),
           .num_buffers = optional_count(given, "buffers"),
@@ -94,6 +100,7 @@ inline StrategyParameters strategy_parameters(const emscripten::val& given) {
           .alpha = optional_number(given, "alpha"),
           .loglog_power = optional_number(given, "loglogPower"),
           .horizon_cap = optional_count(given, "horizonCap"),
+          .objective = optional_objective(given),
           .epoch_length = optional_count(given, "epochLength"),
           .complete_epochs = optional_flag(given, "completeEpochs").value_or(false),
           .normalize_columns = optional_flag(given, "normalizeColumns").value_or(false)};

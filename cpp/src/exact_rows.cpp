@@ -449,6 +449,55 @@ class ClosedLoopRows final : public ExactRows {
   double largest_response_ = 0;
 };
 
+/// Row t = w_0 + ... + w_t for numbers that change from step to step. As in ClosedLoopRows each w
+/// counts as exact once it is cut, and what was cut is an error of that step's input; what such an
+/// error does to a row is at most the norm of a row of B, which the form states.
+class VaryingBufferedRows final : public ExactRows {
+ public:
+  VaryingBufferedRows(const VaryingBufferedDecoder& decoder, const Measurements& measurements)
+      : numbers_(*decoder.buffers), z_(measurements), states_(num_buffers()) {}
+
+  Enclosure row(std::int64_t step) override {
+    if (step < num_done_ - 1) restart();
+    for (; num_done_ <= step; ++num_done_) advance(static_cast<std::size_t>(num_done_));
+    Enclosure sum = sum_;
+    sum.error += numbers_.max_row_stddev * input_errors_;
+    return sum;
+  }
+
+ private:
+  std::size_t num_buffers() const { return static_cast<std::size_t>(numbers_.num_buffers); }
+
+  void advance(std::size_t t) {
+    const FixedPoint& fixed = z_.fixed();
+    const double scale = numbers_.inverse_scales[t];
+    Enclosure output = fixed.multiply(z_.draw(static_cast<std::int64_t>(t)), scale);
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      output = fixed.subtract(output,
+                              fixed.multiply(states_[k], numbers_.gains[t * states_.size() + k]));
+    input_errors_ += output.error / scale;
+    output.error = 0;
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      states_[k] =
+          fixed.multiply(fixed.add(states_[k], output), numbers_.factors[t * states_.size() + k]);
+    sum_ = fixed.add(sum_, output);
+  }
+
+  void restart() {
+    std::ranges::fill(states_, Enclosure{});
+    sum_ = {};
+    input_errors_ = 0;
+    num_done_ = 0;
+  }
+
+  const VaryingBuffers& numbers_;
+  Measurements z_;
+  std::vector<Enclosure> states_;
+  Enclosure sum_;
+  double input_errors_ = 0;
+  std::int64_t num_done_ = 0;
+};
+
 class BlockRows final : public ExactRows {
  public:
   BlockRows(const BlockDecoder& decoder, const Measurements& measurements)
@@ -618,6 +667,9 @@ struct MakeRows {
   std::unique_ptr<ExactRows> operator()(const BufferedDecoder& decoder) const {
     return std::make_unique<ClosedLoopRows<BufferedLoop, BufferedDecoder>>(decoder, z);
   }
+  std::unique_ptr<ExactRows> operator()(const VaryingBufferedDecoder& decoder) const {
+    return std::make_unique<VaryingBufferedRows>(decoder, z);
+  }
   std::unique_ptr<ExactRows> operator()(const BlockDecoder& decoder) const {
     return std::make_unique<BlockRows>(decoder, z);
   }
@@ -655,6 +707,9 @@ struct NumRows {
   }
   std::int64_t operator()(const ToeplitzDecoder& decoder) const {
     return std::ssize(decoder.coefficients) - decoder.num_future;
+  }
+  std::int64_t operator()(const VaryingBufferedDecoder& decoder) const {
+    return std::ssize(decoder.buffers->inverse_scales);
   }
   std::int64_t operator()(const BlockDecoder& decoder) const {
     std::int64_t num_steps = 0;

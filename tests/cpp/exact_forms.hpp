@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dpftrl/decoder_form.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl::testing {
 
@@ -54,6 +55,14 @@ inline Workload some_matrix(int num_steps) {
   return Workload::lower_triangular(matrix);
 }
 
+/// The recursion of the optimum, before its columns are scaled.
+inline DecoderForm varying_form(int num_steps, int num_buffers) {
+  const Workload workload = Workload::prefix_sums(num_steps);
+  const OptimalPlanOptions options{.objective = Objective::max, .num_buffers = num_buffers};
+  const OptimalStrategy strategy(workload, plan_optimal(workload, options).plan);
+  return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
+}
+
 struct NamedForm {
   const char* name;
   std::int64_t num_steps;
@@ -93,6 +102,7 @@ inline std::vector<NamedForm> named_forms() {
       {"banded_growing", 64, BandedDecoder{{1.0, -1.2}}},
       {"banded_inverse", 64, BandedInverseDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
       {"buffered", 64, buffered},
+      {"varying", 50, varying_form(50, 5)},
       {"block", 25, block_form()},
       {"filtered_prefix", 30, slow_columns},
       {"filtered_momentum", 64, momentum},

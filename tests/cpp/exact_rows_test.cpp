@@ -157,6 +157,24 @@ struct NaiveRows {
     add_inverse(solved(c));
   }
 
+  /// Entry j of all rows from z_j = 1 alone.
+  void operator()(const VaryingBufferedDecoder& decoder) {
+    const VaryingBuffers& numbers = *decoder.buffers;
+    const auto q = static_cast<std::size_t>(numbers.num_buffers);
+    for (std::int64_t j = 0; j < num_rows; ++j) {
+      std::vector<long double> states(q, 0);
+      long double total = 0;
+      for (std::int64_t t = j; t < num_rows; ++t) {
+        const std::size_t first = static_cast<std::size_t>(t) * q;
+        long double w = t == j ? numbers.inverse_scales[static_cast<std::size_t>(t)] : 0;
+        for (std::size_t k = 0; k < q; ++k) w -= numbers.gains[first + k] * states[k];
+        for (std::size_t k = 0; k < q; ++k)
+          states[k] = numbers.factors[first + k] * (states[k] + w);
+        row(t)[j] = total += w;
+      }
+    }
+  }
+
   void operator()(const BlockDecoder& decoder) {
     NaiveRow carried;
     std::int64_t step = 0, first = 0;

@@ -6,6 +6,7 @@
 #include "dense_decoder.hpp"
 #include "dpftrl/gaussian.hpp"
 #include "dpftrl/noise_stream.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "form_strategy.hpp"
 #include "support.hpp"
 
@@ -85,6 +86,13 @@ BandedDecoder banded() {
 BandedInverseDecoder banded_inverse() {
   return {{1, -0.5, -0.125, -0.07, 0.1}};
 }
+/// The recursion of the optimum, before its columns are scaled.
+DecoderForm varying(std::int64_t num_steps) {
+  const Workload workload = Workload::prefix_sums(num_steps);
+  const OptimalStrategy strategy(workload, plan_optimal(workload, {.num_buffers = 4}).plan);
+  return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
+}
+
 BufferedDecoder buffered() {
   return {.decays = {0.97, 0.4, 0}, .weights = {0.15, 0.3, -0.1}};
 }
@@ -152,6 +160,7 @@ std::vector<Case> cases(std::int64_t n) {
       {"banded inverse", banded_inverse(), 1.1},
       {"buffered", buffered(), 1.1},
       {"buffered, none", BufferedDecoder{}, 1.1},
+      {"varying buffers", varying(n), 4},
       {"blocks", blocks(n), 10},
       {"base alone", filtered(banded(), {}, Workload::prefix_sums(n)), 1.1},
       {"column scales", filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n)), 150},

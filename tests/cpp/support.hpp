@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,12 +43,32 @@ inline StrategyParameters example_parameters(std::string_view name) {
   return {};
 }
 
+/// Families whose strategies take a search to make.
+inline bool is_optimised(const StrategyInfo& info) {
+  return info.parameters.find("objective") != std::string_view::npos;
+}
+
+/// What `make` gave for that title the first time: searches are not done again for every test.
+template <class Make>
+std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make) {
+  static std::map<std::string, std::shared_ptr<const Strategy>> all;
+  std::shared_ptr<const Strategy>& found = all[title];
+  if (found == nullptr) found = make();
+  return found;
+}
+
 /// A strategy of the catalogue, made with its example_parameters.
 inline std::shared_ptr<const Strategy> make_example(std::string_view name, std::int64_t num_steps) {
-  return make_strategy({.name = std::string(name),
-                        .num_steps = num_steps,
-                        .workload = {},
-                        .parameters = example_parameters(name)});
+  const auto make = [&] {
+    return make_strategy({.name = std::string(name),
+                          .num_steps = num_steps,
+                          .workload = {},
+                          .parameters = example_parameters(name)});
+  };
+  for (const StrategyInfo& info : strategy_catalogue())
+    if (info.name == name && is_optimised(info))
+      return remembered(std::string(name) + " " + std::to_string(num_steps), make);
+  return make();
 }
 
 inline bool relatively_close(double actual, double expected, double tolerance) {

@@ -238,6 +238,7 @@ SOURCES = {
     "bounds": bounds,
     "certificates": records,
     "exact_entry": records,
+    "families": records,
     "mechanisms": mechanisms,
     "momentum": momentum,
     "privacy": records,

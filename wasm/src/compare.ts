@@ -10,6 +10,8 @@ import type { MechanismName, MechanismParameters } from './types.js';
 
 /** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
 const MAX_NORMALIZED_STEPS = 256;
+/** Searches for the best parameters take seconds beyond this, each. */
+const MAX_SEARCHED_STEPS = 2 ** 15;
 /** Errors that agree to this are those of one factorization, or of one that is scaled. */
 const SAME = 1e-9;
 
@@ -58,7 +60,10 @@ class Table {
   ) {}
 
   addDefault(entry: CatalogueEntry): void {
-    const candidate = { entry, parameters: {} };
+    const { objective } = this;
+    const takesObjective = objective === 'mean' && entry.parameters.includes('objective');
+    const parameters: MechanismParameters = takesObjective ? { objective } : {};
+    const candidate = { entry, parameters };
     const reason = this.reasonInAdvance(entry);
     if (reason !== undefined) return this.leaveOut(candidate, reason);
     try {
@@ -98,7 +103,11 @@ class Table {
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps, needsParameters, parameters } = entry;
     if (needsParameters) return `it has no defaults: it needs ${parameters.join(', ')}`;
-    return this.problem.numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
+    const { numSteps } = this.problem;
+    if (numSteps > MAX_SEARCHED_STEPS && parameters.includes('objective')) {
+      return `beyond ${MAX_SEARCHED_STEPS} steps its search takes long: ask for it alone`;
+    }
+    return numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
   }
 
   private errorOf({ entry, parameters }: Candidate): CoreUnitError {

@@ -129,6 +129,8 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
       return reader.number(name);
     case 'flag':
       return reader.flag(name);
+    case 'objective':
+      return reader.oneOfOr(name, ['max', 'mean'], 'max');
     case 'numbers':
       return float64s(reader.where, name, reader.raw(name));
   }

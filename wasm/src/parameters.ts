@@ -4,12 +4,13 @@
 
 import type { MechanismParameters } from './types.js';
 
-export type ParameterKind = 'count' | 'number' | 'numbers' | 'flag';
+export type ParameterKind = 'count' | 'number' | 'numbers' | 'flag' | 'objective';
 export type ParameterName = keyof MechanismParameters;
 
 export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
   bands: 'count',
   buffers: 'count',
+  objective: 'objective',
   decays: 'numbers',
   weights: 'numbers',
   arity: 'count',

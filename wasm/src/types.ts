@@ -34,14 +34,19 @@ export type MechanismName =
   | 'normalized-square-root'
   | 'group-algebra'
   | 'hybrid'
-  | 'log-perturbed';
+  | 'log-perturbed'
+  | 'banded-toeplitz'
+  | 'blt-normalized'
+  | 'optimal';
 
 /** Parameters of mechanisms that have some; the catalogue tells which takes which. */
 export interface MechanismParameters {
   /** Non-zero diagonals, the main one included. */
   bands?: number;
-  /** Buffers of a BLT. */
+  /** Buffers; of `optimal` 8 by default, 0 for full accuracy. */
   buffers?: number;
+  /** What the optimised mechanisms minimise. Default 'max'. */
+  objective?: 'max' | 'mean';
   /** BLT: theta, each in [0, 1). */
   decays?: ArrayLike<number>;
   /** BLT: omega, as many as decays. */

@@ -4,7 +4,7 @@
 
 import { h, setText } from './dom.ts';
 import { hints, mechanismText, neighboursText, streamText } from './explain.ts';
-import { parameterKeys, parameterSpecs, partsOf, placeholderOf } from './parameters.ts';
+import { objectives, parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
 import { mechanismGroups, rules, type Key, type Settings } from './settings.ts';
 
@@ -62,6 +62,11 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
     parameterKeys
       .filter((key) => parameterSpecs[partsOf(key).name].kind === 'flag')
       .map((key) => [key, ['auto', 'yes', 'no'].map((text) => [text, text] as const)]),
+  ),
+  ...Object.fromEntries(
+    parameterKeys
+      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'choice')
+      .map((key) => [key, ['auto', ...objectives].map((text) => [text, text] as const)]),
   ),
 };
 
@@ -173,7 +178,7 @@ export class Controls {
 
   private allowText(key: Key, input: HTMLInputElement): void {
     if (isParameter(key)) {
-      input.placeholder = placeholderOf(partsOf(key).name);
+      input.placeholder = 'auto';
       if (parameterSpecs[partsOf(key).name].kind === 'list') input.inputMode = 'text';
     }
     if (key === 'lambda') input.inputMode = 'text';

@@ -31,7 +31,7 @@ export const mechanismText: Record<MechanismName, string> = {
     'each length weighted for the least mean error.',
   'smooth-tree':
     'Uses only those leaves of a binary tree that have equally many ones in their number, which ' +
-    'is also the most nodes that a total adds up: all carry much the same noise.',
+    'is also how many nodes a total adds up: all carry the same noise.',
   'square-root':
     'Splits the summing matrix into two equal halves, its square root twice. The error grows ' +
     'only like ln n / π: in the worst step, the least of all that treat every step alike.',
@@ -46,7 +46,7 @@ export const mechanismText: Record<MechanismName, string> = {
     'exactly the same size.',
   blt:
     'A few buffers that fade at different speeds stand in for the whole past: constant work and ' +
-    'memory, and nearly the error of the square root if decays and weights suit the horizon.',
+    'memory, and nearly the error of the square root. Chosen for the horizon unless given.',
   'blt-rational':
     'Buffers by a formula, from approximating the square root by a fraction of polynomials: only ' +
     'their number is to be chosen.',
@@ -62,6 +62,14 @@ export const mechanismText: Record<MechanismName, string> = {
   hybrid:
     'For a stream whose end is not known: time runs in blocks of doubling length, a finished ' +
     'block becomes one noisy number, and the running one has a mechanism of its own.',
+  optimal:
+    'The least error that any factorization can have, found with a proof, and streamed with a few ' +
+    'buffers whose weights change from step to step.',
+  'blt-normalized':
+    'Buffers with decays that stay the same, chosen for the horizon, and every column scaled to ' +
+    'the same length.',
+  'banded-toeplitz':
+    'A few diagonals, chosen for the horizon so that the error is as small as so few allow.',
   'log-perturbed':
     'The square root bent by logarithms, so that a record weighs little however long the stream ' +
     'goes on. Its noise is made for a cap far beyond the horizon.',

@@ -3,7 +3,7 @@
 // Parameters of mechanisms: how each is named, entered and explained. Which mechanism takes which
 // is for the library's catalogue to say.
 
-import type { MechanismName, MechanismParameters } from 'dp-ftrl';
+import type { MechanismParameters } from 'dp-ftrl';
 
 export type ParameterName = keyof MechanismParameters;
 
@@ -20,7 +20,7 @@ export interface ParameterSpec {
   /** Name in the address. */
   name: string;
   label: string;
-  kind: 'count' | 'number' | 'flag' | 'list';
+  kind: 'count' | 'number' | 'flag' | 'list' | 'choice';
   hint: string;
 }
 
@@ -37,11 +37,17 @@ export const parameterSpecs: Readonly<Record<ParameterName, ParameterSpec>> = {
     kind: 'count',
     hint: 'Fading sums that stand in for the past.',
   },
+  objective: {
+    name: 'objective',
+    label: 'Objective',
+    kind: 'choice',
+    hint: 'Which error is made small: that of the worst step (auto), or the mean over all steps.',
+  },
   decays: {
     name: 'decays',
     label: 'Decays',
     kind: 'list',
-    hint: 'How much of each buffer lasts a step, from 0 to below 1. Empty: three for 1,024 steps.',
+    hint: 'How much of each buffer lasts a step, from 0 to below 1. Empty: chosen for the horizon.',
   },
   weights: {
     name: 'weights',
@@ -138,31 +144,20 @@ export function partsOf(key: ParameterKey): { side: Side; name: ParameterName } 
   return { side: key[0] as Side, name: key.slice(2) as ParameterName };
 }
 
-/** Of a buffered mechanism with three buffers, the least worst error at 1,024 steps. */
-export const exampleBuffers = {
-  decays: '0.999 0.9786 0.7433',
-  weights: '0.0444 0.1205 0.3114',
-} as const;
-
-/** What an empty control stands for. */
-export function placeholderOf(name: ParameterName): string {
-  return name === 'decays' || name === 'weights' ? exampleBuffers[name] : 'auto';
-}
+export const objectives: readonly string[] = ['max', 'mean'];
 
 const numbersOf = (text: string): number[] => text.split(' ').map(Number);
 
 /** As the library takes them: what is left to it is left out. */
 export function libraryParameters(
-  mechanism: MechanismName,
   values: (name: ParameterName) => ParameterValue,
 ): MechanismParameters {
   const chosen: [ParameterName, unknown][] = [];
   for (const name of parameterNames) {
-    let value = values(name);
-    if (value === null && mechanism === 'blt' && (name === 'decays' || name === 'weights')) {
-      value = exampleBuffers[name];
-    }
-    if (value !== null) chosen.push([name, typeof value === 'string' ? numbersOf(value) : value]);
+    const value = values(name);
+    if (value === null) continue;
+    const isList = parameterSpecs[name].kind === 'list';
+    chosen.push([name, isList ? numbersOf(String(value)) : value]);
   }
   return Object.fromEntries(chosen) as MechanismParameters;
 }
@@ -192,6 +187,7 @@ export function parametersText(
     const label = parameterSpecs[name].name.replaceAll('-', ' ');
     if (value === undefined || value === false) continue;
     if (value === true) parts.push(label);
+    else if (typeof value === 'string') parts.push(`${label} ${value}`);
     else if (typeof value === 'number') parts.push(`${label} ${print(value)}`);
     else parts.push(`${label} ${Array.from(value, print).join(' ')}`);
   }

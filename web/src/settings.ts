@@ -12,6 +12,7 @@ import type {
 } from 'dp-ftrl';
 import {
   libraryParameters,
+  objectives,
   pairs,
   parameterKey,
   parameterKeys,
@@ -76,6 +77,7 @@ export interface MechanismGroup {
 }
 
 export const mechanismGroups: readonly MechanismGroup[] = [
+  { title: 'The best there is', names: ['optimal'] },
   { title: 'Baselines', names: ['independent', 'output'] },
   {
     title: 'Trees',
@@ -86,8 +88,10 @@ export const mechanismGroups: readonly MechanismGroup[] = [
   {
     title: 'Short memory',
     names: [
+      'blt-normalized',
       'blt',
       'blt-rational',
+      'banded-toeplitz',
       'banded-square-root',
       'banded-inverse-square-root',
       'lambda-cgd',
@@ -215,6 +219,14 @@ function parameterRule(key: ParameterKey): Rule<ParameterKey> {
       write: (value) => Object.keys(flags).find((text) => flags[text] === value)!,
     };
   }
+  if (spec.kind === 'choice') {
+    const read = choice(key, address, ['auto', ...objectives]).read;
+    return {
+      name: address,
+      read: (text) => (read(text || 'auto') === 'auto' ? null : text),
+      write: (value) => (value === null ? 'auto' : String(value)),
+    };
+  }
   const count = readNumber(key, address, '“auto” or a whole number > 0', (v) => {
     return Number.isSafeInteger(v) && v > 0;
   });
@@ -314,7 +326,7 @@ export function choicesOf(settings: Settings): Choice[] {
   const names = compare === 'none' ? [mechanism] : [mechanism, compare];
   return names.map((name, i) => ({
     mechanism: name,
-    parameters: libraryParameters(name, (p) => settings[parameterKey(sides[i]!, p)]),
+    parameters: libraryParameters((p) => settings[parameterKey(sides[i]!, p)]),
   }));
 }
 

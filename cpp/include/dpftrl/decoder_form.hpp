@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "dpftrl/buffers.hpp"
 #include "dpftrl/workload.hpp"
 
 namespace dpftrl {
@@ -97,6 +98,15 @@ struct BufferedDecoder {
   std::vector<double> weights;  ///< as many
 };
 
+/// B = A C^-1, C given by its inverse:
+///     w_t = inverse_scales_t z_t - gains_t . s,    s <- factors_t * (s + w_t),    s = 0 at first,
+///     row t = w_0 + ... + w_t.
+/// C is lower triangular with C_tt = c_t and C_ij = c_i gains_i . (factors_{i-1} * ... *
+/// factors_j).
+struct VaryingBufferedDecoder {
+  std::shared_ptr<const VaryingBuffers> buffers;
+};
+
 /// Fresh noise for every block of consecutive steps. Row t is what the completed blocks left plus
 /// scale * (row t - first step of the block) of the current block's form. A completed block leaves
 /// scale * (row `closing_row` of its form) or, if closing_row is negative, total_scale * z of one
@@ -125,7 +135,7 @@ struct FilteredDecoder {
 struct DecoderForm
     : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, SmoothDecoder,
                    HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
-                   BufferedDecoder, BlockDecoder, FilteredDecoder> {
+                   BufferedDecoder, VaryingBufferedDecoder, BlockDecoder, FilteredDecoder> {
   using variant::variant;
 };
 

@@ -36,7 +36,7 @@ struct [[nodiscard]] OptimizeResult {
 };
 
 /// Returns the value at `point` and overwrites `gradient`, which has the right length already.
-using Objective = std::function<double(const Vector& point, Vector& gradient)>;
+using SmoothFunction = std::function<double(const Vector& point, Vector& gradient)>;
 
 /// Minimises a smooth function from `start` by L-BFGS (6 corrections, strong Wolfe line search).
 ///
@@ -49,7 +49,7 @@ using Objective = std::function<double(const Vector& point, Vector& gradient)>;
 /// @source       [NW06] Nocedal and Wright, Numerical Optimization, algorithms 7.5, 3.5, 3.6;
 ///               the LBFGSpp library does the work.
 /// @checked-by   optimize_test
-OptimizeResult minimize(const Objective& objective, const Vector& start,
+OptimizeResult minimize(const SmoothFunction& objective, const Vector& start,
                         const OptimizeOptions& options = {});
 
 }  // namespace dpftrl

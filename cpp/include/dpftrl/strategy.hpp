@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dpftrl/decoder_form.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/types.hpp"
 #include "dpftrl/workload.hpp"
 
@@ -84,8 +85,8 @@ class Strategy {
 /// Parameters of families that have some. Unset: the family's default, stated in its header.
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
-  std::optional<std::int64_t> num_bands = {};    ///< banded-square-root, banded-inverse-square-root
-  std::optional<std::int64_t> num_buffers = {};  ///< blt-rational
+  std::optional<std::int64_t> num_bands = {};    ///< banded-...
+  std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-rational, blt-normalized, optimal
   std::vector<double> decays = {};               ///< blt: theta
   std::vector<double> weights = {};              ///< blt: omega
   std::optional<std::int64_t> arity = {};        ///< tree-k
@@ -97,6 +98,8 @@ struct StrategyParameters {
   std::optional<double> alpha = {};              ///< log-perturbed: error O(log^(1+alpha) t)
   std::optional<double> loglog_power = {};       ///< log-perturbed: delta
   std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: steps the noise is scaled for
+
+  std::optional<Objective> objective = {};  ///< of the optimised families; default max
 
   /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
   std::optional<std::int64_t> epoch_length = {};

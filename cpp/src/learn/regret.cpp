@@ -110,7 +110,7 @@ double ComparatorSolver::average_loss(const Vector& point, Vector& gradient) con
 OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gradient_tolerance,
                                                     const Vector& start) const {
   const OptimizeOptions limits{.max_iterations = 500, .gradient_tolerance = gradient_tolerance};
-  const Objective objective = [this, multiplier](const Vector& point, Vector& gradient) {
+  const SmoothFunction objective = [this, multiplier](const Vector& point, Vector& gradient) {
     const double value = average_loss(point, gradient);
     gradient += multiplier * point;
     return value + multiplier / 2 * point.squaredNorm();
@@ -123,7 +123,7 @@ OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gr
   const Vector centre = coarse.point;
   Vector central_gradient(centre.size());
   objective(centre, central_gradient);
-  const Objective change = [&](const Vector& point, Vector& gradient) {
+  const SmoothFunction change = [&](const Vector& point, Vector& gradient) {
     objective(point, gradient);
     return (central_gradient + gradient).dot(point - centre) / 2;
   };

@@ -72,6 +72,7 @@ KernelPointer make(const KernelOptions& options, const ToeplitzDecoder& decoder)
 KernelPointer make(const KernelOptions& options, const BandedDecoder& decoder);
 KernelPointer make(const KernelOptions& options, const BandedInverseDecoder& decoder);
 KernelPointer make(const KernelOptions& options, const BufferedDecoder& decoder);
+KernelPointer make(const KernelOptions& options, const VaryingBufferedDecoder& decoder);
 KernelPointer make(const KernelOptions& options, const BlockDecoder& decoder);
 KernelPointer make(const KernelOptions& options, const FilteredDecoder& decoder);
 

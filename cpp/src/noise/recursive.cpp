@@ -186,8 +186,73 @@ class RecursiveKernel final : public Kernel {
   double num_steps_ = 0;
 };
 
+/// Numbers from step to step, so an impulse does not tell what a change of z does to a row: at most
+/// the norm of a row of B, which the form states.
+class VaryingBufferedKernel final : public Kernel {
+ public:
+  VaryingBufferedKernel(const KernelOptions& options, const VaryingBufferedDecoder& decoder)
+      : options_(options),
+        numbers_(*decoder.buffers),
+        step_row_(width_of(options)),
+        total_(width_of(options)),
+        states_(static_cast<std::size_t>(numbers_.num_buffers), DoubleDoubles(width_of(options))) {}
+
+  void write_row(std::int64_t step, std::span<double> row) override {
+    const auto t = static_cast<std::size_t>(step);
+    const double* const gains = &numbers_.gains[t * states_.size()];
+    const double* const factors = &numbers_.factors[t * states_.size()];
+    fill_measurement(options_, step, row);
+    step_row_.clear();
+    add_product(step_row_, {numbers_.inverse_scales[t], 0}, row);
+    for (std::size_t k = 0; k < states_.size(); ++k) add_product(step_row_, -gains[k], states_[k]);
+    normalize(step_row_);
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      add(states_[k], step_row_);
+      scale(states_[k], factors[k]);
+      drop_tiny(states_[k]);
+    }
+    add(total_, step_row_);
+    std::copy(total_.high.begin(), total_.high.end(), row.begin());
+    note_error(t);
+  }
+
+  RowErrorBound error_bound() const override {
+    const double normals = std::sqrt(num_steps_) * kNormalErrorBound;
+    const double sums = 10 * kUnitRoundoff * kUnitRoundoff * num_steps_ * kTail;
+    return {numbers_.max_row_stddev * (normals + input_error_ + sums) * kSlack, kUnitRoundoff};
+  }
+
+ private:
+  /// In standard deviations; beyond it with probability below 2^-700.
+  static constexpr double kTail = 32;
+
+  /// Adds what the roundings of w_t amount to as an error of z_t.
+  void note_error(std::size_t t) {
+    num_steps_ += 1;
+    double gain = 0;
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      gain += std::abs(numbers_.gains[t * states_.size() + k]);
+    const double state = kTail * (numbers_.max_state_stddev + 2 * numbers_.max_row_stddev);
+    const double products = product_sum_error(static_cast<double>(states_.size() + 1)) *
+                            (kNormalMax * numbers_.inverse_scales[t] + gain * state);
+    const double in_states = gain * num_steps_ * 0x1p-99 * state;
+    input_error_ += (products + in_states) / numbers_.inverse_scales[t];
+  }
+
+  KernelOptions options_;
+  const VaryingBuffers& numbers_;
+  DoubleDoubles step_row_;
+  DoubleDoubles total_;
+  std::vector<DoubleDoubles> states_;
+  double num_steps_ = 0;
+  double input_error_ = 0;
+};
+
 }  // namespace
 
+KernelPointer make(const KernelOptions& options, const VaryingBufferedDecoder& decoder) {
+  return std::make_unique<VaryingBufferedKernel>(options, decoder);
+}
 KernelPointer make(const KernelOptions& options, const BandedDecoder& decoder) {
   return std::make_unique<RecursiveKernel<BandedRecursion>>(options, decoder);
 }

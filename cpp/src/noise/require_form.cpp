@@ -147,6 +147,28 @@ struct RequireForm {
     require_state(options, "number of buffers", std::ssize(decoder.decays), 16);
   }
 
+  void operator()(const VaryingBufferedDecoder& decoder) const {
+    if (!decoder.buffers) fail_argument(kFunction, "buffers", "numbers", "none");
+    const VaryingBuffers& numbers = *decoder.buffers;
+    require_between(kFunction, "num_buffers", numbers.num_buffers, 1, kMaxArity);
+    require_length_at_least("inverse_scales", std::ssize(numbers.inverse_scales), options.num_rows);
+    const std::int64_t size = numbers.num_buffers * options.num_rows;
+    require_length_at_least("gains", std::ssize(numbers.gains), size);
+    require_length_at_least("factors", std::ssize(numbers.factors), size);
+    require_coefficients("gains", numbers.gains);
+    for (std::size_t i = 0; i < numbers.inverse_scales.size(); ++i)
+      if (!(numbers.inverse_scales[i] > 0 && numbers.inverse_scales[i] <= kMaxCoefficient))
+        fail_argument(kFunction, entry_name("inverse_scales", i), "positive and at most 2^20",
+                      to_text(numbers.inverse_scales[i]));
+    for (std::size_t i = 0; i < numbers.factors.size(); ++i)
+      if (!(numbers.factors[i] > 0 && numbers.factors[i] <= 1))
+        fail_argument(kFunction, entry_name("factors", i), "above 0 and at most 1",
+                      to_text(numbers.factors[i]));
+    require_positive(kFunction, "max_row_stddev", numbers.max_row_stddev);
+    require_non_negative(kFunction, "max_state_stddev", numbers.max_state_stddev);
+    require_state(options, "num_buffers", numbers.num_buffers, 16);
+  }
+
   void operator()(const BlockDecoder& decoder) const {
     std::int64_t num_steps = 0, num_measurements = options.first_measurement;
     const DecoderForm* checked = nullptr;  // often all blocks share one form

@@ -125,6 +125,18 @@ inline void multiply_add(DoubleDoubles& state, double factor, const DoubleDouble
   }
 }
 
+/// row *= factor. Absolute error at most 2^-101 |factor * row|.
+inline void scale(DoubleDoubles& row, double factor) {
+  double* const high = row.high.data();
+  double* const low = row.low.data();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const DoubleDouble product = two_product(factor, high[i]);
+    const DoubleDouble result = two_sum(product.high, product.low + factor * low[i]);
+    high[i] = result.high;
+    low[i] = result.low;
+  }
+}
+
 /// What fades away becomes 0 below 2^-200 instead of going through the slow subnormal numbers.
 inline void drop_tiny(DoubleDoubles& row) {
   double* const high = row.high.data();

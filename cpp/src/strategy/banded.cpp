@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/optimal/banded_optimum.hpp"
 #include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/toeplitz.hpp"
 
@@ -25,21 +26,36 @@ std::vector<double> padded(std::vector<double> coefficients, std::int64_t size) 
   return coefficients;
 }
 
-}  // namespace
-
-std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
-                                                            std::optional<std::int64_t> num_bands) {
-  const Workload& workload = request.workload;
+std::shared_ptr<const Strategy> banded_strategy(std::string_view name, const Workload& workload,
+                                                const std::vector<double>& bands) {
   const std::int64_t n = workload.num_steps();
-  const std::vector<double> bands =
-      leading_root(kBandedSquareRoot, request.designed_for, false, num_bands);
   return std::make_shared<const ToeplitzStrategy>(
       workload, ToeplitzStrategy::Parts{
-                    .name = kBandedSquareRoot,
+                    .name = name,
                     .encoder = padded(bands, n),
                     .decoder = workload.apply(reciprocal_series(bands, n)),
                     .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
                     .num_bands = std::ssize(bands)});
+}
+
+}  // namespace
+
+std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
+                                                            std::optional<std::int64_t> num_bands) {
+  return banded_strategy(kBandedSquareRoot, request.workload,
+                         leading_root(kBandedSquareRoot, request.designed_for, false, num_bands));
+}
+
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         std::optional<std::int64_t> num_bands,
+                                                         Objective objective) {
+  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
+                                         1, kMaxBandedToeplitzSteps);
+  const std::int64_t bands = require_between(kBandedToeplitz, "num_bands",
+                                             num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  const BandedToeplitzOptimum best = find_banded_toeplitz_optimum(
+      {.num_steps = n, .num_bands = std::min(bands, n), .objective = objective});
+  return banded_strategy(kBandedToeplitz, request.workload, best.coefficients);
 }
 
 std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(

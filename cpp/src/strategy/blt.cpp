@@ -6,6 +6,9 @@
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
+#include "dpftrl/optimal/blt_normalized_optimum.hpp"
+#include "dpftrl/optimal/blt_optimum.hpp"
+#include "dpftrl/strategy/filtered.hpp"
 
 namespace dpftrl {
 namespace {
@@ -15,7 +18,7 @@ constexpr double kLargestDecay = 1 - 0x1p-53;
 
 void require_buffers(std::string_view name, const BufferParameters& parameters) {
   const auto size = std::ssize(parameters.decays);
-  require_between(name, "number of decays", size, 1, kMaxBuffers);
+  require_between(name, "number of decays", size, 1, kMaxGivenBuffers);
   require_length(name, "weights", std::ssize(parameters.weights), size);
   for (std::size_t i = 0; i < parameters.decays.size(); ++i) {
     const std::string index = "[" + std::to_string(i) + "]";
@@ -113,7 +116,7 @@ std::vector<double> buffer_weights(std::span<const double> decays,
 }
 
 BufferParameters rational_buffers(std::int64_t num_buffers, RationalNodes nodes) {
-  require_between(kBltRational, "num_buffers", num_buffers, 1, kMaxBuffers);
+  require_between(kBltRational, "num_buffers", num_buffers, 1, kMaxGivenBuffers);
   constexpr double kPi = 3.14159265358979323846;
   const std::int64_t half = (num_buffers + 1) / 2;
   const bool shifted = nodes == RationalNodes::shifted;
@@ -143,6 +146,27 @@ BufferParameters rational_buffers(std::int64_t num_buffers, RationalNodes nodes)
 std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
                                              const BufferParameters& parameters) {
   return buffered(kBlt, request.workload, parameters);
+}
+
+BufferParameters optimal_buffers(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
+                                 Objective objective) {
+  require_between(kBlt, "num_steps", num_steps, 1, ToeplitzStrategy::kMaxSteps);
+  BltOptimum best = find_blt_optimum(
+      {.num_steps = num_steps, .objective = objective, .num_buffers = num_buffers});
+  return {.decays = std::move(best.decays), .weights = std::move(best.weights)};
+}
+
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        std::optional<std::int64_t> num_buffers,
+                                                        Objective objective) {
+  const std::int64_t n =
+      require_between(kBltNormalized, "num_steps", workload.num_steps(), 1, kMaxNormalizedBltSteps);
+  const BltNormalizedOptimum best = find_blt_normalized_optimum(
+      {.num_steps = n, .objective = objective, .num_buffers = num_buffers});
+  const Workload prefix = Workload::prefix_sums(n);
+  return normalized_strategy(blt_strategy({.designed_for = prefix, .workload = prefix},
+                                          {.decays = best.decays, .weights = best.weights}),
+                             workload, std::string(kBltNormalized));
 }
 
 std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,

@@ -322,8 +322,8 @@ std::span<const double> FilteredStrategy::toeplitz_encoder() const {
 }
 
 std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
-                                                    const Workload& workload) {
-  std::string name = "normalized-" + std::string(base->name());
+                                                    const Workload& workload, std::string name) {
+  if (name.empty()) name = "normalized-" + std::string(base->name());
   require_between(name, "num_steps", base->num_steps(), 1, FilteredStrategy::kMaxSteps);
   std::vector<double> norms;
   norms.reserve(index_of(base->num_steps()));

@@ -16,6 +16,7 @@
 #include "dpftrl/strategy/lambda_cgd.hpp"
 #include "dpftrl/strategy/log_perturbed.hpp"
 #include "dpftrl/strategy/nu.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/strategy/prefix.hpp"
 #include "dpftrl/strategy/restart.hpp"
 #include "dpftrl/strategy/smooth.hpp"
@@ -31,6 +32,7 @@ using StrategyPointer = std::shared_ptr<const Strategy>;
 enum class Makes {
   prefix_sums,  ///< prefix sums alone
   toeplitz,     ///< any ToeplitzRequest
+  any,          ///< every workload, the one of the request
 };
 
 struct Family {
@@ -63,6 +65,28 @@ StrategyPointer make_from_steps(const ToeplitzRequest& request, const StrategyPa
 template <StrategyPointer (*maker)(const ToeplitzRequest&)>
 StrategyPointer make_for_workload(const ToeplitzRequest& request, const StrategyParameters&) {
   return maker(request);
+}
+
+Objective objective_of(const StrategyParameters& parameters) {
+  return parameters.objective.value_or(Objective::max);
+}
+
+/// The best there is.
+std::vector<Family> optimal_families() {
+  return {{{.name = OptimalStrategy::kName,
+            .summary = "the certified optimum, streamed with few buffers",
+            .step_cost = "O(num_buffers)",
+            .memory_cost = "num_buffers vectors",
+            .parameters = "num_buffers, objective",
+            .workloads = WorkloadSupport::adapted,
+            .max_steps = OptimalStrategy::kMaxSteps,
+            .is_causal = true,
+            .needs_parameters = false},
+           Makes::any,
+           [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+             return optimal_strategy(request.workload, parameters.num_buffers,
+                                     objective_of(parameters));
+           }}};
 }
 
 /// The baselines and the trees.
@@ -175,7 +199,7 @@ std::vector<Family> recursive_families() {
         .workloads = workloads,
         .max_steps = name == LambdaCgdStrategy::kName ? kMaxNumSteps : ToeplitzStrategy::kMaxSteps,
         .is_causal = true,
-        .needs_parameters = name == kBlt};
+        .needs_parameters = false};
   };
   return {
       {info(kBandedSquareRoot, "C = the first bands of the square root", "O(num_bands)",
@@ -202,11 +226,29 @@ std::vector<Family> recursive_families() {
        [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
          return blt_rational_strategy(request, parameters.num_buffers);
        }},
-      {info(kBlt, "few buffers with given decays and weights", "O(buffers)", "1 vector a buffer",
-            "decays, weights", WorkloadSupport::decoded),
+      {info(kBlt, "few buffers, optimised or given by decays and weights", "O(num_buffers)",
+            "num_buffers vectors", "num_buffers, objective, decays, weights",
+            WorkloadSupport::decoded),
        Makes::toeplitz,
        [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-         return blt_strategy(request, {.decays = parameters.decays, .weights = parameters.weights});
+         const bool is_given = !parameters.decays.empty() || !parameters.weights.empty();
+         return blt_strategy(
+             request, is_given ? BufferParameters{parameters.decays, parameters.weights}
+                               : optimal_buffers(request.workload.num_steps(),
+                                                 parameters.num_buffers, objective_of(parameters)));
+       }},
+      {info(kBltNormalized, "few buffers, columns scaled to norm 1, optimised", "O(num_buffers)",
+            "num_buffers vectors", "num_buffers, objective", WorkloadSupport::decoded),
+       Makes::any,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return blt_normalized_strategy(request.workload, parameters.num_buffers,
+                                        objective_of(parameters));
+       }},
+      {info(kBandedToeplitz, "C of few bands, optimised", "O(num_bands)", "num_bands vectors",
+            "num_bands, objective", WorkloadSupport::decoded),
+       Makes::toeplitz,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return banded_toeplitz_strategy(request, parameters.num_bands, objective_of(parameters));
        }},
   };
 }
@@ -214,7 +256,8 @@ std::vector<Family> recursive_families() {
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> joined;
-    for (const auto& part : {simple_families(), convolution_families(), recursive_families()})
+    for (const auto& part :
+         {simple_families(), convolution_families(), recursive_families(), optimal_families()})
       joined.insert(joined.end(), part.begin(), part.end());
     return joined;
   }();
@@ -245,7 +288,7 @@ void require_known_parameters(const StrategyInfo& info, const StrategyParameters
     std::string_view name;
     bool is_given;
   };
-  const std::array<Parameter, 13> all = {{
+  const std::array<Parameter, 14> all = {{
       {"num_bands", given.num_bands.has_value()},
       {"num_buffers", given.num_buffers.has_value()},
       {"decays", !given.decays.empty()},
@@ -259,6 +302,7 @@ void require_known_parameters(const StrategyInfo& info, const StrategyParameters
       {"alpha", given.alpha.has_value()},
       {"loglog_power", given.loglog_power.has_value()},
       {"horizon_cap", given.horizon_cap.has_value()},
+      {"objective", given.objective.has_value()},
   }};
   for (const Parameter& parameter : all)
     if (parameter.is_given && !lists(info.parameters, parameter.name))
@@ -317,8 +361,8 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
   const Workload designed_for = is_adapted ? workload : Workload::prefix_sums(options.num_steps);
   const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
                           family.info.name == kNormalizedSquareRoot;
-  const bool is_made =
-      workload.is_prefix() || (workload.is_toeplitz() && family.makes == Makes::toeplitz);
+  const bool is_made = workload.is_prefix() || family.makes == Makes::any ||
+                       (workload.is_toeplitz() && family.makes == Makes::toeplitz);
   if (is_wrapped || !is_made) return wrap(family, options, designed_for, workload);
   return family.make({.designed_for = designed_for, .workload = workload}, options.parameters);
 }

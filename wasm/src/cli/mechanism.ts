@@ -42,6 +42,8 @@ function readParameter(args: Args, name: ParameterName): unknown {
       return args.number(option, 'a number', () => true);
     case 'numbers':
       return args.numbers(option);
+    case 'objective':
+      return args.has(option) ? args.oneOf(option, ['max', 'mean'], 'max') : undefined;
   }
 }
 

@@ -25,4 +25,10 @@ inline constexpr std::string_view kBandedInverseSquareRoot = "banded-inverse-squ
 std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
     const ToeplitzRequest& request, std::optional<std::int64_t> num_bands);
 
+/// The bands that minimise the error for prefix sums (find_banded_toeplitz_optimum).
+inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         std::optional<std::int64_t> num_bands,
+                                                         Objective objective);
+
 }  // namespace dpftrl

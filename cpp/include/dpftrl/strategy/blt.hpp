@@ -12,14 +12,25 @@ namespace dpftrl {
 /// memory a buffer. The stored numbers define C exactly.
 /// @source  Dvijotham, McMahan, Pillutla, Steinke, Thakurta, arXiv 2404.16706.
 struct BufferParameters {
-  std::vector<double> decays;   ///< theta, each in [0, 1), 1 .. kMaxBuffers of them
+  std::vector<double> decays;   ///< theta, each in [0, 1), 1 .. kMaxGivenBuffers of them
   std::vector<double> weights;  ///< omega, as many, finite, at most 2^20 in magnitude
 };
-inline constexpr std::int64_t kMaxBuffers = 32;
+inline constexpr std::int64_t kMaxGivenBuffers = 32;
 
 inline constexpr std::string_view kBlt = "blt";
 std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
                                              const BufferParameters& parameters);
+
+/// The buffers that minimise the error for prefix sums (find_blt_optimum).
+BufferParameters optimal_buffers(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
+                                 Objective objective);
+
+/// Buffers with columns scaled to norm 1, those that minimise that error
+/// (find_blt_normalized_optimum).
+inline constexpr std::string_view kBltNormalized = "blt-normalized";
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        std::optional<std::int64_t> num_buffers,
+                                                        Objective objective);
 
 /// The rational approximation of (1-x)^(1/2) by num_buffers nodes of the trapezoidal rule,
 ///

@@ -66,7 +66,8 @@ class FilteredStrategy final : public Strategy {
 /// @source  Henzinger, Kalinin, Upadhyay, arXiv 2509.14334 (square root).
 /// @checked-by strategy_toeplitz_test "normalising a Toeplitz encoder raises no error"
 std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
-                                                    const Workload& workload);
+                                                    const Workload& workload,
+                                                    std::string name = {});
 inline constexpr std::string_view kNormalizedSquareRoot = "normalized-square-root";
 
 /// The base's encoder for another workload, under the base's name.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+/// Anderson acceleration (type II) of a fixed-point iteration x <- x + f(x):
+///     x+ = x + mixing f - (dX + mixing dF) gamma,    gamma = argmin ||f - dF gamma||,
+/// dX, dF the last `depth` differences. Steps are limited in the largest entry.
+class AndersonMixing {
+ public:
+  struct Options {
+    std::int64_t depth;
+    double mixing;
+    double max_step;
+  };
+  explicit AndersonMixing(const Options& options) : options_(options) {}
+
+  /// Replaces x by the next iterate.
+  void advance(Vector& x, const Vector& residual);
+
+ private:
+  Vector least_squares(const Vector& residual) const;
+
+  Options options_;
+  std::vector<Vector> steps_;    ///< dX
+  std::vector<Vector> changes_;  ///< dF
+  Matrix products_;              ///< <dF_i, dF_j>
+  Vector last_x_, last_residual_;
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/banded_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dpftrl::detail {
+namespace {
+
+Eigen::Index index(std::int64_t i) {
+  return static_cast<Eigen::Index>(i);
+}
+
+}  // namespace
+
+BandedRows::BandedRows(std::int64_t num_steps, std::int64_t num_bands)
+    : num_steps_(num_steps),
+      num_bands_(num_bands),
+      num_parameters_(0),
+      ones_(static_cast<std::size_t>(num_steps), 1.0),
+      values_(static_cast<std::size_t>(num_steps)),
+      columns_(Matrix::Zero(index(num_steps), index(num_bands))),
+      system_(Matrix::Zero(index(num_steps), index(num_bands) + 1)),
+      covariance_(Matrix::Zero(index(num_steps), index(num_bands) + 1)) {
+  for (std::int64_t j = 0; j < num_steps; ++j) num_parameters_ += index(below(j));
+}
+
+Vector BandedRows::parameters_of(const std::vector<double>& coefficients) const {
+  Vector point(num_parameters_);
+  Eigen::Index next = 0;
+  for (std::int64_t j = 0; j < num_steps_; ++j)
+    for (std::int64_t m = 1; m <= below(j); ++m)
+      point(next++) = coefficients[static_cast<std::size_t>(m)] / coefficients[0];
+  return point;
+}
+
+Matrix BandedRows::columns_at(const Vector& point) const {
+  Matrix columns = Matrix::Zero(index(num_steps_), index(num_bands_));
+  Eigen::Index next = 0;
+  for (std::int64_t j = 0; j < num_steps_; ++j) {
+    const Eigen::Index count = index(below(j));
+    columns(index(j), 0) = 1;
+    columns.row(index(j)).segment(1, count) = point.segment(next, count).transpose();
+    columns.row(index(j)) /= columns.row(index(j)).norm();
+    next += count;
+  }
+  return columns;
+}
+
+const std::vector<double>& BandedRows::values(const Vector& point) {
+  columns_ = columns_at(point);
+  for (std::int64_t t = 0; t < num_steps_; ++t) {
+    const Eigen::Index row = index(t);
+    const std::int64_t order = std::min(num_bands_, t);
+    // K_{t,s} = C_{t,s} - C_{t,s+1}
+    const double diagonal = columns_(row, 0);
+    system_(row, 0) = 1 / diagonal;
+    for (std::int64_t m = 1; m <= order; ++m) {
+      const double left = m < num_bands_ ? columns_(row - index(m), index(m)) : 0;
+      system_(row, index(m)) = (left - columns_(row - index(m) + 1, index(m) - 1)) / diagonal;
+    }
+    double variance = system_(row, 0) * system_(row, 0);
+    for (std::int64_t i = 1; i <= order; ++i) {
+      double sum = 0;
+      for (std::int64_t m = 1; m <= i; ++m)
+        sum -= system_(row, index(m)) * covariance_(row - index(m), index(i - m));
+      for (std::int64_t m = i + 1; m <= order; ++m)
+        sum -= system_(row, index(m)) * covariance_(row - index(i), index(m - i));
+      covariance_(row, index(i)) = sum;
+      variance -= system_(row, index(i)) * sum;
+    }
+    covariance_(row, 0) = values_[static_cast<std::size_t>(t)] = variance;
+  }
+  return values_;
+}
+
+void BandedRows::pull_back(const std::vector<double>& weights, Vector& gradient) {
+  Matrix by_covariance = Matrix::Zero(index(num_steps_), index(num_bands_) + 1);
+  Matrix by_column = Matrix::Zero(index(num_steps_), index(num_bands_));
+  Vector by_system(index(num_bands_) + 1);
+  for (std::int64_t t = num_steps_; t-- > 0;) {
+    const Eigen::Index row = index(t);
+    const std::int64_t order = std::min(num_bands_, t);
+    const double by_variance = by_covariance(row, 0) + weights[static_cast<std::size_t>(t)];
+    by_system.setZero();
+    by_system(0) = 2 * by_variance * system_(row, 0);
+    for (std::int64_t i = 1; i <= order; ++i) {
+      by_system(index(i)) -= by_variance * covariance_(row, index(i));
+      const double by_sum = by_covariance(row, index(i)) - by_variance * system_(row, index(i));
+      for (std::int64_t m = 1; m <= order; ++m) {
+        const Eigen::Index later = row - index(std::min(i, m));
+        const Eigen::Index distance = index(std::abs(i - m));
+        by_system(index(m)) -= by_sum * covariance_(later, distance);
+        by_covariance(later, distance) -= by_sum * system_(row, index(m));
+      }
+    }
+    // Back through K_{t,t-m} / K_tt and 1 / K_tt.
+    const double inverse = system_(row, 0);
+    double by_diagonal = -by_system(0) * inverse * inverse;
+    for (std::int64_t m = 1; m <= order; ++m) {
+      const double by_entry = by_system(index(m)) * inverse;
+      by_diagonal -= by_entry * system_(row, index(m));
+      if (m < num_bands_) by_column(row - index(m), index(m)) += by_entry;
+      by_column(row - index(m) + 1, index(m) - 1) -= by_entry;
+    }
+    by_column(row, 0) += by_diagonal;
+  }
+  // Columns are x / ||x|| with x_0 = 1: column_0 = 1 / ||x||.
+  Eigen::Index next = 0;
+  for (std::int64_t j = 0; j < num_steps_; ++j) {
+    const Eigen::Index row = index(j);
+    const double radial = by_column.row(row).dot(columns_.row(row));
+    for (std::int64_t m = 1; m <= below(j); ++m)
+      gradient(next++) =
+          (by_column(row, index(m)) - radial * columns_(row, index(m))) * columns_(row, 0);
+  }
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/optimal/blt_normalized_optimum.hpp"
+
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "optimal/blt_search.hpp"
+#include "optimal/normalized_rows.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kMostSingleSteps = 4096;
+/// Cells in the distance from the nearer end, to compare starts and for the last part.
+constexpr std::int64_t kCoarse = 24;
+constexpr std::int64_t kFine = 128;
+
+}  // namespace
+
+double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps,
+                 std::int64_t step) {
+  require_length("row_scale", "log_row_scales", std::ssize(log_row_scales), kNumRowScaleKnots);
+  require_between("row_scale", "num_steps", num_steps, 1, kMaxNumSteps);
+  require_between("row_scale", "step", step, 0, num_steps - 1);
+  const detail::KnotPosition at = detail::knot_position(num_steps, step);
+  const std::size_t lower = static_cast<std::size_t>(at.lower);
+  return std::exp((1 - at.share_of_upper) * log_row_scales[lower] +
+                  at.share_of_upper * log_row_scales[lower + 1]);
+}
+
+BltNormalizedOptimum find_blt_normalized_optimum(const BltNormalizedProblem& problem,
+                                                 const FamilyOptions& options) {
+  detail::require_blt_problem("find_blt_normalized_optimum", problem.num_steps, problem.num_buffers,
+                              options);
+  require_between("find_blt_normalized_optimum", "num_steps", problem.num_steps, 1,
+                  kMaxNormalizedBltSteps);
+  detail::Search search(options);
+  const Eigen::Index num_knots =
+      problem.scale_rows ? static_cast<Eigen::Index>(kNumRowScaleKnots) : 0;
+  const auto descend = [&](const Vector& start, detail::Effort effort) {
+    const std::int64_t fine = problem.num_steps <= kMostSingleSteps ? problem.num_steps : kFine;
+    const std::int64_t cells = effort == detail::Effort::full ? fine : kCoarse;
+    detail::NormalizedRows rows(
+        {.num_steps = problem.num_steps,
+         .num_buffers = static_cast<std::int64_t>((start.size() - num_knots) / 2),
+         .scale_rows = problem.scale_rows,
+         .cells_in_distance = cells});
+    return detail::descend_rows(rows, problem.objective, start, search, effort);
+  };
+  const detail::Descent best = detail::grow_buffers(
+      {.num_buffers = problem.num_buffers, .num_steps = problem.num_steps, .num_others = num_knots},
+      search, [&](const Vector& start) { return descend(start, detail::Effort::screen); },
+      [&](const detail::Descent& leader) { return descend(leader.point, detail::Effort::full); });
+  const Vector roots = best.point.head(best.point.size() - num_knots);
+  const Vector knots = best.point.tail(num_knots);
+  BltNormalizedOptimum result;
+  result.log_row_scales.assign(knots.data(), knots.data() + knots.size());
+  detail::BltParameters parameters = detail::parameters_of(roots);
+  result.search = search.report(best);
+  result.decays = std::move(parameters.decays);
+  result.weights = std::move(parameters.weights);
+  result.inverse_decays = std::move(parameters.inverse_decays);
+  result.errors =
+      detail::normalized_errors(detail::BltPoint(roots), result.log_row_scales, problem.num_steps);
+  return result;
+}
+
+}  // namespace dpftrl

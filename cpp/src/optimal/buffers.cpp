@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/buffers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// phi_t of every node: with x_0 = s v_0, x_{t+1} = s v_{t+1} + decay phi_t x_t,
+///     phi_t = decay / (1 + u_t x_t).
+/// (A^-1 D_u^-1 A^-T + s D_v)^-1, A_ij = decay^(i-j), is then the covariance of a Markov chain run
+/// backward in time: variance u_t phi_t / decay enters at step t, and what comes from later steps
+/// is multiplied by phi_t.
+std::vector<double> markov_factors(const InverseRoot& root, const Weights& weights) {
+  const std::size_t q = root.shifts.size(), n = weights.columns.size();
+  std::vector<double> factors(n * q), x(q, 0.0);
+  for (std::size_t t = 0; t < n; ++t)
+    for (std::size_t k = 0; k < q; ++k) {
+      const double before = t == 0 ? 0 : weights.decay * factors[(t - 1) * q + k] * x[k];
+      x[k] = root.shifts[k] * weights.columns[t] + before;
+      factors[t * q + k] = weights.decay / (1 + weights.rows[t] * x[k]);
+    }
+  return factors;
+}
+
+double square(double x) {
+  return x * x;
+}
+
+}  // namespace
+
+VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
+  const std::size_t q = root.shifts.size(), n = weights.columns.size();
+  VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(q),
+                         .inverse_scales = std::vector<double>(n),
+                         .gains = std::vector<double>(n * q),
+                         .factors = markov_factors(root, weights),
+                         .max_row_stddev = 0,
+                         .max_state_stddev = 0};
+  // Riccati recursion, backward: P is what the steps still to come leave undetermined.
+  std::vector<double> covariance(q * q, 0.0), h(q);
+  for (std::size_t t = n; t-- > 0;) {
+    const double* phi = &buffers.factors[t * q];
+    for (std::size_t k = 0; k < q; ++k)
+      covariance[k * q + k] += root.weights[k] * weights.rows[t] * phi[k] / weights.decay;
+    double scale_squared = root.direct / weights.columns[t];
+    for (std::size_t k = 0; k < q; ++k) {
+      h[k] = 0;
+      for (std::size_t l = 0; l < q; ++l) h[k] += covariance[k * q + l];
+      scale_squared += h[k];
+    }
+    buffers.inverse_scales[t] = 1 / std::sqrt(scale_squared);
+    for (std::size_t k = 0; k < q; ++k) buffers.gains[t * q + k] = h[k] / scale_squared;
+    if (t == 0) break;
+    const double* before = phi - q;
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l)
+        covariance[k * q + l] =
+            before[k] * before[l] * (covariance[k * q + l] - h[k] * h[l] / scale_squared);
+  }
+  constexpr double kSlack = 1 + 0x1p-10;
+  const Variances noise = variances(buffers, {}, 1);
+  buffers.max_row_stddev = kSlack * std::sqrt(std::ranges::max(noise.rows));
+  buffers.max_state_stddev = kSlack * std::sqrt(noise.max_state);
+  return buffers;
+}
+
+std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  std::vector<double> norms(n), later(q * q, 0.0);
+  for (std::size_t t = n; t-- > 0;) {
+    const double* phi = &buffers.factors[t * q];
+    const double* gain = &buffers.gains[t * q];
+    const double scale_squared = 1 / square(buffers.inverse_scales[t]);
+    double below = 0;
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l) {
+        double& entry = later[k * q + l];
+        entry *= phi[k] * phi[l];
+        below += entry;
+        entry += scale_squared * gain[k] * gain[l];
+      }
+    norms[t] = scale_squared + below;
+  }
+  return norms;
+}
+
+Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
+                    double decay) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  // Covariances of the buffers s with each other, with w, and with the row so far.
+  Variances result{std::vector<double>(n), 0};
+  std::vector<double> with_each_other(q * q, 0.0), with_w(q), with_row(q, 0.0);
+  double variance = 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    const double* phi = &buffers.factors[t * q];
+    const double* gain = &buffers.gains[t * q];
+    const double scale = column_scales.empty() ? 1 : column_scales[t];
+    double w_variance = square(buffers.inverse_scales[t]), row_with_w = 0;
+    for (std::size_t k = 0; k < q; ++k) {
+      with_w[k] = 0;
+      for (std::size_t l = 0; l < q; ++l) with_w[k] -= with_each_other[k * q + l] * gain[l];
+      w_variance -= gain[k] * with_w[k];
+      row_with_w -= gain[k] * decay * with_row[k];
+    }
+    variance = decay * decay * variance + scale * (scale * w_variance + 2 * row_with_w);
+    result.rows[t] = variance;
+    for (std::size_t k = 0; k < q; ++k)
+      with_row[k] =
+          phi[k] * (decay * with_row[k] + scale * with_w[k] + row_with_w + scale * w_variance);
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l)
+        with_each_other[k * q + l] =
+            phi[k] * phi[l] * (with_each_other[k * q + l] + with_w[k] + with_w[l] + w_variance);
+    for (std::size_t k = 0; k < q; ++k)
+      result.max_state = std::max(result.max_state, with_each_other[k * q + k]);
+  }
+  return result;
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The optimum, or nearly, as a recursion with a few buffers: a time-varying buffered linear
+/// encoder (docs/math/optimal.md).
+
+#include <cstdint>
+#include <vector>
+
+#include "dpftrl/buffers.hpp"
+#include "optimal/quadrature.hpp"
+
+namespace dpftrl::detail {
+
+/// Weights of rows and columns of A_ij = decay^(i-j).
+struct Weights {
+  std::vector<double> rows;     ///< u
+  std::vector<double> columns;  ///< v
+  double decay = 1;
+};
+
+/// C with C^T C = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1:
+/// D_v^(-1/2) T^(-1/2) D_v^(-1/2) with the inverse root replaced by its rational approximation.
+/// @cost  O(n q^2) for q nodes.
+VaryingBuffers realise(const InverseRoot& root, const Weights& weights);
+
+/// ||C_j||^2 from the numbers that are kept, for every column.
+std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
+
+struct Variances {
+  std::vector<double> rows;
+  double max_state;
+};
+
+/// Variances of the rows of A D C^-1 Z for unit normals, A_ij = decay^(i-j), D =
+/// diag(column_scales) (empty: all 1), and the largest of a state.
+Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
+                    double decay);
+
+}  // namespace dpftrl::detail

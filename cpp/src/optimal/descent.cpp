@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/descent.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// Passes through `minimize` when the caller of the library wants to stop.
+struct StopRequested {};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
+/// Newton's method bears any curvature; with many, most rows are equally large, and L-BFGS needs a
+/// mild function and more rounds.
+struct Schedule {
+  double first;
+  double growth;
+  double most;
+  std::int64_t num_rounds;
+  double gap_in_tolerances;  ///< the duality gap that counts as converged
+};
+constexpr Schedule kFewParameters{
+    .first = 100, .growth = 4, .most = 1e7, .num_rounds = 16, .gap_in_tolerances = 10};
+constexpr Schedule kManyParameters{
+    .first = 10, .growth = 2, .most = 400, .num_rounds = 40, .gap_in_tolerances = 100};
+
+/// ln of the mean or of the smooth maximum of rows, as a function of the parameters.
+class Aggregate {
+ public:
+  Aggregate(RowErrors& rows, Objective objective, const Schedule& schedule)
+      : rows_(rows), objective_(objective), schedule_(schedule), sharpness_(schedule.first) {
+    for (const double m : rows.multiplicities()) num_rows_ += m;
+  }
+
+  double operator()(const Vector& point, Vector& gradient) {
+    const std::vector<double>& values = rows_.values(point);
+    if (values.empty()) return kInfinity;
+    for (const double value : values)
+      if (!(value > 0 && std::isfinite(value))) return kInfinity;
+    const double log_error = objective_ == Objective::mean ? weigh_mean(values) : weigh_max(values);
+    for (std::size_t t = 0; t < values.size(); ++t) slopes_[t] = weights_[t] / (2 * values[t]);
+    rows_.pull_back(slopes_, gradient);
+    return log_error;
+  }
+
+  /// Makes the weights at the last point those of the next, sharper maximum.
+  void sharpen() {
+    for (std::size_t t = 0; t < weights_.size(); ++t)
+      log_multipliers_[t] = std::log(std::max(weights_[t], 1e-300));
+    sharpness_ = std::min(schedule_.growth * sharpness_, schedule_.most);
+  }
+
+  double sharpness() const { return sharpness_; }
+  /// max l - sum p l at the last point: zero where only the largest rows have weight.
+  double gap() const { return gap_; }
+  double largest() const { return largest_; }
+
+ private:
+  double weigh_mean(const std::vector<double>& values) {
+    const std::vector<double>& multiplicities = rows_.multiplicities();
+    double sum = 0;
+    for (std::size_t t = 0; t < values.size(); ++t) sum += multiplicities[t] * values[t];
+    weights_.resize(values.size());
+    slopes_.resize(values.size());
+    for (std::size_t t = 0; t < values.size(); ++t)
+      weights_[t] = multiplicities[t] * values[t] / sum;
+    return std::log(sum / num_rows_) / 2;
+  }
+
+  double weigh_max(const std::vector<double>& values) {
+    const std::vector<double>& multiplicities = rows_.multiplicities();
+    if (log_multipliers_.size() != values.size()) {
+      log_multipliers_.resize(values.size());
+      for (std::size_t t = 0; t < values.size(); ++t)
+        log_multipliers_[t] = std::log(multiplicities[t] / num_rows_);
+    }
+    weights_.resize(values.size());
+    slopes_.resize(values.size());
+    double top = -kInfinity;
+    largest_ = -kInfinity;
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      const double l = std::log(values[t]) / 2;
+      largest_ = std::max(largest_, l);
+      weights_[t] = log_multipliers_[t] + sharpness_ * l;
+      top = std::max(top, weights_[t]);
+    }
+    double sum = 0;
+    for (double& weight : weights_) sum += weight = std::exp(weight - top);
+    double mean = 0;
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      weights_[t] /= sum;
+      mean += weights_[t] * std::log(values[t]) / 2;
+    }
+    gap_ = largest_ - mean;
+    return (top + std::log(sum)) / sharpness_;
+  }
+
+  RowErrors& rows_;
+  Objective objective_;
+  Schedule schedule_;
+  double num_rows_ = 0;
+  double sharpness_;
+  double gap_ = 0;
+  double largest_ = kInfinity;
+  std::vector<double> weights_;
+  std::vector<double> slopes_;
+  std::vector<double> log_multipliers_;
+};
+
+constexpr Eigen::Index kMaxNewtonDimension = 40;
+/// Line searches of L-BFGS before Newton's method is tried.
+constexpr std::int64_t kFirstIterations = 60;
+
+/// Hessian by central differences of the gradient.
+Eigen::MatrixXd hessian_at(const SmoothFunction& log_error, const Vector& point, double step) {
+  const Eigen::Index size = point.size();
+  Eigen::MatrixXd hessian(size, size);
+  Vector forward(size), backward(size);
+  for (Eigen::Index k = 0; k < size; ++k) {
+    Vector at = point;
+    at(k) += step;
+    (void)log_error(at, forward);
+    at(k) -= 2 * step;
+    (void)log_error(at, backward);
+    hessian.col(k) = (forward - backward) / (2 * step);
+  }
+  return (hessian + hessian.transpose()) / 2;
+}
+
+/// Newton's method for few parameters: near the minimum the line search of L-BFGS cannot tell
+/// values apart long before the gradient is small, and valleys are long. Steps are damped until
+/// they are short and do not raise the value by more than rounding.
+void polish(const SmoothFunction& log_error, Descent& best, double tolerance, double step,
+            std::int64_t& left) {
+  const Eigen::Index size = best.point.size();
+  Vector gradient(size), trial_gradient(size);
+  (void)log_error(best.point, gradient);
+  for (int round = 0; round < 25 && left > 0 && best.gradient_norm > tolerance; ++round, --left) {
+    const Eigen::MatrixXd hessian = hessian_at(log_error, best.point, step);
+    if (!hessian.allFinite()) return;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(hessian);
+    const Vector curvature = eigen.eigenvalues().cwiseAbs();
+    const Vector slope = eigen.eigenvectors().transpose() * gradient;
+    bool moved = false;
+    for (double damping = 1e-11; damping < 10 && !moved; damping *= 30) {
+      const Vector direction =
+          eigen.eigenvectors() *
+          slope.cwiseQuotient((curvature.array() + damping * curvature.maxCoeff()).matrix());
+      if (!(direction.lpNorm<Eigen::Infinity>() < 1)) continue;
+      const Vector trial = best.point - direction;
+      const double value = log_error(trial, trial_gradient);
+      const double norm = trial_gradient.norm();
+      if (!(value < best.value || (norm < best.gradient_norm && value <= best.value + 1e-14)))
+        continue;
+      best.point = trial;
+      best.value = value;
+      best.gradient_norm = norm;
+      gradient = trial_gradient;
+      moved = true;
+    }
+    if (!moved) break;
+  }
+  if (best.gradient_norm <= tolerance) best.status = SolverStatus::converged;
+}
+
+}  // namespace
+
+void require_family_options(const char* function, const FamilyOptions& options) {
+  require_between(function, "max_iterations", options.max_iterations, 1, std::int64_t{1} << 20);
+  if (!(options.tolerance >= 1e-12 && options.tolerance <= 1e-2))
+    fail_argument(function, "tolerance", "between 1e-12 and 0.01", to_text(options.tolerance));
+}
+
+Descent Search::descend(const SmoothFunction& log_error, const Vector& start,
+                        const Limits& limits) {
+  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
+  Descent seen = best;
+  const SmoothFunction watched = [&](const Vector& point, Vector& gradient) {
+    const double value = log_error(point, gradient);
+    ++evaluations_;
+    if (value < seen.value) seen = {SolverStatus::stopped, point, value, gradient.norm()};
+    least_ = std::min(least_, value);
+    if (options_.progress && !options_.progress({evaluations_, std::exp(least_)})) {
+      stopped_ = true;
+      throw StopRequested{};
+    }
+    return value;
+  };
+  const double tolerance = limits.tolerance > 0 ? limits.tolerance : options_.tolerance;
+  std::int64_t left = options_.max_iterations;
+  try {
+    const bool has_few = start.size() <= kMaxNewtonDimension;
+    std::int64_t first = has_few ? std::min(left, kFirstIterations) : left;
+    left -= first;
+    quasi_newton(watched, best, tolerance, first);
+    if (has_few && std::isfinite(best.value)) {
+      const std::int64_t before = left;
+      polish(watched, best, tolerance, limits.newton_step, left);
+      iterations_ += before - left;
+      if (!(best.gradient_norm <= tolerance)) quasi_newton(watched, best, tolerance, left);
+    }
+  } catch (const StopRequested&) {
+    seen.status = SolverStatus::stopped;
+    return seen;
+  }
+  best.status =
+      best.gradient_norm <= tolerance ? SolverStatus::converged : SolverStatus::not_converged;
+  return best;
+}
+
+void Search::quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
+                          std::int64_t& left) {
+  while (left > 0) {
+    const double before = best.value;
+    const Vector from = best.point;
+    const OptimizeResult result =
+        minimize(log_error, from, {.max_iterations = left, .gradient_tolerance = tolerance});
+    iterations_ += result.iterations;
+    left -= std::max<std::int64_t>(result.iterations, 1);
+    best.point = result.point;
+    best.value = result.value;
+    best.gradient_norm = result.gradient_norm;
+    if (result.status != OptimizeStatus::line_search_failed || !(result.value < before)) return;
+  }
+}
+
+FamilySearch Search::report(const Descent& best) const {
+  return {.status = stopped_ ? SolverStatus::stopped : best.status,
+          .gradient_norm = best.gradient_norm,
+          .duality_gap = best.gap,
+          .iterations = iterations_,
+          .evaluations = evaluations_};
+}
+
+Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, Search& search,
+                     Effort effort) {
+  const Schedule& schedule = start.size() <= kMaxNewtonDimension ? kFewParameters : kManyParameters;
+  Aggregate aggregate(rows, objective, schedule);
+  const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
+    return aggregate(point, gradient);
+  };
+  if (objective == Objective::mean) return search.descend(log_error, start);
+
+  const bool is_full = effort == Effort::full;
+  const double tolerance = is_full ? search.tolerance() : std::max(search.tolerance(), 1e-4);
+  const std::int64_t num_rounds = is_full ? schedule.num_rounds : 2;
+  Vector gradient(start.size());
+  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
+  Vector from = start;
+  for (std::int64_t round = 0; round < num_rounds && !search.stopped(); ++round) {
+    const Descent now = search.descend(
+        log_error, from,
+        {.tolerance = tolerance, .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness())});
+    if (!std::isfinite(aggregate(now.point, gradient))) break;
+    const bool settled = is_full && now.status == SolverStatus::converged &&
+                         aggregate.gap() <= schedule.gap_in_tolerances * tolerance;
+    if (aggregate.largest() < best.value || settled)
+      best = {settled ? SolverStatus::converged : SolverStatus::not_converged, now.point,
+              aggregate.largest(), now.gradient_norm, aggregate.gap()};
+    if (settled) break;
+    from = now.point;
+    aggregate.sharpen();
+  }
+  if (search.stopped()) best.status = SolverStatus::stopped;
+  return best;
+}
+
+}  // namespace dpftrl::detail

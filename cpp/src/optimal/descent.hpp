@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "dpftrl/optimal/family.hpp"
+#include "dpftrl/optimize.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+void require_family_options(const char* function, const FamilyOptions& options);
+
+struct Descent {
+  SolverStatus status;
+  Vector point;
+  double value;  ///< ln(error)
+  double gradient_norm;
+  double gap = 0;  ///< of duality, for the largest row
+};
+
+/// Runs descents on ln(error) and counts for all of them together.
+class Search {
+ public:
+  explicit Search(const FamilyOptions& options) : options_(options) {}
+
+  struct Limits {
+    double tolerance = 0;       ///< 0: that of the options
+    double newton_step = 1e-5;  ///< of the differences for the Hessian
+  };
+  /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
+  /// gained something; with few parameters only to find the valley, and Newton's method there.
+  Descent descend(const SmoothFunction& log_error, const Vector& start, const Limits& limits);
+  Descent descend(const SmoothFunction& log_error, const Vector& start) {
+    return descend(log_error, start, Limits{});
+  }
+
+  bool stopped() const { return stopped_; }
+  double tolerance() const { return options_.tolerance; }
+  std::int64_t iterations() const { return iterations_; }
+  std::int64_t evaluations() const { return evaluations_; }
+  FamilySearch report(const Descent& best) const;
+
+ private:
+  void quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
+                    std::int64_t& left);
+
+  const FamilyOptions& options_;
+  std::int64_t iterations_ = 0;
+  std::int64_t evaluations_ = 0;
+  double least_ = std::numeric_limits<double>::infinity();
+  bool stopped_ = false;
+};
+
+/// Squared errors of rows as a function of parameters, and its derivative.
+class RowErrors {
+ public:
+  virtual ~RowErrors() = default;
+  /// Squared errors at `point`; empty outside the domain. Valid until the next call.
+  virtual const std::vector<double>& values(const Vector& point) = 0;
+  /// How many rows each value stands for.
+  virtual const std::vector<double>& multiplicities() const = 0;
+  /// Overwrites `gradient` by that of sum_t weights[t] values[t] at the last point of `values`.
+  virtual void pull_back(const std::vector<double>& weights, Vector& gradient) = 0;
+};
+
+/// Minimises the mean or the largest of the rows.
+///
+/// The largest by the exponential method of multipliers: ln sum_t mu_t exp(beta l_t) / beta with l
+/// = ln(error) is minimised, its own weights p_t = mu_t exp(beta l_t) / sum become the next mu. At
+/// a stationary point of sum p_t l_t whose p lives on the largest rows the gap max l - sum p_t l_t
+/// is zero; `converged` says that it is within the tolerance.
+///
+/// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
+enum class Effort { screen, full };
+Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, Search& search,
+                     Effort effort = Effort::full);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Rational approximation of the inverse square root, for matrices of which only resolvents are
+/// cheap (docs/math/optimal.md).
+
+#include <cstdint>
+#include <vector>
+
+namespace dpftrl::detail {
+
+/// lambda^(-1/2) ~ direct + sum_k weights[k] / (lambda + shifts[k]); everything is positive.
+struct InverseRoot {
+  std::vector<double> shifts;
+  std::vector<double> weights;
+  double direct = 0;
+  /// |approximation / lambda^(-1/2) - 1| on the interval, at most.
+  double relative_error = 0;
+};
+
+struct Interval {
+  double low;   ///< > 0
+  double high;  ///< >= low
+};
+
+/// Midpoint rule in Jacobi's elliptic variable: Zolotarev's approximation, the best there is with
+/// so many poles.
+/// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
+/// @checked-by quadrature_test "the error stays within its bound all over the interval"
+InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
+
+/// As many nodes as a relative error of at most `relative_error` takes.
+InverseRoot inverse_root_within(const Interval& interval, double relative_error);
+
+/// With a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
+InverseRoot inverse_root_with_direct_term(const Interval& interval, std::int64_t num_nodes);
+
+}  // namespace dpftrl::detail

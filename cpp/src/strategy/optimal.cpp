@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/optimal.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/strategy/filtered.hpp"
+#include "optimal/buffers.hpp"
+#include "optimal/resolvent.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Interval;
+using detail::InverseRoot;
+
+constexpr std::int64_t kMaxPlanBuffers = 64;
+/// Full accuracy: the loss is of second order in this.
+constexpr double kFullAccuracy = 1e-12;
+/// Of the certificate of a strategy that is made by name. The error with so many buffers as are
+/// usual differs from the optimum by more, and a smaller gap costs a third more time.
+constexpr double kGap = 1e-7;
+constexpr std::int64_t kDefaultBuffers = 8;
+
+/// Decay and rates of a workload whose inverse is bidiagonal.
+OptimumProblem problem_of(const Workload& workload, Objective objective) {
+  OptimumProblem problem{.num_steps = workload.num_steps(), .objective = objective};
+  const bool has_momentum = workload.momentum() != 0;
+  switch (workload.kind()) {
+    case Workload::Kind::prefix:
+      return problem;
+    case Workload::Kind::momentum:
+      if (has_momentum) break;
+      problem.decay = workload.decay();
+      return problem;
+    case Workload::Kind::rates:
+      if (has_momentum) break;
+      problem.rates = workload.rates();
+      if (std::ranges::any_of(problem.rates, [](double rate) { return rate < 0; }))
+        fail(ErrorCode::unsupported, "optimal: rates must be positive");
+      return problem;
+    case Workload::Kind::window:
+    case Workload::Kind::matrix:
+      break;
+  }
+  fail(ErrorCode::unsupported,
+       "optimal: the workload must be prefix sums, decay without momentum or rates without "
+       "momentum, got " +
+           workload.name());
+}
+
+bool has_bidiagonal_inverse(const Workload& workload, Objective objective) {
+  if (workload.is_prefix()) return true;
+  if (workload.momentum() != 0) return false;
+  if (workload.kind() == Workload::Kind::rates)
+    return objective == Objective::mean &&
+           std::ranges::all_of(workload.rates(), [](double rate) { return rate > 0; });
+  return workload.kind() == Workload::Kind::momentum;
+}
+
+/// Near the optimum without a solver: the mean objective's dual to about 10^-4
+/// (docs/math/optimal.md).
+std::vector<double> closed_form_weights(std::int64_t num_steps) {
+  std::vector<double> weights(static_cast<std::size_t>(num_steps));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double passed = static_cast<double>(i),
+                 left = static_cast<double>(weights.size() - 1 - i);
+    weights[i] = std::pow(passed + 0.07, -0.23) * std::pow(left + 0.02, 0.15);
+  }
+  return weights;
+}
+
+/// Interval that contains the spectrum of T for these weights.
+Interval spectrum_of(const OptimalPlan& plan) {
+  const std::vector<double>&u = plan.row_weights, &v = plan.column_weights;
+  const double decay_squared = plan.decay * plan.decay;
+  detail::Bidiagonal factors;
+  double inner = 0, trace = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    factors.diagonal_squared.push_back(1 / (u[i] * v[i]));
+    if (i + 1 < v.size()) factors.subdiagonal_squared.push_back(decay_squared / (u[i] * v[i + 1]));
+    inner = decay_squared * inner + v[i];
+    trace += u[i] * inner;
+  }
+  return detail::spectrum(factors, trace);
+}
+
+void require_positive_numbers(const char* name, const std::vector<double>& numbers) {
+  for (const double number : numbers)
+    if (!(number > 0 && std::isfinite(number)))
+      fail_argument("optimal", name, "positive and finite", to_text(number));
+}
+
+void require_plan(const Workload& workload, const OptimalPlan& plan) {
+  require_length("optimal", "column_weights", std::ssize(plan.column_weights),
+                 workload.num_steps());
+  require_length("optimal", "row_weights", std::ssize(plan.row_weights), workload.num_steps());
+  require_between("optimal", "num_buffers", std::ssize(plan.shifts), 1, kMaxPlanBuffers);
+  require_length("optimal", "weights", std::ssize(plan.weights), std::ssize(plan.shifts));
+  require_positive_numbers("column_weights", plan.column_weights);
+  require_positive_numbers("row_weights", plan.row_weights);
+  require_positive_numbers("shifts", plan.shifts);
+  require_positive_numbers("weights", plan.weights);
+  require_positive("optimal", "direct", plan.direct);
+}
+
+}  // namespace
+
+OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOptions& options) {
+  require_between("optimal", "num_buffers", options.num_buffers, 0, kMaxPlanBuffers);
+  const OptimumProblem problem = problem_of(workload, options.objective);
+  OptimalPlanResult result{
+      .plan = {}, .status = SolverStatus::converged, .iterations = 0, .gap = 0};
+  OptimalPlan& plan = result.plan;
+  plan.objective = options.objective;
+  plan.decay = problem.decay;
+  if (options.use_solver) {
+    Optimum optimum = find_optimum(problem, options.solver);
+    plan.column_weights = std::move(optimum.column_weights);
+    plan.row_weights = std::move(optimum.row_weights);
+    plan.lower_bound = optimum.lower_bound;
+    result.status = optimum.status;
+    result.iterations = optimum.iterations;
+    result.gap = optimum.upper_bound / optimum.lower_bound - 1;
+  } else {
+    plan.column_weights = closed_form_weights(workload.num_steps());
+    plan.row_weights.assign(plan.column_weights.size(), 1);
+    if (options.objective == Objective::max)
+      plan.row_weights.assign(plan.column_weights.rbegin(), plan.column_weights.rend());
+  }
+  // Columns scaled by rates are columns with other weights.
+  for (std::size_t j = 0; j < problem.rates.size(); ++j)
+    plan.column_weights[j] *= problem.rates[j] * problem.rates[j];
+  const Interval interval = spectrum_of(plan);
+  std::int64_t num_buffers = options.num_buffers;
+  if (num_buffers == 0)
+    num_buffers = std::min<std::int64_t>(
+        kMaxPlanBuffers, std::ssize(detail::inverse_root_within(interval, kFullAccuracy).shifts));
+  InverseRoot root = detail::inverse_root_with_direct_term(interval, num_buffers);
+  plan.shifts = std::move(root.shifts);
+  plan.weights = std::move(root.weights);
+  plan.direct = root.direct;
+  return result;
+}
+
+std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
+                                                 std::optional<std::int64_t> num_buffers,
+                                                 Objective objective) {
+  require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
+                  OptimalStrategy::kMaxSteps);
+  const bool has_optimum = has_bidiagonal_inverse(workload, objective);
+  const Workload designed_for =
+      has_optimum ? workload : Workload::prefix_sums(workload.num_steps());
+  OptimalPlanResult result =
+      plan_optimal(designed_for, {.objective = objective,
+                                  .num_buffers = num_buffers.value_or(kDefaultBuffers),
+                                  .solver = {.gap = kGap}});
+  auto strategy = std::make_shared<const OptimalStrategy>(designed_for, std::move(result.plan));
+  if (has_optimum) return strategy;
+  return decoded_strategy(std::move(strategy), workload);
+}
+
+OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
+    : Strategy(std::move(workload)), plan_(std::move(plan)) {
+  require_plan(this->workload(), plan_);
+  const OptimumProblem problem = problem_of(this->workload(), plan_.objective);
+  buffers_ = std::make_shared<const VaryingBuffers>(detail::realise(
+      {.shifts = plan_.shifts, .weights = plan_.weights, .direct = plan_.direct},
+      {.rows = plan_.row_weights, .columns = plan_.column_weights, .decay = plan_.decay}));
+  column_norms_squared_ = detail::column_norms_squared(*buffers_);
+  column_scales_.reserve(column_norms_squared_.size());
+  max_column_norm_squared_ = 0;
+  for (const double norm_squared : column_norms_squared_) {
+    column_scales_.push_back(std::sqrt(norm_squared));
+    max_column_norm_squared_ = std::max(
+        max_column_norm_squared_, norm_squared / (column_scales_.back() * column_scales_.back()));
+  }
+  std::vector<double> row_scales = column_scales_;
+  for (std::size_t j = 0; j < problem.rates.size(); ++j)
+    row_scales[j] *= this->workload().rates()[j];
+  row_variances_ = detail::variances(*buffers_, row_scales, problem.decay).rows;
+  is_nonnegative_ = std::ranges::all_of(buffers_->gains, [](double gain) { return gain >= 0; });
+}
+
+double OptimalStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  const auto j = static_cast<std::size_t>(step);
+  return column_norms_squared_[j] / (column_scales_[j] * column_scales_[j]);
+}
+
+double OptimalStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return row_variances_[static_cast<std::size_t>(step)];
+}
+
+RowNorms OptimalStrategy::row_norms() const {
+  const auto [low, high] = std::ranges::minmax(row_variances_);
+  double total = 0;
+  for (const double variance : row_variances_) total += variance;
+  return {low, high, total / static_cast<double>(num_steps())};
+}
+
+Matrix OptimalStrategy::encoder() const {
+  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(buffers_->num_buffers);
+  const Eigen::Map<const Matrix> gains(buffers_->gains.data(), n, q);
+  const Eigen::Map<const Matrix> factors(buffers_->factors.data(), n, q);
+  Matrix encoder = Matrix::Zero(n, n);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double scale = column_scales_[static_cast<std::size_t>(j)];
+    Vector product = factors.row(j).transpose();
+    encoder(j, j) = 1 / (buffers_->inverse_scales[static_cast<std::size_t>(j)] * scale);
+    for (Eigen::Index i = j + 1; i < n; ++i) {
+      const double c = 1 / buffers_->inverse_scales[static_cast<std::size_t>(i)];
+      encoder(i, j) = c * gains.row(i).dot(product) / scale;
+      product.array() *= factors.row(i).transpose().array();
+    }
+  }
+  return encoder;
+}
+
+Matrix OptimalStrategy::decoder() const {
+  const Matrix workload_matrix = workload().matrix();
+  return encoder()
+      .triangularView<Eigen::Lower>()
+      .transpose()
+      .solve(workload_matrix.transpose())
+      .transpose();
+}
+
+DecoderForm OptimalStrategy::decoder_form() const {
+  return FilteredDecoder{
+      .base = std::make_shared<const DecoderForm>(VaryingBufferedDecoder{buffers_}),
+      .column_scales = column_scales_,
+      .workload = workload()};
+}
+
+}  // namespace dpftrl

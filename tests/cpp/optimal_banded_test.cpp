@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/optimal/banded_optimum.hpp"
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "families.hpp"
+#include "golden/families_golden.hpp"
+#include "optimal/banded_rows.hpp"
+#include "optimal/banded_toeplitz.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::dense_errors;
+using testing::error_of;
+using testing::exhaustive_sensitivity;
+using testing::gradient_error;
+using testing::objective_named;
+using testing::random_vector;
+using testing::relatively_close;
+
+Matrix toeplitz(std::vector<double> coefficients, std::int64_t n) {
+  coefficients.resize(static_cast<std::size_t>(n), 0.0);
+  return lower_triangular_toeplitz(coefficients);
+}
+
+Matrix banded(const Matrix& columns) {
+  Matrix encoder = Matrix::Zero(columns.rows(), columns.rows());
+  for (Eigen::Index j = 0; j < columns.rows(); ++j)
+    for (Eigen::Index m = 0; m < columns.cols() && j + m < columns.rows(); ++m)
+      encoder(j + m, j) = columns(j, m);
+  return encoder;
+}
+
+const Participation kThriceApart =
+    Participation::min_separation({.max_participations = 3, .min_separation = 4});
+
+TEST(SeriesProducts, agree_with_direct_products) {
+  detail::SeriesProducts products(300);
+  const std::vector<double> f = square_root_coefficients(300);
+  const std::vector<double> g = inverse_square_root_coefficients(300);
+  const std::vector<double> inverse = products.inverse(f);
+  const std::vector<double> product = products.multiply(f, g, 300);
+  for (std::size_t j = 0; j < f.size(); ++j) {
+    EXPECT_NEAR(inverse[j], g[j], 1e-14);
+    EXPECT_NEAR(product[j], j == 0 ? 1 : 0, 1e-14);
+  }
+}
+
+TEST(BandedToeplitzError, gradient_equals_central_differences_with_and_without_transforms) {
+  for (const std::int64_t bands : {5, 129}) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      for (const Participation& participation : {Participation::single(), kThriceApart}) {
+        detail::BandedToeplitzError error({.num_steps = 150,
+                                           .num_bands = bands,
+                                           .objective = objective,
+                                           .participation = participation});
+        std::vector<double> c = square_root_coefficients(bands);
+        const Vector noise = random_vector(static_cast<Eigen::Index>(bands), 0.01, 5);
+        for (std::size_t j = 0; j < c.size(); ++j) c[j] += noise(static_cast<Eigen::Index>(j));
+        const SmoothFunction function = [&](const Vector& x, Vector& gradient) {
+          return error({x.data(), static_cast<std::size_t>(x.size())}, gradient);
+        };
+        const Vector point = Eigen::Map<const Vector>(c.data(), noise.size());
+        EXPECT_LT(gradient_error(function, point), 1e-6) << bands;
+      }
+    }
+  }
+}
+
+TEST(BandedToeplitzOptimum, is_never_above_the_known_values) {
+  for (const auto& golden : golden::families::banded_toeplitz_optimum) {
+    const Objective objective = objective_named(golden.objective);
+    const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(
+        {.num_steps = golden.num_steps, .num_bands = golden.num_bands, .objective = objective});
+    EXPECT_EQ(found.search.status, SolverStatus::converged)
+        << golden.num_steps << " " << golden.num_bands << " " << golden.objective;
+    const double error = error_of(found.errors, objective);
+    EXPECT_LE(error, golden.error * (1 + 1e-9)) << golden.num_steps << " " << golden.num_bands;
+    EXPECT_GE(error, golden.error * (1 - 1e-9)) << "below a known minimum";
+  }
+}
+
+TEST(BandedToeplitzOptimum, all_bands_and_the_largest_row_give_the_square_root) {
+  const BandedToeplitzOptimum found =
+      find_banded_toeplitz_optimum({.num_steps = 40, .num_bands = 40, .objective = Objective::max});
+  const std::vector<double> f = square_root_coefficients(40);
+  for (std::size_t j = 0; j < f.size(); ++j) EXPECT_NEAR(found.coefficients[j], f[j], 1e-6);
+}
+
+TEST(BandedToeplitzOptimum, coefficients_have_the_errors_that_are_stated) {
+  const Participation patterns[] = {
+      Participation::single(), kThriceApart,
+      Participation::min_separation({.max_participations = 12, .min_separation = 1}),
+      Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 6}),
+      Participation::min_separation({.max_participations = 2, .min_separation = 11})};
+  for (const Participation& participation : patterns) {
+    for (const std::int64_t bands : {1, 2, 4, 5, 12}) {
+      const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(
+          {.num_steps = 12, .num_bands = bands, .participation = participation});
+      EXPECT_EQ(found.search.status, SolverStatus::converged)
+          << participation.description() << " " << bands;
+      const Matrix encoder = toeplitz(found.coefficients, 12);
+      const FamilyErrors dense =
+          dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
+      EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-12))
+          << participation.description() << " " << bands;
+      EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-12));
+      EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-12));
+    }
+  }
+}
+
+TEST(BandedRows, equal_dense_matrices_and_gradient_equals_central_differences) {
+  for (const std::int64_t n : {1, 2, 9, 20}) {
+    for (const std::int64_t p : {std::int64_t{1}, std::min<std::int64_t>(n, 4), n}) {
+      detail::BandedRows rows(n, p);
+      const Vector point = random_vector(rows.num_parameters(), 0.3, 11);
+      const std::vector<double> values = rows.values(point);
+      const Matrix encoder = banded(rows.columns_at(point));
+      const FamilyErrors dense = dense_errors(encoder, 1);
+      EXPECT_TRUE(relatively_close(std::sqrt(*std::max_element(values.begin(), values.end())),
+                                   dense.max_error, 1e-12));
+      for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+        EXPECT_NEAR(encoder.col(j).norm(), 1, 1e-14);
+      if (point.size() == 0) continue;
+      const SmoothFunction weighted = [&](const Vector& x, Vector& gradient) {
+        const std::vector<double>& at = rows.values(x);
+        std::vector<double> weights(at.size());
+        double sum = 0;
+        for (std::size_t t = 0; t < at.size(); ++t) {
+          weights[t] = 1 + std::cos(static_cast<double>(t));
+          sum += weights[t] * at[t];
+        }
+        rows.pull_back(weights, gradient);
+        return sum;
+      };
+      EXPECT_LT(gradient_error(weighted, point), 1e-6) << n << " " << p;
+    }
+  }
+}
+
+TEST(BandedOptimum, all_bands_reach_the_certified_optimum) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const Optimum optimum = find_optimum({.num_steps = 32, .objective = objective}, {});
+    const BandedOptimum found =
+        find_banded_optimum({.num_steps = 32, .num_bands = 32, .objective = objective});
+    EXPECT_EQ(found.search.status, SolverStatus::converged);
+    const double error = error_of(found.errors, objective);
+    EXPECT_GE(error, optimum.lower_bound * (1 - 1e-12));
+    EXPECT_LE(error, optimum.upper_bound * (1 + (objective == Objective::mean ? 1e-9 : 1e-5)));
+  }
+}
+
+TEST(BandedOptimum, more_bands_are_never_worse_and_free_columns_beat_toeplitz) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    double last = std::numeric_limits<double>::infinity(), last_toeplitz = last;
+    for (const std::int64_t p : {1, 2, 4, 8, 16}) {
+      const BandedProblem problem{.num_steps = 60, .num_bands = p, .objective = objective};
+      const BandedOptimum found = find_banded_optimum(problem);
+      const BandedToeplitzOptimum constant = find_banded_toeplitz_optimum(problem);
+      EXPECT_EQ(found.search.status, SolverStatus::converged) << p;
+      EXPECT_LE(found.search.duality_gap, 1e-5);
+      const double error = error_of(found.errors, objective);
+      EXPECT_LE(error, last * (1 + 1e-12));
+      EXPECT_LE(error_of(constant.errors, objective), last_toeplitz * (1 + 1e-12));
+      EXPECT_LE(error, error_of(constant.errors, objective) * (1 + 1e-12));
+      last = error;
+      last_toeplitz = error_of(constant.errors, objective);
+    }
+  }
+}
+
+TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
+  for (const Participation& participation : {Participation::single(), kThriceApart}) {
+    const BandedOptimum found =
+        find_banded_optimum({.num_steps = 12, .num_bands = 4, .participation = participation});
+    const Matrix encoder = banded(found.columns);
+    const FamilyErrors dense =
+        dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
+    EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-13));
+    EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-12));
+    EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-12));
+  }
+}
+
+TEST(BandedOptimum, giving_up_does_not_look_like_convergence) {
+  const BandedProblem problem{.num_steps = 50, .num_bands = 4};
+  const FamilyOptions short_of_time{.max_iterations = 1, .tolerance = 1e-12};
+  EXPECT_EQ(find_banded_optimum(problem, short_of_time).search.status, SolverStatus::not_converged);
+  const FamilyOptions stopping{.progress = [](const FamilyProgress&) { return false; }};
+  const BandedOptimum stopped = find_banded_optimum(problem, stopping);
+  EXPECT_EQ(stopped.search.status, SolverStatus::stopped);
+  EXPECT_GT(stopped.errors.mean_error, 1);
+  EXPECT_EQ(find_banded_toeplitz_optimum(problem, stopping).search.status, SolverStatus::stopped);
+}
+
+TEST(BandedOptimum, rejects_bad_input) {
+  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 5, .num_bands = 6}), "invalid_argument",
+               "find_banded_optimum: num_bands");
+  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 0, .num_bands = 1}), "invalid_argument",
+               "num_steps");
+  EXPECT_ERROR(
+      (void)find_banded_optimum({.num_steps = 12, .num_bands = 5, .participation = kThriceApart}),
+      "unsupported", "separation must be at least num_bands = 5, got 4");
+  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 65536, .num_bands = 257}),
+               "invalid_argument", "at most 2^24");
+  EXPECT_ERROR((void)find_banded_toeplitz_optimum({.num_steps = 5, .num_bands = 0}),
+               "invalid_argument", "find_banded_toeplitz_optimum: num_bands");
+  EXPECT_ERROR(
+      (void)find_banded_toeplitz_optimum({.num_steps = 5, .num_bands = 2}, {.tolerance = 1}),
+      "invalid_argument", "tolerance");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+// The certified optimum: quadrature, resolvents, bounds, and its stream as a recursion.
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "optimal/buffers.hpp"
+#include "optimal/quadrature.hpp"
+#include "optimal/resolvent.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Bidiagonal;
+using detail::Interval;
+using detail::InverseRoot;
+using testing::relatively_close;
+
+double value_at(const InverseRoot& root, double lambda) {
+  double value = root.direct;
+  for (std::size_t k = 0; k < root.shifts.size(); ++k)
+    value += root.weights[k] / (lambda + root.shifts[k]);
+  return value;
+}
+
+double worst_error(const InverseRoot& root, const Interval& interval) {
+  double worst = 0;
+  for (int i = 0; i <= 4000; ++i) {
+    const double lambda = interval.low * std::pow(interval.high / interval.low, i / 4000.0);
+    worst = std::max(worst, std::abs(value_at(root, lambda) * std::sqrt(lambda) - 1));
+  }
+  return worst;
+}
+
+TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
+  constexpr double kRounding = 2e-15;
+  for (const double ratio : {1.0, 2.0, 100.0, 1e4, 1e8, 1e12, 1e16})
+    for (const double accuracy : {1e-2, 1e-4, 1e-8, 1e-12}) {
+      const Interval interval{0.3, 0.3 * ratio};
+      const InverseRoot root = detail::inverse_root_within(interval, accuracy);
+      EXPECT_LE(root.relative_error, accuracy);
+      EXPECT_LE(worst_error(root, interval), root.relative_error + kRounding) << ratio;
+      // Half the nodes must not pass for all of them.
+      const auto half = static_cast<std::int64_t>(root.shifts.size() / 2);
+      if (half >= 1) {
+        EXPECT_GT(worst_error(detail::inverse_root(interval, half), interval), root.relative_error);
+      }
+    }
+}
+
+TEST(Quadrature, a_direct_term_acts_like_half_a_node) {
+  const Interval interval{1, 1e9};
+  for (const std::int64_t q : {2, 4, 8, 16}) {
+    const InverseRoot root = detail::inverse_root_with_direct_term(interval, q);
+    EXPECT_GT(root.direct, 0);
+    EXPECT_LE(worst_error(root, interval), root.relative_error);
+    EXPECT_LT(worst_error(root, interval),
+              worst_error(detail::inverse_root(interval, q), interval));
+  }
+}
+
+TEST(Quadrature, bad_intervals_are_refused) {
+  EXPECT_ERROR(detail::inverse_root({0, 1}, 3), "invalid_argument", "got [0, 1]");
+  EXPECT_ERROR(detail::inverse_root({2, 1}, 3), "invalid_argument", "interval must be positive");
+  EXPECT_ERROR(detail::inverse_root({1, NAN}, 3), "invalid_argument", "got [1, NaN]");
+  EXPECT_ERROR(detail::inverse_root({1, 2}, 0), "invalid_argument", "num_nodes must be between");
+}
+
+/// diag (T + s)^-1 by dense algebra.
+TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(-2, 2);
+  for (const Eigen::Index n : {1, 2, 3, 9, 40}) {
+    Bidiagonal factors;
+    Matrix lower = Matrix::Zero(n, n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      factors.diagonal_squared.push_back(std::exp(uniform(random)));
+      lower(i, i) = std::sqrt(factors.diagonal_squared.back());
+      if (i + 1 == n) break;
+      factors.subdiagonal_squared.push_back(std::exp(uniform(random)));
+      lower(i + 1, i) = -std::sqrt(factors.subdiagonal_squared.back());
+    }
+    const Matrix t = lower * lower.transpose();
+    const InverseRoot root{.shifts = {0.01, 0.5, 7}, .weights = {1, 2, 3}, .direct = 0.25};
+    Matrix dense = 0.25 * Matrix::Identity(n, n);
+    for (std::size_t k = 0; k < 3; ++k)
+      dense += root.weights[k] * (t + root.shifts[k] * Matrix::Identity(n, n)).inverse();
+    const std::vector<double> diagonal = detail::diagonal_of(root, factors);
+    for (Eigen::Index i = 0; i < n; ++i)
+      EXPECT_TRUE(relatively_close(diagonal[static_cast<std::size_t>(i)], dense(i, i), 1e-12));
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(t);
+    const Interval interval = detail::spectrum(factors, t.inverse().trace());
+    EXPECT_LE(interval.low, solver.eigenvalues()(0));
+    EXPECT_GE(interval.high, solver.eigenvalues()(n - 1));
+  }
+}
+
+TEST(Resolvent, rounding_stays_within_its_bound) {
+  // Against the same sweeps in long double, at shifts from tiny to large and n = 20000.
+  constexpr std::size_t kSteps = 20000;
+  const Bidiagonal factors{std::vector<double>(kSteps, 1.0), std::vector<double>(kSteps - 1, 0.9)};
+  const InverseRoot root{.shifts = {1e-9, 1e-5, 1e-2, 3}, .weights = {1e-6, 1e-3, 1, 1}};
+  std::vector<long double> exact(kSteps, 0);
+  for (std::size_t k = 0; k < 4; ++k) {
+    const long double s = root.shifts[k];
+    std::vector<long double> z(kSteps, 0);
+    for (std::size_t i = 0; i + 1 < kSteps; ++i) {
+      const long double x = z[i] + s;
+      z[i + 1] = static_cast<long double>(factors.subdiagonal_squared[i]) * x / (1 + x);
+    }
+    long double y = s + 1;
+    exact.back() += root.weights[k] / (y + z.back());
+    for (std::size_t i = kSteps - 1; i-- > 0;) {
+      y = s + y / (static_cast<long double>(factors.subdiagonal_squared[i]) + y);
+      exact[i] += root.weights[k] / (y + z[i]);
+    }
+  }
+  const std::vector<double> diagonal = detail::diagonal_of(root, factors);
+  const double bound = detail::rounding_error_of(root, factors);
+  double worst = 0;
+  for (std::size_t i = 0; i < kSteps; ++i)
+    worst = std::max(worst, static_cast<double>(std::abs(diagonal[i] / exact[i] - 1)));
+  EXPECT_LE(worst, bound);
+  EXPECT_LE(bound, 1e-11) << "it damps: 5 n u would be twice that";
+}
+
+struct Known {
+  std::int64_t num_steps;
+  double mean;
+  double max;
+};
+/// Computed independently to a duality gap of 4e-13 (n <= 1024) and 1e-10.
+constexpr Known kKnown[] = {
+    {2, 1.144122805635, 1.154700538379},    {8, 1.494413653108, 1.510484},
+    {64, 2.099856472225, 2.111367},         {512, 2.739384656092, 2.746433332077},
+    {1000, 2.948044562793, 2.954089594977}, {1024, 2.955451992328, 2.961464832637},
+    {10000, 3.670451040961, 3.674193675003}};
+
+TEST(Optimum, known_answers_lie_between_the_bounds) {
+  for (const Known& known : kKnown)
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const Optimum optimum =
+          find_optimum({.num_steps = known.num_steps, .objective = objective}, {});
+      const double value = objective == Objective::mean ? known.mean : known.max;
+      EXPECT_EQ(optimum.status, SolverStatus::converged);
+      EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + 1.0001e-10);
+      const double tolerance = known.num_steps <= 64 && objective == Objective::max ? 5e-7 : 2e-12;
+      EXPECT_LE(optimum.lower_bound, value * (1 + tolerance)) << known.num_steps;
+      EXPECT_GE(optimum.upper_bound, value * (1 - tolerance)) << known.num_steps;
+    }
+}
+
+Matrix decay_matrix(std::int64_t n, double decay) {
+  Matrix matrix = Matrix::Zero(testing::index_of(n), testing::index_of(n));
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      matrix(i, j) = std::pow(decay, static_cast<double>(i - j));
+  return matrix;
+}
+
+struct DenseBounds {
+  double lower, upper;
+};
+/// Both bounds for given weights from a dense singular value decomposition.
+DenseBounds dense_bounds(const OptimumProblem& problem, const Optimum& optimum) {
+  const Eigen::Index n = testing::index_of(problem.num_steps);
+  Matrix a = decay_matrix(problem.num_steps, problem.decay);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    if (!problem.rates.empty()) a.col(j) *= problem.rates[static_cast<std::size_t>(j)];
+    if (!problem.query_weights.empty())
+      a.row(j) *= std::sqrt(problem.query_weights[static_cast<std::size_t>(j)]);
+  }
+  const Eigen::Map<const Vector> v(optimum.column_weights.data(), n);
+  Vector u = Vector::Ones(n);
+  if (problem.objective == Objective::max)
+    u = Eigen::Map<const Vector>(optimum.row_weights.data(), n);
+  const Matrix w = u.cwiseSqrt().asDiagonal() * a * v.cwiseSqrt().asDiagonal();
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const double nuclear = svd.singularValues().sum();
+  const Eigen::MatrixXd columns =
+      svd.matrixV() * svd.singularValues().asDiagonal() * svd.matrixV().transpose();
+  const Eigen::MatrixXd rows =
+      svd.matrixU() * svd.singularValues().asDiagonal() * svd.matrixU().transpose();
+  const double columns_ratio = (columns.diagonal().array() / v.array()).maxCoeff();
+  const double rows_ratio = (rows.diagonal().array() / u.array()).maxCoeff();
+  const double steps = static_cast<double>(n);
+  if (problem.objective == Objective::mean)
+    return {nuclear / std::sqrt(v.sum() * steps), std::sqrt(nuclear * columns_ratio / steps)};
+  return {nuclear / std::sqrt(u.sum() * v.sum()), std::sqrt(columns_ratio * rows_ratio)};
+}
+
+std::vector<OptimumProblem> problems(std::int64_t n) {
+  std::vector<double> falling, weights;
+  for (std::int64_t t = 0; t < n; ++t) {
+    falling.push_back(1 - 0.9 * static_cast<double>(t) / static_cast<double>(n));
+    weights.push_back(1 + static_cast<double>((7 * t) % 5));
+  }
+  return {{.num_steps = n, .objective = Objective::mean},
+          {.num_steps = n, .objective = Objective::max},
+          {.num_steps = n, .objective = Objective::mean, .decay = 0.9},
+          {.num_steps = n, .objective = Objective::max, .decay = 0.99},
+          {.num_steps = n, .objective = Objective::mean, .rates = falling},
+          {.num_steps = n, .objective = Objective::mean, .query_weights = weights}};
+}
+
+TEST(Optimum, its_certificates_hold_for_the_dense_matrices) {
+  for (const std::int64_t n : {1, 2, 3, 7, 16, 33, 64})
+    for (const OptimumProblem& problem : problems(n)) {
+      const Optimum optimum = find_optimum(problem, {});
+      EXPECT_EQ(optimum.status, SolverStatus::converged) << n;
+      const DenseBounds dense = dense_bounds(problem, optimum);
+      EXPECT_LE(optimum.lower_bound, dense.lower * (1 + 1e-14)) << n;
+      EXPECT_GE(optimum.lower_bound, dense.lower * (1 - 1e-11)) << n;
+      EXPECT_GE(optimum.upper_bound, dense.lower);
+      EXPECT_LE(dense.upper / dense.lower - 1, 1e-7);
+    }
+}
+
+TEST(Optimum, a_coarse_evaluation_widens_the_interval_and_never_crosses_the_optimum) {
+  for (const double gap : {1e-1, 1e-2, 1e-4, 1e-6})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const OptimumProblem problem{.num_steps = 512, .objective = objective};
+      const Optimum optimum = find_optimum(problem, {.gap = gap});
+      const double value = objective == Objective::mean ? 2.739384656092 : 2.746433332077;
+      EXPECT_LE(optimum.lower_bound, value);
+      EXPECT_GE(optimum.upper_bound, value * (1 - 1e-12));
+      EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + gap * 1.0001);
+    }
+}
+
+TEST(Optimum, giving_up_does_not_look_like_convergence) {
+  const OptimumProblem problem{.num_steps = 256};
+  const Optimum early = find_optimum(problem, {.max_iterations = 3});
+  EXPECT_EQ(early.status, SolverStatus::not_converged);
+  EXPECT_EQ(early.iterations, 3);
+  std::int64_t calls = 0;
+  double last_gap = 1;
+  const auto progress = [&](const OptimumProgress& p) {
+    EXPECT_LE(p.gap, last_gap) << "the best bounds never get worse";
+    last_gap = p.gap;
+    return ++calls < 5;
+  };
+  const Optimum stopped = find_optimum(problem, {.progress = progress});
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  EXPECT_EQ(stopped.iterations, 5);
+  EXPECT_GT(stopped.lower_bound, 0);
+  EXPECT_GE(stopped.upper_bound, stopped.lower_bound);
+}
+
+TEST(Optimum, is_deterministic) {
+  const Optimum one = find_optimum({.num_steps = 333}, {}),
+                two = find_optimum({.num_steps = 333}, {});
+  EXPECT_EQ(one.column_weights, two.column_weights);
+  EXPECT_EQ(one.lower_bound, two.lower_bound);
+}
+
+TEST(Optimum, bad_problems_are_refused_by_name) {
+  EXPECT_ERROR((void)find_optimum({.num_steps = 0}, {}), "invalid_argument", "num_steps must be");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .decay = 0}, {}), "invalid_argument",
+               "decay must be above 0 and at most 1, got 0");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .decay = NAN}, {}), "invalid_argument", "NaN");
+  EXPECT_ERROR(
+      (void)find_optimum({.num_steps = 2, .objective = Objective::mean, .rates = {1, -1}}, {}),
+      "invalid_argument", "rates must be positive and finite, got -1");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 2, .objective = Objective::mean, .rates = {1}}, {}),
+               "wrong_length", "rates must have 2 entries, got 1");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 2, .rates = {1, 1}}, {}), "unsupported",
+               "rates are for the mean objective");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 2}, {.gap = 0}), "invalid_argument", "gap");
+}
+
+// The stream.
+
+std::vector<Workload> workloads(std::int64_t n) {
+  std::vector<double> rates;
+  for (std::int64_t t = 0; t < n; ++t) rates.push_back(t % 3 == 1 ? 0.5 : 1.0);
+  return {Workload::prefix_sums(n),
+          Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.9}),
+          Workload::learning_rates({.rates = rates})};
+}
+
+template <class Check>
+void for_every_plan(const std::vector<std::int64_t>& horizons, Check&& check) {
+  for (const std::int64_t n : horizons)
+    for (const Workload& workload : workloads(n))
+      for (const Objective objective : {Objective::mean, Objective::max})
+        for (const std::int64_t q : {1, 2, 3, 8, 0}) {
+          if (objective == Objective::max && !workload.is_toeplitz()) continue;
+          SCOPED_TRACE(workload.name() + ", n = " + std::to_string(n) +
+                       ", q = " + std::to_string(q));
+          const OptimalPlanResult result =
+              plan_optimal(workload, {.objective = objective, .num_buffers = q});
+          check(OptimalStrategy(workload, result.plan), result);
+        }
+}
+
+TEST(Optimal, factorizes_with_unit_columns_and_its_stated_row_norms) {
+  for_every_plan({1, 2, 3, 7, 16, 64}, [](const OptimalStrategy& s, const OptimalPlanResult&) {
+    const Matrix encoder = s.encoder(), decoder = s.decoder();
+    const double scale = decoder.cwiseAbs().maxCoeff();
+    EXPECT_LE((decoder * encoder - s.workload().matrix()).cwiseAbs().maxCoeff(), 1e-13 * scale);
+    EXPECT_LE((encoder.colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
+    EXPECT_TRUE(relatively_close(s.max_column_norm_squared(), 1, 1e-15));
+    double total = 0;
+    for (std::int64_t t = 0; t < s.num_steps(); ++t) {
+      const double dense = decoder.row(testing::index_of(t)).squaredNorm();
+      EXPECT_TRUE(relatively_close(s.row_norm_squared(t), dense, 1e-12)) << t;
+      total += dense;
+    }
+    EXPECT_TRUE(relatively_close(s.row_norms().mean_squared,
+                                 total / static_cast<double>(s.num_steps()), 1e-12));
+    if (s.has_nonnegative_gram()) {
+      EXPECT_GE((encoder.transpose() * encoder).minCoeff(), 0);
+    }
+  });
+}
+
+double error_of(const OptimalStrategy& s) {
+  return std::sqrt(s.plan().objective == Objective::mean ? s.row_norms().mean_squared
+                                                         : s.row_norms().max_squared);
+}
+
+TEST(Optimal, is_never_below_the_certificate_and_meets_it_with_enough_buffers) {
+  for_every_plan({1, 2, 3, 7, 64, 200}, [](const OptimalStrategy& s, const OptimalPlanResult& r) {
+    const double ratio = error_of(s) / r.plan.lower_bound;
+    EXPECT_GE(ratio, 1 - 1e-13);
+    EXPECT_LE(ratio - 1, s.plan().shifts.size() > 8 ? 2e-8 : 2);
+  });
+}
+
+TEST(Optimal, untuned_buffers_lose_what_was_measured) {
+  struct Loss {
+    std::int64_t num_steps, num_buffers;
+    Objective objective;
+    double loss;
+  };
+  for (const Loss& known :
+       {Loss{1024, 4, Objective::mean, 4.7e-4}, Loss{10000, 4, Objective::mean, 2.9e-3},
+        Loss{1024, 8, Objective::mean, 1.8e-7}, Loss{10000, 8, Objective::mean, 4.8e-6},
+        Loss{1024, 8, Objective::max, 7.1e-5}}) {
+    const Workload workload = Workload::prefix_sums(known.num_steps);
+    const OptimalPlanResult r =
+        plan_optimal(workload, {.objective = known.objective, .num_buffers = known.num_buffers});
+    const double loss = error_of(OptimalStrategy(workload, r.plan)) / r.plan.lower_bound - 1;
+    EXPECT_NEAR(loss, known.loss, 0.06 * known.loss) << known.num_steps << " " << known.num_buffers;
+  }
+}
+
+TEST(Optimal, weights_in_closed_form_lose_little) {
+  for (const std::int64_t n : {64, 1024, 10000}) {
+    const Workload workload = Workload::prefix_sums(n);
+    const OptimalPlanResult plain = plan_optimal(
+        workload, {.objective = Objective::mean, .num_buffers = 12, .use_solver = false});
+    const OptimalPlanResult solved =
+        plan_optimal(workload, {.objective = Objective::mean, .num_buffers = 12});
+    EXPECT_EQ(plain.plan.lower_bound, 0);
+    const double ratio = error_of(OptimalStrategy(workload, plain.plan)) / solved.plan.lower_bound;
+    EXPECT_GE(ratio, 1);
+    EXPECT_LE(ratio, 1 + 3e-4) << n;
+  }
+}
+
+TEST(Optimal, a_wrong_number_costs_accuracy_but_never_the_sensitivity) {
+  const Workload workload = Workload::prefix_sums(40);
+  const OptimalPlan good = plan_optimal(workload, {}).plan;
+  for (int fault = 0; fault < 4; ++fault) {
+    OptimalPlan bad = good;
+    if (fault == 0) bad.column_weights[7] *= 50;
+    if (fault == 1) bad.weights[3] *= 20;
+    if (fault == 2) bad.direct *= 1e6;
+    if (fault == 3) std::ranges::reverse(bad.column_weights);
+    const OptimalStrategy s(workload, bad);
+    EXPECT_LE((s.encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
+    EXPECT_LE((s.decoder() * s.encoder() - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12);
+    EXPECT_GE(error_of(s), good.lower_bound);
+    EXPECT_GT(error_of(s), 1.0001 * error_of(OptimalStrategy(workload, good)));
+  }
+}
+
+TEST(Optimal, one_wrong_term_in_the_column_recursion_would_be_noticed) {
+  // The norms of the columns against the encoder that the same numbers define.
+  const OptimalStrategy s(Workload::prefix_sums(40),
+                          plan_optimal(Workload::prefix_sums(40), {}).plan);
+  VaryingBuffers buffers =
+      *std::get<VaryingBufferedDecoder>(*std::get<FilteredDecoder>(s.decoder_form()).base).buffers;
+  const std::vector<double> norms = detail::column_norms_squared(buffers);
+  buffers.gains[8 * 20 + 3] *= 1.01;
+  const std::vector<double> others = detail::column_norms_squared(buffers);
+  EXPECT_GT(std::abs(others[5] / norms[5] - 1), 1e-9);
+  EXPECT_EQ(others[30], norms[30]) << "later columns do not see it";
+}
+
+TEST(Optimal, a_plan_gives_the_same_bits_again) {
+  const Workload workload = Workload::prefix_sums(100);
+  const OptimalPlan plan = plan_optimal(workload, {}).plan;
+  const OptimalStrategy one(workload, plan), two(workload, one.plan());
+  for (std::int64_t t = 0; t < 100; ++t)
+    EXPECT_EQ(one.row_norm_squared(t), two.row_norm_squared(t));
+}
+
+TEST(Optimal, long_double_recursions_agree_at_a_long_horizon) {
+  constexpr std::int64_t kSteps = 100000;
+  const Workload workload = Workload::prefix_sums(kSteps);
+  const OptimalPlan plan =
+      plan_optimal(workload, {.objective = Objective::mean, .use_solver = false}).plan;
+  const VaryingBuffers buffers =
+      detail::realise({.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
+                      {.rows = plan.row_weights, .columns = plan.column_weights});
+  const std::vector<double> norms = detail::column_norms_squared(buffers);
+  const std::size_t q = plan.shifts.size();
+  std::vector<long double> later(q * q, 0);
+  double worst = 0;
+  for (std::size_t t = static_cast<std::size_t>(kSteps); t-- > 0;) {
+    const long double c_squared =
+        1 / (static_cast<long double>(buffers.inverse_scales[t]) * buffers.inverse_scales[t]);
+    long double below = 0;
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l) {
+        long double& entry = later[k * q + l];
+        entry *= static_cast<long double>(buffers.factors[t * q + k]) * buffers.factors[t * q + l];
+        below += entry;
+        entry += c_squared * buffers.gains[t * q + k] * buffers.gains[t * q + l];
+      }
+    worst = std::max(worst, static_cast<double>(std::abs(norms[t] / (c_squared + below) - 1)));
+  }
+  EXPECT_LE(worst, 1e-12);
+}
+
+TEST(Optimal, bad_plans_and_workloads_are_refused_by_name) {
+  const Workload workload = Workload::prefix_sums(3);
+  const OptimalPlan good = plan_optimal(workload, {}).plan;
+  const auto with = [&](auto&& change) {
+    OptimalPlan plan = good;
+    change(plan);
+    return plan;
+  };
+  EXPECT_ERROR(OptimalStrategy(Workload::prefix_sums(4), good), "wrong_length",
+               "column_weights must have 4 entries, got 3");
+  EXPECT_ERROR(OptimalStrategy(workload, with([](OptimalPlan& p) { p.shifts[0] = NAN; })),
+               "invalid_argument", "shifts must be positive and finite, got NaN");
+  EXPECT_ERROR(OptimalStrategy(workload, with([](OptimalPlan& p) { p.weights.pop_back(); })),
+               "wrong_length", "weights must have 8 entries, got 7");
+  EXPECT_ERROR(OptimalStrategy(workload, with([](OptimalPlan& p) { p.row_weights[1] = -1; })),
+               "invalid_argument", "row_weights must be positive and finite, got -1");
+  EXPECT_ERROR(OptimalStrategy(workload, with([](OptimalPlan& p) { p.direct = 0; })),
+               "invalid_argument", "direct must be positive and finite, got 0");
+  EXPECT_ERROR((void)plan_optimal(Workload::sliding_window({.num_steps = 9, .width = 2}), {}),
+               "unsupported", "got window=2");
+  EXPECT_ERROR((void)plan_optimal(Workload::learning_rates({.rates = {1, -1}}),
+                                  {.objective = Objective::mean}),
+               "unsupported", "rates must be positive");
+  EXPECT_ERROR((void)plan_optimal(workload, {.num_buffers = 65}), "invalid_argument",
+               "num_buffers must be between 0 and 64, got 65");
+}
+
+}  // namespace
+}  // namespace dpftrl
