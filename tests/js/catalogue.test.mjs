@@ -17,6 +17,7 @@ const HORIZONS = [1, 2, 3, 7, 8];
 const PARAMETERS = [
   'bands',
   'buffers',
+  'objective',
   'decays',
   'weights',
   'arity',

@@ -31,8 +31,9 @@ Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
 
 const PARAMETERS = `\
-  --bands B, --buffers K, --decays A,B,..., --weights A,B,..., --arity A, --subtractive,
-  --height H, --weight W, --nu V, --lambda L, --alpha A, --loglog-power D, --horizon-cap N
+  --bands B, --buffers K, --objective max|mean, --decays A,B,..., --weights A,B,...,
+  --arity A, --subtractive, --height H, --weight W, --nu V, --lambda L, --alpha A,
+  --loglog-power D, --horizon-cap N
                    parameters of the mechanism, where it has them
   --normalize      columns of C scaled to norm 1
   --epoch-length E, --complete-epochs
