@@ -65,6 +65,7 @@ test('the picker has every mechanism of the catalogue, in groups, each with its 
     assert.deepEqual(
       groups.map(([label]) => label),
       [
+        'The best there is',
         'Baselines',
         'Trees',
         'Toeplitz',

@@ -121,7 +121,7 @@ test('what an address says in vain is reported, and marked at the control', asyn
     /^there is no setting “steps \(given twice\)”$/,
     /^epsilon must be a finite number > 0, got “-1”$/,
     /^delta must be > 0 and < 1, got “2”$/,
-    /^mechanism must be one of independent, output, tree, .*, log-perturbed, got “magic”$/,
+    /^mechanism must be one of optimal, independent, output, tree, .*, log-perturbed, got “magic”$/,
     /^data must be one of synthetic, .*, got “secrets”$/,
     /^dimension must be a whole number from 1 to 64, got “1e3”$/,
   ])

@@ -97,7 +97,7 @@ export async function openPage(browser, url, options = {}) {
 }
 
 /** Waits until the player is in a state and no other run is being made. */
-export async function settled(page, state = 'finished', timeout = 20_000) {
+export async function settled(page, state = 'finished', timeout = 60_000) {
   await page.waitForFunction(
     (wanted) => {
       const { dataset } = document.getElementById('player');
