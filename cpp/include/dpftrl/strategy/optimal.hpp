@@ -54,7 +54,7 @@ struct OptimalPlanResult {
 class OptimalStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "optimal";
-  /// Of those that are made by name: the solver takes a minute there.
+  /// Of those that are made by name: what the solver takes in time and memory sets it.
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 21;
   /// The plan must have as many steps as the workload.
   /// @throws Error{invalid_argument, wrong_length} numbers out of range.
