@@ -169,10 +169,10 @@ inline LongMatrix dense_dyadic(const DyadicDecoder& decoder, std::int64_t num_st
   LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(2 * num_steps));
   for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(num_steps); ++t) {
     std::uint64_t begin = 0;
-    for (std::uint64_t top = decoder.node_weights.size(); top-- > 0;) {
+    for (std::size_t top = decoder.node_weights.size(); top-- > 0;) {
       if (((t + 1) >> top & 1) == 0) continue;
       LongDouble above = 1;
-      for (std::uint64_t level = top + 1; level-- > 0;) {
+      for (std::size_t level = top + 1; level-- > 0;) {
         const LongDouble own = decoder.node_weights[level];
         for (std::uint64_t node = 1; node <= std::uint64_t{1} << (top - level); ++node)
           b(static_cast<Eigen::Index>(t), measurement(level, begin + (node << level) - 1)) =
@@ -202,7 +202,7 @@ inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t num_ste
     }
     const auto left = carry.begin() + first;
     if (block.closing_row < 0) {
-      left[block.num_measurements] = block.total_scale;
+      left[index_of(block.num_measurements)] = block.total_scale;
     } else {
       for (Eigen::Index m = 0; m < own.cols(); ++m)
         if (own(index_of(block.closing_row), m) != 0)

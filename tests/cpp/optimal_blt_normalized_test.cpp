@@ -42,11 +42,15 @@ NormalizedRows rows_of(std::int64_t n, std::int64_t d, bool scale_rows, std::int
       {.num_steps = n, .num_buffers = d, .scale_rows = scale_rows, .cells_in_distance = cells});
 }
 
+Eigen::Index num_parameters(std::int64_t num_buffers, bool scale_rows) {
+  return static_cast<Eigen::Index>(2 * num_buffers + (scale_rows ? kNumRowScaleKnots : 0));
+}
+
 TEST(NormalizedRows, single_steps_equal_dense_matrices) {
   for (const bool scale_rows : {false, true}) {
     for (const std::int64_t n : {1, 2, 3, 40}) {
       for (const std::int64_t d : {1, 3}) {
-        const Vector point = random_vector(2 * d + (scale_rows ? kNumRowScaleKnots : 0), 0.5, 7);
+        const Vector point = random_vector(num_parameters(d, scale_rows), 0.5, 7);
         const detail::BltParameters p = detail::parameters_of(point.head(2 * d));
         const std::vector<double> scales(point.data() + 2 * d, point.data() + point.size());
         const Matrix encoder = dense_encoder(p.decays, p.weights, scales, n);
@@ -91,8 +95,8 @@ TEST(NormalizedRows, gradient_equals_central_differences) {
     for (const std::int64_t n : {60, 3000}) {
       for (const std::int64_t d : {1, 2, 3}) {
         NormalizedRows rows = rows_of(n, d, scale_rows, n == 60 ? n : 24);
-        const Vector point = random_vector(2 * d + (scale_rows ? kNumRowScaleKnots : 0), 0.3,
-                                           static_cast<std::uint64_t>(d));
+        const Vector point =
+            random_vector(num_parameters(d, scale_rows), 0.3, static_cast<std::uint64_t>(d));
         std::vector<double> weights(rows.multiplicities().size());
         const Vector random = random_vector(static_cast<Eigen::Index>(weights.size()), 1, 3);
         for (std::size_t k = 0; k < weights.size(); ++k)
