@@ -237,11 +237,23 @@ const units = [
   [/^rows\//, 'coordinate and step'],
   [/^counter\//, 'release'],
   [/^gemm$/, 'floating-point operation'],
+  [/^analysis\//, 'analysis'],
+  [/^solver\//, 'solution'],
+  [/^riccati\//, 'step'],
 ];
 const unitOf = (name) => units.find(([pattern]) => pattern.test(name))[1];
 
+/** What the figures of these workloads are divided by, and the key of that ratio. */
+const ownBaselines = [
+  [/^analysis\//, 'baseline/convolution', 'ratioToConvolution'],
+  [/^solver\//, 'baseline/fixed-point', 'ratioToFixedPoint'],
+];
+
 /** Round by round, so that what disturbs both sides of a round cancels. */
 const ratio = (above, below) => summary(above.map((value, round) => value / below[round]));
+
+const summaries = (byBuild) =>
+  Object.fromEntries(Object.entries(byBuild).map(([build, values]) => [build, summary(values)]));
 
 function combine({ samples, contexts, busy }, options) {
   const s = samples.get('baseline/S').native;
@@ -249,9 +261,7 @@ function combine({ samples, contexts, busy }, options) {
   const results = [];
   for (const [name, byBuild] of samples) {
     if (name.startsWith('baseline/')) continue;
-    const result = { name, unit: unitOf(name), nanoseconds: {} };
-    for (const [build, values] of Object.entries(byBuild))
-      result.nanoseconds[build] = summary(values);
+    const result = { name, unit: unitOf(name), nanoseconds: summaries(byBuild) };
     if (/^(rows|normals)\//.test(name)) {
       result.ratioToS = {};
       result.ratioToJ = {};
@@ -259,6 +269,12 @@ function combine({ samples, contexts, busy }, options) {
         result.ratioToS[build] = ratio(values, s);
         result.ratioToJ[build] = ratio(values, j);
       }
+    }
+    for (const [pattern, baseline, key] of ownBaselines) {
+      if (!pattern.test(name)) continue;
+      result[key] = {};
+      for (const [build, values] of Object.entries(byBuild))
+        result[key][build] = ratio(values, samples.get(baseline)[build]);
     }
     if (byBuild.native && byBuild.wasm) result.wasmToNative = ratio(byBuild.wasm, byBuild.native);
     results.push(result);
@@ -279,7 +295,12 @@ function combine({ samples, contexts, busy }, options) {
     builds: Object.fromEntries(
       Object.entries(contexts).map(([name, { compiler, flags }]) => [name, { compiler, flags }]),
     ),
-    baselines: { S: { nanoseconds: summary(s) }, J: { nanoseconds: summary(j) } },
+    baselines: {
+      S: { nanoseconds: summary(s) },
+      J: { nanoseconds: summary(j) },
+      convolution: { nanoseconds: summaries(samples.get('baseline/convolution')) },
+      fixedPoint: { nanoseconds: summaries(samples.get('baseline/fixed-point')) },
+    },
     results,
   };
 }
@@ -301,9 +322,10 @@ function table(header, rows) {
 
 function print(report) {
   const names = Object.keys(report.builds);
-  const { S, J } = report.baselines;
+  const { S, J, convolution, fixedPoint } = report.baselines;
   const perItem = report.results.filter(({ ratioToS }) => ratioToS);
-  const rates = report.results.filter(({ ratioToS }) => !ratioToS);
+  const isLong = ({ name }) => /^(analysis|solver|riccati)\//.test(name);
+  const rates = report.results.filter((result) => !result.ratioToS && !isLong(result));
   const none = names.slice(1).map(() => '-');
   const ns = [
     ['S, std::normal_distribution<float>', spread(S.nanoseconds), ...none, '-'],
@@ -330,6 +352,22 @@ function print(report) {
       spread(r.wasmToNative),
     ];
   });
+  const milliseconds = (ns) => ns * 1e-6;
+  const longRows = [
+    ['convolution of 10^6 terms, ms', convolution, null],
+    ['fixed point at n = 512, ms', fixedPoint, null],
+    ...report.results
+      .filter(isLong)
+      .map((r) => [
+        `${r.name}, ${r.unit === 'step' ? 'ns a step' : 'ms'}`, r,
+        r.ratioToConvolution ?? r.ratioToFixedPoint ?? null,
+      ]),
+  ].map(([name, { nanoseconds, unit }, ratios]) => [
+    name,
+    ...names.map((build) =>
+      spread(nanoseconds[build], unit === 'step' ? undefined : milliseconds)),
+    ...names.map((build) => spread(ratios?.[build])),
+  ]);
   const { machine } = report;
   const out = [
     `dp-ftrl bench, ${report.date.slice(0, 10)}: CPU time, ` +
@@ -352,6 +390,9 @@ function print(report) {
     rateRows.length > 0
       ? table(['', ...names, 'wasm / native'], rateRows)
       : '(no workload chosen)',
+    '',
+    'Analyses (over one convolution) and solvers (over the fixed point at n = 512):',
+    table(['', ...names, ...names.map((build) => `${build}, ratio`)], longRows),
   ];
   if (report.quick) out.push('', 'One short round: too little for conclusions.');
   if (machine.realToCpu > 1.2) {

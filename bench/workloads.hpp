@@ -16,13 +16,19 @@
 #include <vector>
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 
 #include "dpftrl/gaussian.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/noise_stream.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/random.hpp"
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "dpftrl/unit_error.hpp"
 
 namespace dpftrl::bench {
 
@@ -31,7 +37,9 @@ using Run = std::function<void()>;
 
 struct Workload {
   std::string name;
-  double items;  ///< of one batch: coordinates x steps, normals, bytes, releases, flops
+  /// Of one batch: coordinates x steps, normals, bytes, releases, flops, analyses, solutions,
+  /// steps.
+  double items;
   std::function<Run()> make;  ///< allocates and prepares, outside the timing
 };
 
@@ -40,6 +48,11 @@ inline constexpr std::int64_t kNumSteps = 1024;
 
 /// Length of the bare fills: 128 KiB of doubles, within a level-2 cache.
 inline constexpr std::int64_t kFillLength = std::int64_t{1} << 14;
+
+/// Gap between the bounds at which both solvers stop, and the iterations that the plain fixed point
+/// takes to it at 512 steps.
+inline constexpr double kSolverGap = 1e-7;
+inline constexpr int kFixedPointIterations = 123;
 
 /// Tells the compiler that the memory behind `data` is read.
 inline void keep(const void* data) {
@@ -56,11 +69,11 @@ inline std::vector<double> zeros(std::int64_t length) {
 
 /// Rows of a streamed mechanism, `num_rows` a batch; a stream at its horizon is made anew, within
 /// the timing (below 1 % of the pass it ends).
-inline Workload streamed_rows(const std::string& strategy, std::int64_t dimension,
-                              std::int64_t num_rows) {
-  return {"rows/" + strategy + "/" + std::to_string(dimension),
+inline Workload streamed_rows(const std::string& name, const StrategyOptions& strategy,
+                              std::int64_t dimension, std::int64_t num_rows) {
+  return {"rows/" + name + "/" + std::to_string(dimension),
           static_cast<double>(dimension * num_rows), [=]() -> Run {
-            const auto shape = make_strategy({.name = strategy, .num_steps = kNumSteps});
+            const auto shape = make_strategy(strategy);
             const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
             const auto stream = std::make_shared<NoiseStream>(*shape, options);
             return [=, row = zeros(dimension)]() mutable {
@@ -150,20 +163,113 @@ inline Workload standard_library_normals() {
           }};
 }
 
-inline std::vector<Workload> workloads() {
+/// Sensitivity and errors of a mechanism, from its name on.
+inline Workload analysis(const std::string& strategy, std::int64_t num_steps) {
+  return {"analysis/" + strategy + "/" + std::to_string(num_steps), 1, [=]() -> Run {
+            return [=] {
+              const auto shape = make_strategy({.name = strategy, .num_steps = num_steps});
+              const UnitError error = unit_error(*shape, Participation::single());
+              keep(&error);
+            };
+          }};
+}
+
+/// Baseline of the analyses: the product of two sequences by FFT.
+inline Workload convolution(std::int64_t length) {
+  return {"baseline/convolution", 1, [=]() -> Run {
+            return [sequence = square_root_coefficients(length)] {
+              const BoundedProduct product = multiply_by_fft(sequence, sequence);
+              keep(product.terms.data());
+            };
+          }};
+}
+
+/// The certified optimum to the gap at which the mechanism by that name stops.
+inline Workload optimum(std::int64_t num_steps) {
+  return {"solver/optimal/" + std::to_string(num_steps), 1, [=]() -> Run {
+            return [=] {
+              const Optimum found = find_optimum(
+                  {.num_steps = num_steps, .objective = Objective::mean}, {.gap = kSolverGap});
+              keep(found.column_weights.data());
+            };
+          }};
+}
+
+/// From dual weights to the numbers of the recursion and its norms, without the solver.
+inline Workload recursion_of_optimum(std::int64_t num_steps) {
+  return {"riccati/optimal/" + std::to_string(num_steps), static_cast<double>(num_steps),
+          [=]() -> Run {
+            const auto workload = dpftrl::Workload::prefix_sums(num_steps);
+            const OptimalPlan plan =
+                plan_optimal(workload, {.num_buffers = 8, .use_solver = false}).plan;
+            return [=] {
+              const OptimalStrategy strategy(workload, plan);
+              keep(&strategy);
+            };
+          }};
+}
+
+/// Baseline of the solver: the same optimum by the plain fixed point
+/// v <- diag((D_v^(1/2) A^T A D_v^(1/2))^(1/2)), an eigendecomposition an iteration. One iteration
+/// a batch: kFixedPointIterations are a solution.
+inline Workload dense_fixed_point() {
+  static constexpr Eigen::Index kSize = 512;
+  return {"baseline/fixed-point", 1.0 / kFixedPointIterations, []() -> Run {
+            const Eigen::MatrixXd sums =
+                Eigen::MatrixXd::Ones(kSize, kSize).triangularView<Eigen::Lower>();
+            return [gram = Eigen::MatrixXd(sums.transpose() * sums),
+                    weights = Eigen::VectorXd(Eigen::VectorXd::Ones(kSize))]() mutable {
+              const Eigen::VectorXd scale = weights.cwiseSqrt();
+              const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+                  scale.asDiagonal() * gram * scale.asDiagonal());
+              weights =
+                  solver.eigenvectors().cwiseAbs2() * solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+              keep(weights.data());
+            };
+          }};
+}
+
+/// Rows of the mechanisms that need no more state than some rows.
+inline void add_streamed_rows(std::vector<Workload>& list) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 14;
   constexpr std::int64_t kLarge = std::int64_t{1} << 20;
+  const auto add = [&](const std::string& name, const StrategyOptions& strategy) {
+    list.push_back(streamed_rows(name, strategy, kSmall, 64));
+    list.push_back(streamed_rows(name, strategy, kLarge, 8));
+  };
+  for (const char* strategy : {"independent", "output", "tree", "honaker", "haar", "smooth-tree",
+                               "banded-square-root", "banded-inverse-square-root"})
+    add(strategy, {.name = strategy, .num_steps = kNumSteps});
+  const BufferParameters buffers = rational_buffers(4);
+  add("blt-4", {.name = "blt",
+                .num_steps = kNumSteps,
+                .parameters = {.decays = buffers.decays, .weights = buffers.weights}});
+}
+
+/// Every family whose parameters need no search at 10^6 steps; trees, in closed form, at 10^9.
+inline void add_analyses(std::vector<Workload>& list) {
+  list.push_back(convolution(1000000));
+  for (const StrategyInfo& info : strategy_catalogue())
+    if (info.parameters.find("objective") == std::string_view::npos)
+      list.push_back(analysis(std::string(info.name), 1000000));
+  for (const char* strategy : {"tree", "honaker", "honaker-full", "haar", "tree-k", "smooth-tree"})
+    list.push_back(analysis(strategy, 1000000000));
+}
+
+inline std::vector<Workload> workloads() {
   std::vector<Workload> list = {standard_library_normals(), chacha20_bytes(),
                                 bare_normals<float>("normals/float"),
                                 bare_normals<double>("normals/double")};
-  for (const char* strategy : {"independent", "output", "tree", "honaker"}) {
-    list.push_back(streamed_rows(strategy, kSmall, 64));
-    list.push_back(streamed_rows(strategy, kLarge, 8));
-  }
+  add_streamed_rows(list);
   list.push_back(pregenerated_rows("square-root", 1024));
   list.push_back(counter("honaker"));
   list.push_back(counter("square-root"));
   list.push_back(matrix_product());
+  add_analyses(list);
+  list.push_back(dense_fixed_point());
+  list.push_back(optimum(1024));
+  list.push_back(optimum(10000));
+  list.push_back(recursion_of_optimum(10000));
   return list;
 }
 

@@ -126,7 +126,32 @@ function pendulum() {
   return [['constant', 'cos_angle', 'rate_squared', 'rate_sin_angle', 'label'], ...rows];
 }
 
+/** SYNTHETIC. Visits to a gym over twelve weeks, closed on Sundays: when, who, how many minutes. */
+function gymVisits() {
+  const uniform = uniforms(1896); // year of the first modern Olympic Games
+  const first = Date.UTC(2026, 2, 2); // a Monday
+  // Most come once or twice a week, some every day.
+  const habits = Array.from({ length: 120 }, () => 0.1 + 0.8 * uniform() ** 4);
+  const rows = [];
+  for (let day = 0; day < 12 * 7; ++day) {
+    if (day % 7 === 6) continue;
+    const visits = [];
+    habits.forEach((habit, member) => {
+      if (uniform() >= habit) return;
+      const minute = 6 * 60 + Math.floor(15 * 60 * uniform());
+      visits.push([minute, member + 1, 20 + 5 * Math.floor(15 * uniform())]);
+    });
+    visits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    for (const [minute, member, minutes] of visits) {
+      const time = new Date(first + (day * 1440 + minute) * 60_000).toISOString().slice(0, 16);
+      rows.push([`${time}Z`, `m${String(member).padStart(3, '0')}`, minutes]);
+    }
+  }
+  return [['time', 'member', 'minutes'], ...rows];
+}
+
 const files = {
+  'gym_visits.csv': gymVisits(),
   'shop_day.csv': shopDay(),
   'tide.csv': tide(),
   'calendar.csv': calendar(),

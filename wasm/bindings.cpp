@@ -20,6 +20,7 @@
 #include "dpftrl/bounds.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/mechanism.hpp"
+#include "dpftrl/planner.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/privacy.hpp"
 #include "dpftrl/sensitivity.hpp"
@@ -55,7 +56,8 @@ class Handles {
 
  private:
   std::unordered_map<std::int64_t,
-                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<Simulation>>>
+                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<Simulation>,
+                                  std::unique_ptr<Planner>>>
       objects_;
   std::int64_t last_ = 0;
 };
@@ -82,7 +84,6 @@ val catalogue() {
       entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
       entry.set("maxSteps", static_cast<double>(info.max_steps));
       entry.set("causal", info.is_causal);
-      entry.set("needsParameters", info.needs_parameters);
       list.call<double>("push", entry);
     }
     return list;
@@ -205,6 +206,29 @@ val matrices(const val& options) {
 val certificate(const val& options) {
   return guarded(
       [&] { return to_object(Mechanism::make(mechanism_options(options))->certificate()); });
+}
+
+val planner_create(const val& options) {
+  return guarded(
+      [&] { return handles().add(std::make_unique<Planner>(planner_options(options))); });
+}
+
+/// One piece of the search.
+val planner_advance(double handle) {
+  return guarded([&] {
+    Planner& planner = handles().get<Planner>(handle);
+    const bool goes_on = planner.advance();
+    const PlannerProgress progress = planner.progress();
+    val object = val::object();
+    object.set("done", !goes_on);
+    object.set("iterations", static_cast<double>(progress.iterations));
+    object.set("fraction", progress.fraction);
+    return object;
+  });
+}
+
+val planner_result(double handle) {
+  return guarded([&] { return to_object(handles().get<Planner>(handle).result()); });
 }
 
 /// From the seed if one is given, else from 32 random bytes that the facade got from the platform.
@@ -414,6 +438,9 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("errorPerStep", &error_per_step);
   emscripten::function("matrices", &matrices);
   emscripten::function("certificate", &certificate);
+  emscripten::function("plannerCreate", &planner_create);
+  emscripten::function("plannerAdvance", &planner_advance);
+  emscripten::function("plannerResult", &planner_result);
   emscripten::function("prefixSumCreate", &prefix_sum_create);
   emscripten::function("prefixSumStep", &prefix_sum_step);
   emscripten::function("prefixSumStddev", &prefix_sum_stddev);

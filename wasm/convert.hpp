@@ -7,14 +7,17 @@
 #include <emscripten/val.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/mechanism.hpp"
+#include "dpftrl/planner.hpp"
 #include "dpftrl/workload.hpp"
 
 namespace dpftrl::wasm {
@@ -86,6 +89,18 @@ inline std::optional<Objective> optional_objective(const emscripten::val& given)
   return value.as<std::string>() == "mean" ? Objective::mean : Objective::max;
 }
 
+/// What was saved of a search; nullptr where it is undefined.
+inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given) {
+  const emscripten::val value = given["plan"];
+  if (value.isUndefined()) return nullptr;
+  StrategyPlan plan{.objective = optional_objective(value).value_or(Objective::max), .numbers = {}};
+  const emscripten::val lists = value["numbers"];
+  const auto size = lists["length"].as<unsigned>();
+  for (unsigned i = 0; i < size; ++i)
+    plan.numbers.push_back({text(lists[i], "name"), numbers(lists[i], "values")});
+  return std::make_shared<const StrategyPlan>(std::move(plan));
+}
+
 inline StrategyParameters strategy_parameters(const emscripten::val& given) {
   return {.num_bands = optional_count(given, "bands"),
           .num_buffers = optional_count(given, "buffers"),
@@ -101,6 +116,7 @@ inline StrategyParameters strategy_parameters(const emscripten::val& given) {
           .loglog_power = optional_number(given, "loglogPower"),
           .horizon_cap = optional_count(given, "horizonCap"),
           .objective = optional_objective(given),
+          .plan = plan_of(given),
           .epoch_length = optional_count(given, "epochLength"),
           .complete_epochs = optional_flag(given, "completeEpochs").value_or(false),
           .normalize_columns = optional_flag(given, "normalizeColumns").value_or(false)};
@@ -159,7 +175,8 @@ inline StrategyOptions strategy_options(const emscripten::val& options, Workload
   return {.name = text(options, "mechanism"),
           .num_steps = workload.num_steps(),
           .workload = std::move(workload),
-          .parameters = strategy_parameters(options["parameters"])};
+          .parameters = strategy_parameters(options["parameters"]),
+          .participation = participation_of(options["participation"])};
 }
 
 inline MechanismOptions mechanism_options(const emscripten::val& options) {
@@ -174,8 +191,37 @@ inline MechanismOptions mechanism_options(const emscripten::val& options) {
           .parameters = strategy_parameters(options["parameters"])};
 }
 
+inline PlannerOptions planner_options(const emscripten::val& options) {
+  Problem problem = problem_of(options);
+  return {.strategy = strategy_options(options, std::move(problem.workload)),
+          .use_solver = optional_flag(options, "useSolver").value_or(true),
+          .max_iterations = optional_count(options, "maxIterations")};
+}
+
 inline emscripten::val nullable(const std::optional<double>& value) {
   return value ? emscripten::val(*value) : emscripten::val::null();
+}
+
+inline std::string_view to_string(SolverStatus status) {
+  if (status == SolverStatus::converged) return "converged";
+  return status == SolverStatus::stopped ? "stopped" : "not converged";
+}
+
+inline emscripten::val to_object(const PlannerResult& result) {
+  emscripten::val object = emscripten::val::object();
+  object.set("error", result.objective_error);
+  object.set("lowerBound", nullable(result.lower_bound));
+  object.set("status", std::string(to_string(result.status)));
+  object.set("iterations", static_cast<double>(result.iterations));
+  emscripten::val lists = emscripten::val::array();
+  for (const PlanNumbers& list : result.plan.numbers) {
+    emscripten::val entry = emscripten::val::object();
+    entry.set("name", list.name);
+    entry.set("values", owned_array(list.values));
+    lists.call<double>("push", entry);
+  }
+  object.set("numbers", lists);
+  return object;
 }
 
 inline emscripten::val to_object(const Certificate& certificate) {

@@ -10,9 +10,13 @@
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/types.hpp"
+#include "nuclear_norm.hpp"
 
 namespace dpftrl {
 namespace {
+
+using detail::multiply;
+using detail::nuclear_norm_bound;
 
 constexpr std::int64_t kMaxSchattenSteps = std::int64_t{1} << 22;
 /// Where the published bounds were compared with the true values.
@@ -21,11 +25,6 @@ constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
 
 double steps_as_double(const char* function, std::int64_t num_steps) {
   return static_cast<double>(require_between(function, "num_steps", num_steps, 1, kMaxNumSteps));
-}
-
-/// The only product of matrices here: one instantiation, which the rest of the core has as well.
-Matrix multiply(const Matrix& a, const Matrix& b) {
-  return a * b;
 }
 
 /// Roughly U V^T for W = U S V^T: an orthogonal matrix whose inner product with W is the nuclear
@@ -51,19 +50,6 @@ Matrix polar_factor(const Matrix& w) {
     if (is_last) break;
   }
   return q;
-}
-
-/// Upper bound on ||Q||_op^2: the largest row sum of |Q^T Q|, with gamma_n |Q|^T |Q| for the
-/// rounding of the product in any order of summation, twice over for that of the sums.
-double operator_norm_squared_bound(const Matrix& q) {
-  const auto n = static_cast<double>(q.rows());
-  const Matrix gram = multiply(q.transpose(), q);
-  Vector sums = gram.cwiseAbs().rowwise().sum();
-  for (Eigen::Index k = 0; k < q.rows(); ++k) {
-    const double row_sum = q.row(k).cwiseAbs().sum();
-    sums += (n + 8) * 0x1p-52 * row_sum * q.row(k).cwiseAbs().transpose();
-  }
-  return sums.maxCoeff() * (1 + n * 0x1p-51);
 }
 
 double sum_of(const Vector& values) {
@@ -92,21 +78,12 @@ double certificate(const Workload& workload, const Vector& u, const Vector& v) {
   const double scale = w.cwiseAbs().maxCoeff();
   if (!(scale > 0)) return 0;
   w /= scale;
-  const Matrix q = polar_factor(w);
-  DoubleDouble product;
-  double magnitude = 0;
-  for (Eigen::Index i = 0; i < w.rows(); ++i)
-    for (Eigen::Index j = 0; j < w.cols(); ++j) {
-      const double term = q(i, j) * w(i, j);
-      product = add(product, term);
-      magnitude += std::abs(term);
-    }
-  // An entry of A, its scaling by two roots and `scale`, and the product: at most 10 roundings.
-  const double smallest_product = product.high - 0x1p-49 * magnitude;
-  const double bound = scale * smallest_product /
-                       std::sqrt(operator_norm_squared_bound(q) * sum_of(u) * sum_of(v)) *
-                       (1 - 0x1p-48);
-  return bound > 0 ? bound : 0;
+  // An entry of A, its scaling by two roots and `scale`: below 8 roundings.
+  const Matrix magnitude = w.cwiseAbs();
+  return scale *
+         nuclear_norm_bound({.values = w, .magnitude = magnitude, .relative_error = 0x1p-50},
+                            polar_factor(w)) /
+         std::sqrt(sum_of(u) * sum_of(v)) * (1 - 0x1p-48);
 }
 
 void require_certificate_size(const char* function, const Workload& workload) {

@@ -59,4 +59,28 @@ inline DoubleDouble add(const DoubleDouble& sum, double x) {
   return fast_two_sum(s.high, s.low + sum.low);
 }
 
+/// Relative error at most 2^-103.
+inline DoubleDouble multiply(const DoubleDouble& a, const DoubleDouble& b) {
+  const DoubleDouble product = two_product(a.high, b.high);
+  return two_sum(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+
+/// Relative error at most 2^-100.
+inline DoubleDouble divide(const DoubleDouble& a, const DoubleDouble& b) {
+  const double quotient = a.high / b.high;
+  const DoubleDouble back = multiply(b, quotient);
+  const double remainder = (a.high - back.high) - back.low + a.low;
+  return fast_two_sum(quotient, remainder / b.high);
+}
+
+/// Absolute error at most 2^-102 (|a| + |b|).
+inline DoubleDouble add(const DoubleDouble& a, const DoubleDouble& b) {
+  const DoubleDouble s = two_sum(a.high, b.high);
+  return two_sum(s.high, s.low + (a.low + b.low));
+}
+
+inline DoubleDouble negative(const DoubleDouble& a) {
+  return {-a.high, -a.low};
+}
+
 }  // namespace dpftrl

@@ -29,6 +29,12 @@ class Fft {
   double relative_error_bound() const { return relative_error_bound_; }
 
  private:
+  void forward(double* real, double* imaginary, std::size_t length) const;
+  /// Without the scaling.
+  void inverse(double* real, double* imaginary, std::size_t length) const;
+  const double* cosines(std::size_t half) const { return cosines_.data() + (half - 1); }
+  const double* sines(std::size_t half) const { return sines_.data() + (half - 1); }
+
   std::size_t size_;
   double relative_error_bound_;
   /// Twiddles of the stage of half-length h at h - 1 + k: exp(-2 pi i k / (2h)).

@@ -14,16 +14,6 @@
 namespace dpftrl::detail {
 namespace {
 
-DoubleDouble add(DoubleDouble a, DoubleDouble b) {
-  const DoubleDouble s = two_sum(a.high, b.high);
-  return two_sum(s.high, s.low + (a.low + b.low));
-}
-
-DoubleDouble multiply(DoubleDouble a, DoubleDouble b) {
-  const DoubleDouble p = two_product(a.high, b.high);
-  return two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
-}
-
 /// Taylor series of sin(pi y/2)/y and cos(pi y/2) in y^2.
 constexpr std::array<DoubleDouble, 11> kSineExact = {{
     {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54},

@@ -24,10 +24,15 @@ constexpr double kRoundUp = 1 + 0x1p-36;
 DecoderResidual decoder_residual(const StrategyOptions& options) {
   StrategyOptions leading = options;
   leading.num_steps = std::min(options.num_steps, kResidualSteps);
+  // Epochs of the whole horizon are not those of a part.
+  if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
   leading.workload = options.workload ? options.workload->leading(leading.num_steps)
                                       : Workload::prefix_sums(leading.num_steps);
   if (options.parameters.epoch_length)
     leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.num_steps);
+  if (options.parameters.plan)
+    leading.parameters.plan = std::make_shared<const StrategyPlan>(
+        options.parameters.plan->leading(leading.num_steps, options.num_steps));
   const std::shared_ptr<const Strategy> strategy = make_strategy(leading);
   return {(strategy->decoder() * strategy->encoder() - leading.workload->matrix())
               .cwiseAbs()
@@ -43,7 +48,8 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
   const StrategyOptions strategy_options{.name = options.strategy,
                                          .num_steps = options.num_steps,
                                          .workload = options.workload,
-                                         .parameters = options.parameters};
+                                         .parameters = options.parameters,
+                                         .participation = options.participation};
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
   const UnitError error = unit_error(*strategy, options.participation);
   const double multiplier = noise_multiplier(options.target);

@@ -8,14 +8,13 @@
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
 #include "fft.hpp"
+#include "online_product.hpp"
 
 namespace dpftrl {
 namespace {
 
 /// Below this a product of two doubles is no longer exact.
 constexpr double kNegligible = 0x1p-800;
-/// Shorter pieces are multiplied term by term.
-constexpr std::size_t kDirectTerms = 64;
 
 DoubleDouble add_both(const DoubleDouble& sum, const DoubleDouble& x) {
   return add(add(sum, x.high), x.low);
@@ -69,47 +68,6 @@ Square transformed_square(const Fft& fft, std::span<const double> a, std::span<c
   fft.inverse(real, imaginary);
   return square;
 }
-
-/// Online product: finish(j) has to turn sums[j] = sum_{k < j} known[k] kernel[j - k] into known[j]
-/// once that sum is complete. Block by block, first half before second, what the first half adds to
-/// the second by FFT.
-template <class Finish>
-class OnlineProduct {
- public:
-  OnlineProduct(std::span<double> known, std::span<const double> kernel, const Finish& finish)
-      : known_(known), kernel_(kernel), finish_(finish), sums_(known.size()) {
-    std::size_t length = kDirectTerms;
-    for (; length < known.size(); length *= 2) ffts_.emplace_back(std::countr_zero(2 * length));
-    fill(0, length);
-  }
-
- private:
-  void fill(std::size_t first, std::size_t length) {
-    const std::size_t last = std::min(first + length, known_.size());
-    if (length <= kDirectTerms) {
-      for (std::size_t j = first; j < last; ++j) {
-        finish_(j, sums_[j]);
-        for (std::size_t i = j + 1; i < last; ++i) sums_[i] += known_[j] * kernel_[i - j];
-      }
-      return;
-    }
-    const std::size_t half = length / 2, middle = first + half;
-    fill(first, half);
-    if (middle >= last) return;
-    // What wraps around falls on the first half, which is complete.
-    const Fft& fft = ffts_[static_cast<std::size_t>(std::countr_zero(half / kDirectTerms))];
-    const Square product = transformed_square(fft, known_.subspan(first, half),
-                                              kernel_.first(std::min(length, kernel_.size())));
-    for (std::size_t i = middle; i < last; ++i) sums_[i] += product.imaginary[i - first] / 2;
-    fill(middle, half);
-  }
-
-  std::span<double> known_;
-  std::span<const double> kernel_;
-  const Finish& finish_;
-  std::vector<double> sums_;
-  std::vector<Fft> ffts_;  ///< of lengths 2 kDirectTerms, 4 kDirectTerms, ...
-};
 
 }  // namespace
 

@@ -128,7 +128,7 @@ test('arrows move a cursor over both figures, and the slider speaks it', async (
     ]);
   assert.match(
     await page.$eval('#sums .plot', (plot) => plot.getAttribute('aria-label')),
-    /Running total, square-root/,
+    /Running total, optimal/,
   );
   assert.deepEqual((await slider()).slice(0, 2), ['slider', '100']);
   for (const [key, step] of [

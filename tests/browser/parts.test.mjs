@@ -141,7 +141,7 @@ test('matrices in words and shades: rounding errors are zeros, quarters are halv
 test('parameters: what the library is given is what was set, and nothing else', () => {
   const { parametersText } = parts.parameters;
   const { choicesOf, choose, defaults } = parts.settings;
-  assert.deepEqual(choicesOf(defaults), [{ mechanism: 'square-root', parameters: {} }]);
+  assert.deepEqual(choicesOf(defaults), [{ mechanism: 'optimal', parameters: {} }]);
   const given = { decays: [0.5, 0.25], weights: [0.1, 1e-9], normalizeColumns: true, nu: 0 };
   const settings = { ...defaults, ...choose('b', 'blt', given), ...choose('a', 'tree') };
   assert.deepEqual(choicesOf(settings), [

@@ -235,7 +235,7 @@ test('a second mechanism runs on the same stream, with its own certificate', asy
   const two = await readKey(page, '#sums .panel:nth-child(2)');
   assert.equal(
     await page.$$eval('#certificate thead th', (cells) => cells.map((c) => c.textContent).join()),
-    'Parameter,square-root,output',
+    'Parameter,optimal,output',
   );
   const both = await readKey(page, '#learning');
   await page.select('#set-mechanism', 'output');

@@ -60,7 +60,7 @@ inline std::vector<Variant> prefix_variants(std::int64_t num_steps) {
   };
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::string name(info.name);
-    StrategyParameters parameters = example_parameters(info);
+    StrategyParameters parameters;
     add(name, "", parameters);
     parameters.normalize_columns = true;
     add(name, ", normalised", parameters);
@@ -89,6 +89,16 @@ inline std::vector<Variant> prefix_variants(std::int64_t num_steps) {
   add("blt", ", mean, 2 buffers", {.num_buffers = 2, .objective = Objective::mean});
   add("blt-normalized", ", mean", {.num_buffers = 2, .objective = Objective::mean});
   add("banded-toeplitz", ", mean, 3 bands", {.num_bands = 3, .objective = Objective::mean});
+  add("banded", ", mean, 2 bands", {.num_bands = 2, .objective = Objective::mean});
+  for (const std::int64_t k : {2, 4})
+    if (num_steps % k == 0) {
+      const Participation epochs =
+          Participation::fixed_epoch({.num_epochs = k, .epoch_length = num_steps / k});
+      for (const char* name : {"optimal", "blt", "banded-toeplitz"}) {
+        add(name, ", for " + std::to_string(k) + " epochs", {});
+        variants.back().options.participation = epochs;
+      }
+    }
   add("nu", ", 0.1", {.nu = 0.1});
   add("lambda-cgd", ", 0.5", {.lambda = 0.5});
   add("blt-rational", ", 3 buffers", {.num_buffers = 3});
@@ -102,7 +112,7 @@ inline std::vector<Variant> workload_variants(std::int64_t num_steps) {
   for (const Workload& workload : other_workloads(num_steps))
     for (const StrategyInfo& info : strategy_catalogue())
       for (const bool normalize : {false, true}) {
-        StrategyParameters parameters = example_parameters(info);
+        StrategyParameters parameters;
         parameters.normalize_columns = normalize;
         variants.push_back({std::string(info.name) + (normalize ? ", normalised, " : ", ") +
                                 workload.name() + ", n = " + std::to_string(num_steps),

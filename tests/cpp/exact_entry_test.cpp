@@ -220,15 +220,16 @@ TEST(ExactEntry, single_normals_agree_with_the_sampler_within_its_bound) {
 
 TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = testing::make_example(info.name, 300);
+    const auto strategy = testing::make_known(info.name, 300);
     NoiseStream stream(*strategy, options(2, 5));
     std::vector<double> row(2);
     std::int64_t num_certain = 0, num_entries = 0;
     for (std::int64_t t = 0; t < 300; ++t) {
       stream.next(row);
+      if (t % 9 > 1) continue;  // a recomputation takes a microsecond for each normal of the row
       const RowErrorBound bound = stream.row_error_bound();
       for (const double scale : {100.0, 0x1p20 / 3, 0x1p36}) {
-        if (scale != 100 && t % 8 != 3) continue;
+        if (scale != 100 && t % 9 != 1) continue;
         for (std::size_t i = 0; i < 2; ++i) {
           const double scaled = scale * row[i];
           const double nearest = std::floor(scaled + 0.5);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -44,9 +45,19 @@ constexpr std::array kRecorded = {
     Recorded{"form:momentum", 1000, 70, 0xf462b8a37f2f8569},
     Recorded{"form:window", 1000, 70, 0xb6b6c7eb345cef84},
     Recorded{"form:rates", 1000, 70, 0x28b977f3034e1bca},
+    Recorded{"plan:optimal", 1000, 70, 0x2093aaf29bba6247},
+    Recorded{"plan:blt", 1000, 70, 0x6ca910a9aef7b821},
+    Recorded{"plan:blt-normalized", 1000, 70, 0xf56d8d28020a9cdb},
+    Recorded{"plan:banded-toeplitz", 1000, 70, 0xc1e222ac79e07af8},
 };
 
 using dpftrl::DecoderForm;
+
+std::vector<double> falling(std::int64_t size) {
+  std::vector<double> values;
+  for (std::int64_t i = 1; i <= size; ++i) values.push_back(1 / static_cast<double>(i));
+  return values;
+}
 
 std::shared_ptr<const DecoderForm> share(DecoderForm form) {
   return std::make_shared<const DecoderForm>(std::move(form));
@@ -54,11 +65,6 @@ std::shared_ptr<const DecoderForm> share(DecoderForm form) {
 
 /// Forms that no strategy above has, for 1000 steps.
 DecoderForm form_named(const std::string& name) {
-  const auto falling = [](std::int64_t size) {
-    std::vector<double> values;
-    for (std::int64_t i = 1; i <= size; ++i) values.push_back(1 / static_cast<double>(i));
-    return values;
-  };
   const dpftrl::BandedDecoder banded{{1, 0.5, 0.375, 0.3125}};
   if (name == "kary") return dpftrl::KaryDecoder{3, false, 7};
   if (name == "kary-subtractive") return dpftrl::KaryDecoder{5, true, 5};
@@ -87,11 +93,30 @@ DecoderForm form_named(const std::string& name) {
       share(banded), {}, dpftrl::Workload::learning_rates({falling(1000), 0.5})};
 }
 
+/// Numbers as a search might find them, for 1000 steps.
+dpftrl::StrategyPlan plan_named(const std::string& mechanism) {
+  if (mechanism == "optimal") {
+    std::vector<double> weights = falling(1000);
+    for (double& weight : weights) weight = 1 + std::sqrt(weight);
+    return {.numbers = {{"column_weights", weights},
+                        {"row_weights", {weights.rbegin(), weights.rend()}},
+                        {"shifts", {1e-5, 1e-3, 0.05, 1.7}},
+                        {"weights", {0.003, 0.02, 0.2, 1.3}},
+                        {"direct", {0.4}},
+                        {"decay", {1}}}};
+  }
+  if (mechanism == "banded-toeplitz") return {.numbers = {{"coefficients", falling(7)}}};
+  return {.numbers = {{"decays", {0.998, 0.8, 0.1}}, {"weights", {0.03, 0.1, 0.3}}}};
+}
+
 std::shared_ptr<const dpftrl::Strategy> strategy_of(const Recorded& run) {
   const std::string name = run.strategy;
   if (name.starts_with("form:"))
     return std::make_shared<dpftrl::testing::FormStrategy>(form_named(name.substr(5)),
                                                            run.num_steps);
+  if (name.starts_with("plan:"))
+    return dpftrl::planned_strategy(name.substr(5), plan_named(name.substr(5)),
+                                    dpftrl::Workload::prefix_sums(run.num_steps));
   return dpftrl::make_strategy({.name = name, .num_steps = run.num_steps});
 }
 

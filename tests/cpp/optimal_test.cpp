@@ -16,9 +16,10 @@
 namespace dpftrl {
 namespace {
 
-using detail::Bidiagonal;
 using detail::Interval;
 using detail::InverseRoot;
+using detail::RootDiagonal;
+using detail::Weights;
 using testing::relatively_close;
 
 double value_at(const InverseRoot& root, double lambda) {
@@ -39,7 +40,7 @@ double worst_error(const InverseRoot& root, const Interval& interval) {
 
 TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
   constexpr double kRounding = 2e-15;
-  for (const double ratio : {1.0, 2.0, 100.0, 1e4, 1e8, 1e12, 1e16})
+  for (const double ratio : {1.0, 2.0, 100.0, 1e4, 1e8, 1e12, 1e16, 1e24})
     for (const double accuracy : {1e-2, 1e-4, 1e-8, 1e-12}) {
       const Interval interval{0.3, 0.3 * ratio};
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
@@ -71,62 +72,118 @@ TEST(Quadrature, bad_intervals_are_refused) {
   EXPECT_ERROR(detail::inverse_root({1, 2}, 0), "invalid_argument", "num_nodes must be between");
 }
 
-/// diag (T + s)^-1 by dense algebra.
-TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
-  std::mt19937_64 random(1);
-  std::uniform_real_distribution<double> uniform(-2, 2);
-  for (const Eigen::Index n : {1, 2, 3, 9, 40}) {
-    Bidiagonal factors;
-    Matrix lower = Matrix::Zero(n, n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      factors.diagonal_squared.push_back(std::exp(uniform(random)));
-      lower(i, i) = std::sqrt(factors.diagonal_squared.back());
-      if (i + 1 == n) break;
-      factors.subdiagonal_squared.push_back(std::exp(uniform(random)));
-      lower(i + 1, i) = -std::sqrt(factors.subdiagonal_squared.back());
-    }
-    const Matrix t = lower * lower.transpose();
-    const InverseRoot root{.shifts = {0.01, 0.5, 7}, .weights = {1, 2, 3}, .direct = 0.25};
-    Matrix dense = 0.25 * Matrix::Identity(n, n);
-    for (std::size_t k = 0; k < 3; ++k)
-      dense += root.weights[k] * (t + root.shifts[k] * Matrix::Identity(n, n)).inverse();
-    const std::vector<double> diagonal = detail::diagonal_of(root, factors);
-    for (Eigen::Index i = 0; i < n; ++i)
-      EXPECT_TRUE(relatively_close(diagonal[static_cast<std::size_t>(i)], dense(i, i), 1e-12));
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(t);
-    const Interval interval = detail::spectrum(factors, t.inverse().trace());
-    EXPECT_LE(interval.low, solver.eigenvalues()(0));
-    EXPECT_GE(interval.high, solver.eigenvalues()(n - 1));
+Matrix decay_matrix(std::int64_t n, double decay) {
+  Matrix matrix = Matrix::Zero(testing::index_of(n), testing::index_of(n));
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      matrix(i, j) = std::pow(decay, static_cast<double>(i - j));
+  return matrix;
+}
+
+Weights random_weights(std::int64_t n, double decay, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform(-4, 4);
+  Weights weights{.rows = {}, .columns = {}, .decay = decay};
+  for (std::int64_t i = 0; i < n; ++i) {
+    weights.rows.push_back(std::exp(uniform(random)));
+    weights.columns.push_back(std::exp(uniform(random)));
   }
+  return weights;
+}
+
+TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
+  // 12 nodes and more fill several groups; 150 steps and more several blocks.
+  for (const std::int64_t n : {1, 2, 3, 9, 40, 150})
+    for (const double decay : {1.0, 0.9, 1e-3}) {
+      const Weights weights = random_weights(n, decay, 1);
+      const Eigen::Index size = testing::index_of(n);
+      const Eigen::Map<const Vector> u(weights.rows.data(), size), v(weights.columns.data(), size);
+      const Matrix w =
+          u.cwiseSqrt().asDiagonal() * decay_matrix(n, decay) * v.cwiseSqrt().asDiagonal();
+      const Eigen::SelfAdjointEigenSolver<Matrix> solver(Matrix(w.transpose() * w));
+      const Vector& inverses = solver.eigenvalues();
+      const Interval interval = detail::spectrum(weights);
+      EXPECT_LE(interval.low, 1 / inverses(size - 1));
+      EXPECT_GE(interval.high, 1 / inverses(0) * (1 - 1e-9));
+      for (const std::size_t num_nodes : {1U, 3U, 12U, 14U}) {
+        InverseRoot root{.shifts = {}, .weights = {}, .direct = 0.25};
+        Vector values = Vector::Constant(size, root.direct);
+        for (std::size_t k = 0; k < num_nodes; ++k) {
+          root.shifts.push_back(1e-2 * std::pow(3.0, static_cast<double>(k)));
+          root.weights.push_back(1 + static_cast<double>(k));
+          values.array() +=
+              root.weights[k] * inverses.array() / (1 + root.shifts[k] * inverses.array());
+        }
+        const Vector dense = solver.eigenvectors().cwiseAbs2() * values;
+        const RootDiagonal diagonal = detail::root_diagonal(root, weights);
+        for (Eigen::Index i = 0; i < size; ++i)
+          EXPECT_NEAR(diagonal.values[static_cast<std::size_t>(i)], dense(i),
+                      1e-8 * dense(i) + 1e-13 * dense.maxCoeff())
+              << n << " " << decay << " " << num_nodes << " " << i;
+      }
+    }
+}
+
+/// The textbook form of the sweeps in long double: with x_0 = s v_0, Y_{n-1} = s v_{n-1} + 1/u,
+///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y alike from the other end,
+/// the entry is v_i / (Y_i + z_i).
+std::vector<long double> slow_root_diagonal(const InverseRoot& root, const Weights& weights) {
+  const std::size_t n = weights.rows.size();
+  const long double a = static_cast<long double>(weights.decay) * weights.decay;
+  std::vector<long double> sum(n, root.direct), z(n);
+  for (std::size_t k = 0; k < root.shifts.size(); ++k) {
+    const long double s = root.shifts[k];
+    long double next = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      z[i] = next;
+      const long double x = s * weights.columns[i] + z[i];
+      next = a * x / (1 + weights.rows[i] * x);
+    }
+    long double y = s * weights.columns[n - 1] + 1 / static_cast<long double>(weights.rows[n - 1]);
+    for (std::size_t i = n; i-- > 0;) {
+      if (i + 1 < n) y = s * weights.columns[i] + y / (a + weights.rows[i] * y);
+      sum[i] += root.weights[k] * weights.columns[i] / (y + z[i]);
+    }
+  }
+  return sum;
+}
+
+double worst_difference(const RootDiagonal& diagonal, const std::vector<long double>& exact) {
+  double worst = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    worst = std::max(worst, static_cast<double>(std::abs(diagonal.values[i] / exact[i] - 1)));
+  return worst;
 }
 
 TEST(Resolvent, rounding_stays_within_its_bound) {
   // Against the same sweeps in long double, at shifts from tiny to large and n = 20000.
-  constexpr std::size_t kSteps = 20000;
-  const Bidiagonal factors{std::vector<double>(kSteps, 1.0), std::vector<double>(kSteps - 1, 0.9)};
+  constexpr std::int64_t kSteps = 20000;
   const InverseRoot root{.shifts = {1e-9, 1e-5, 1e-2, 3}, .weights = {1e-6, 1e-3, 1, 1}};
-  std::vector<long double> exact(kSteps, 0);
-  for (std::size_t k = 0; k < 4; ++k) {
-    const long double s = root.shifts[k];
-    std::vector<long double> z(kSteps, 0);
-    for (std::size_t i = 0; i + 1 < kSteps; ++i) {
-      const long double x = z[i] + s;
-      z[i + 1] = static_cast<long double>(factors.subdiagonal_squared[i]) * x / (1 + x);
-    }
-    long double y = s + 1;
-    exact.back() += root.weights[k] / (y + z.back());
-    for (std::size_t i = kSteps - 1; i-- > 0;) {
-      y = s + y / (static_cast<long double>(factors.subdiagonal_squared[i]) + y);
-      exact[i] += root.weights[k] / (y + z[i]);
-    }
+  for (const double decay : {1.0, 0.999, 0.5}) {
+    Weights weights = random_weights(kSteps, decay, 2);
+    const RootDiagonal diagonal = detail::root_diagonal(root, weights);
+    const std::vector<long double> exact = slow_root_diagonal(root, weights);
+    EXPECT_LE(worst_difference(diagonal, exact), diagonal.rounding_error) << decay;
+    EXPECT_LE(diagonal.rounding_error, 1e-11) << "it damps: 10 n u would be twice that";
+    // A wrong weight, by no more than a few times the bound, would be seen.
+    weights.columns[kSteps / 2] *= 1 + 8 * diagonal.rounding_error;
+    EXPECT_GT(worst_difference(detail::root_diagonal(root, weights), exact),
+              diagonal.rounding_error);
   }
-  const std::vector<double> diagonal = detail::diagonal_of(root, factors);
-  const double bound = detail::rounding_error_of(root, factors);
-  double worst = 0;
-  for (std::size_t i = 0; i < kSteps; ++i)
-    worst = std::max(worst, static_cast<double>(std::abs(diagonal[i] / exact[i] - 1)));
-  EXPECT_LE(worst, bound);
-  EXPECT_LE(bound, 1e-11) << "it damps: 5 n u would be twice that";
+}
+
+TEST(Resolvent, steps_of_any_size_neither_overflow_nor_lose_digits) {
+  // Ratios of neighbouring weights up to 10^120: blocks become single steps.
+  for (const double span : {1e10, 1e40, 1e120}) {
+    Weights weights = random_weights(30, 1, 3);
+    for (std::size_t i = 0; i < 30; i += 3) weights.columns[i] *= span;
+    for (std::size_t i = 1; i < 30; i += 4) weights.rows[i] /= span;
+    const InverseRoot root{.shifts = {1e-60, 1, 1e60}, .weights = {1, 1, 1}};
+    const RootDiagonal diagonal = detail::root_diagonal(root, weights);
+    EXPECT_LE(worst_difference(diagonal, slow_root_diagonal(root, weights)),
+              diagonal.rounding_error);
+    EXPECT_LE(diagonal.rounding_error, 1e-12);
+  }
 }
 
 struct Known {
@@ -153,14 +210,6 @@ TEST(Optimum, known_answers_lie_between_the_bounds) {
       EXPECT_LE(optimum.lower_bound, value * (1 + tolerance)) << known.num_steps;
       EXPECT_GE(optimum.upper_bound, value * (1 - tolerance)) << known.num_steps;
     }
-}
-
-Matrix decay_matrix(std::int64_t n, double decay) {
-  Matrix matrix = Matrix::Zero(testing::index_of(n), testing::index_of(n));
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
-    for (Eigen::Index j = 0; j <= i; ++j)
-      matrix(i, j) = std::pow(decay, static_cast<double>(i - j));
-  return matrix;
 }
 
 struct DenseBounds {

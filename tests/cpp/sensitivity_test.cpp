@@ -142,7 +142,6 @@ std::vector<double> banded(std::vector<double> coefficients, std::int64_t bands)
 
 TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_catalogue) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    if (info.needs_parameters) continue;
     for (const std::int64_t n : {1, 2, 3, 7, 8, 10}) {
       SCOPED_TRACE(n);
       expect_sound(*make_strategy({.name = std::string(info.name), .num_steps = n}));

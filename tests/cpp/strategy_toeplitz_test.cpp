@@ -22,13 +22,13 @@
 #include "golden/blt_rational_golden.hpp"
 #include "golden/mechanisms_golden.hpp"
 #include "golden/momentum_golden.hpp"
+#include "strategy/scaled_square_root.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
 using testing::awkward_horizons;
-using testing::example_parameters;
 using testing::relatively_close;
 
 std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps,
@@ -71,7 +71,7 @@ void for_every_factorization(Law&& law) {
           if (testing::is_optimised(info) && n > 3) continue;  // long searches
           SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n) + ", " +
                        workload.name() + (normalize ? ", normalised" : ""));
-          StrategyParameters parameters = example_parameters(info);
+          StrategyParameters parameters;
           parameters.normalize_columns = normalize;
           law(*make_strategy({.name = std::string(info.name),
                               .num_steps = n,
@@ -525,7 +525,7 @@ TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) 
 TEST(StrategyToeplitz, one_pass_over_four_rows_is_the_stream_of_single_rows) {
   // Momentum 0 in the general recursion against the fast path: rates of 1 are the prefix sums.
   const std::int64_t n = 203;
-  const auto base = make("square-root", n);
+  const auto base = make("nu", n);
   const Workload rates = Workload::learning_rates({.rates = std::vector<double>(203, 1.0)});
   const auto fast = normalized_strategy(base, Workload::prefix_sums(n));
   const auto with_rates = normalized_strategy(base, rates);
@@ -534,6 +534,39 @@ TEST(StrategyToeplitz, one_pass_over_four_rows_is_the_stream_of_single_rows) {
     EXPECT_TRUE(relatively_close(fast->row_norm_squared(t), dense(testing::index_of(t)), 1e-13));
     EXPECT_EQ(fast->row_norm_squared(t), with_rates->row_norm_squared(t));
   }
+}
+
+TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
+  const auto expect_rows = [](const std::vector<double>& rows, const FilteredStrategy& expected) {
+    for (std::size_t t = 0; t < rows.size(); ++t)
+      EXPECT_TRUE(relatively_close(rows[t], expected.row_norm_squared(static_cast<std::int64_t>(t)),
+                                   1e-12));
+  };
+  // Rates of 1 are the prefix sums, row by row; and any other rates are another diagonal.
+  for (const std::int64_t n : {1, 2, 3, 7, 64, 1000}) {
+    const auto base = make("square-root", n);
+    std::vector<double> ones(static_cast<std::size_t>(n), 1.0), waves;
+    for (std::int64_t t = 0; t < n; ++t) waves.push_back(2 + std::sin(static_cast<double>(t)));
+    for (const std::vector<double>& rates : {ones, waves}) {
+      const Workload workload = Workload::learning_rates({.rates = rates});
+      const auto rows = normalized_strategy(base, workload);
+      std::vector<double> scales = std::get<FilteredDecoder>(rows->decoder_form()).column_scales;
+      for (std::size_t t = 0; t < scales.size(); ++t) scales[t] *= rates[t];
+      expect_rows(scaled_square_root_rows(scales), dynamic_cast<const FilteredStrategy&>(*rows));
+    }
+  }
+  // Beyond the recursion: the last row of B D G is the product of two series, read backwards.
+  const std::int64_t n = (1 << 16) + 1;
+  const auto normalized = make("normalized-square-root", n);
+  std::vector<double> scales = std::get<FilteredDecoder>(normalized->decoder_form()).column_scales;
+  std::ranges::reverse(scales);
+  // Factors of about one norm, 2^9: the product by FFT is then as accurate as can be.
+  std::vector<double> inverse = inverse_square_root_coefficients(n);
+  for (double& coefficient : inverse) coefficient *= 0x1p9;
+  const std::vector<double> last = multiply_by_fft(scales, inverse).terms;
+  double norm_squared = 0;
+  for (std::size_t j = 0; j < scales.size(); ++j) norm_squared += last[j] * last[j] * 0x1p-18;
+  EXPECT_TRUE(relatively_close(normalized->row_norm_squared(n - 1), norm_squared, 1e-10));
 }
 
 TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
@@ -580,16 +613,12 @@ TEST(Catalogue, every_parameter_a_family_lists_is_taken_and_every_other_refused)
 TEST(Catalogue, families_obey_what_they_say_about_themselves) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     SCOPED_TRACE(info.name);
-    if (info.needs_parameters) {
-      EXPECT_ERROR(make(info.name, 8), "invalid_argument", "must be");
-    }
-    const auto s = testing::make_example(info.name, 8);
+    const auto s = testing::make_known(info.name, 8);
     EXPECT_EQ(s->name(), info.name);
     EXPECT_EQ(s->is_causal(), info.is_causal);
     if (info.max_steps < kMaxNumSteps) {
-      EXPECT_NE(testing::error_text([&] {
-                  (void)testing::make_example(info.name, info.max_steps + 1)->row_norms();
-                }),
+      EXPECT_NE(testing::error_text(
+                    [&] { (void)testing::make_known(info.name, info.max_steps + 1)->row_norms(); }),
                 "");
     }
   }
@@ -611,11 +640,9 @@ TEST(Catalogue, families_serve_workloads_as_they_say) {
     const double momentum = info.name == "optimal" ? 0 : 0.9;
     const Workload workload =
         Workload::momentum({.num_steps = n, .momentum = momentum, .decay = 0.95});
-    const auto s = make_strategy({.name = std::string(info.name),
-                                  .num_steps = n,
-                                  .workload = workload,
-                                  .parameters = example_parameters(info)});
-    const bool is_same = s->encoder() == testing::make_example(info.name, n)->encoder();
+    const auto s =
+        make_strategy({.name = std::string(info.name), .num_steps = n, .workload = workload});
+    const bool is_same = s->encoder() == testing::make_known(info.name, n)->encoder();
     EXPECT_EQ(is_same, info.workloads == WorkloadSupport::decoded) << info.name;
   }
 }
@@ -670,8 +697,9 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
       (void)tree->row_norms(), "unsupported",
       "normalized-tree: row norms for prefix are known for num_steps up to 2048, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
-  const auto root = make("square-root", 65537, parameters);
-  EXPECT_ERROR((void)root->row_norm_squared(0), "unsupported", "num_steps up to 65536, got 65537");
+  const auto damped = make("nu", 65537, parameters);
+  EXPECT_ERROR((void)damped->row_norm_squared(0), "unsupported",
+               "num_steps up to 65536, got 65537");
   EXPECT_ERROR(make("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
 }

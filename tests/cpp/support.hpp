@@ -27,25 +27,16 @@ inline Eigen::Index index_of(std::int64_t value) {
   return static_cast<Eigen::Index>(value);
 }
 
-/// Parameters with which a family can be made: its defaults, or an example where it has none.
-inline StrategyParameters example_parameters(const StrategyInfo& info) {
-  StrategyParameters parameters;
-  if (info.needs_parameters) {
-    parameters.decays = {0.97, 0.66};
-    parameters.weights = {0.21, 0.28};
-  }
-  return parameters;
-}
-
-inline StrategyParameters example_parameters(std::string_view name) {
-  for (const StrategyInfo& info : strategy_catalogue())
-    if (info.name == name) return example_parameters(info);
-  return {};
-}
-
 /// Families whose strategies take a search to make.
 inline bool is_optimised(const StrategyInfo& info) {
   return info.parameters.find("objective") != std::string_view::npos;
+}
+
+/// A horizon up to `num_steps` at which the family is made quickly: those that are dense matrices
+/// take a search among O(n^2) numbers, and O(n) operations a step.
+inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_steps) {
+  constexpr std::int64_t kLongestMatrix = 2048, kQuick = 64;
+  return info.max_steps <= kLongestMatrix ? std::min(num_steps, kQuick) : num_steps;
 }
 
 /// What `make` gave for that title the first time: searches are not done again for every test.
@@ -57,13 +48,10 @@ std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make
   return found;
 }
 
-/// A strategy of the catalogue, made with its example_parameters.
-inline std::shared_ptr<const Strategy> make_example(std::string_view name, std::int64_t num_steps) {
+/// A strategy of the catalogue.
+inline std::shared_ptr<const Strategy> make_known(std::string_view name, std::int64_t num_steps) {
   const auto make = [&] {
-    return make_strategy({.name = std::string(name),
-                          .num_steps = num_steps,
-                          .workload = {},
-                          .parameters = example_parameters(name)});
+    return make_strategy({.name = std::string(name), .num_steps = num_steps});
   };
   for (const StrategyInfo& info : strategy_catalogue())
     if (info.name == name && is_optimised(info))

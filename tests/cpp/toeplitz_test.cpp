@@ -174,7 +174,8 @@ TEST(Toeplitz, logarithm_and_exponential_are_those_of_known_series) {
     for (std::size_t j = 1; j < size; ++j) expected[j] = 1 / static_cast<double>(j);
     const std::vector<double> exponential = exponential_of_series(expected);
     for (std::size_t j = 0; j < size; ++j) {
-      EXPECT_NEAR(logarithm[j], expected[j], 1e-13 * (j == 0 ? 1 : expected[j])) << size;
+      // j ln_j is what is left of a sum of j terms, made by transforms: roundings of j units.
+      EXPECT_NEAR(logarithm[j], expected[j], 4e-12 * (j == 0 ? 1 : expected[j])) << size;
       EXPECT_NEAR(exponential[j], 1, 1e-12) << size;
     }
   }

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
 import { close, rejects } from './support/check.mjs';
-import { withDefaults } from './support/mechanisms.mjs';
+import { namesOf } from './support/mechanisms.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const names = withDefaults(dp);
+const names = namesOf(dp);
 const target = { epsilon: 1, delta: 1e-6 };
 
 test('calibrate: known values, and one guarantee in every currency', () => {
@@ -83,7 +83,7 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
     assert.equal(it.participation, 'single');
     assert.equal(it.sensitivityExactness, 'exact');
   }
-  assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'square-root');
+  assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'optimal');
 });
 
 test('bad input: values out of range are RangeErrors that name parameter and value', () => {

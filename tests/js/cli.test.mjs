@@ -58,8 +58,9 @@ test('calibrate: known answer, and the other currencies', async () => {
 
 test('error and calibrate: tables for people', async () => {
   const error = await dpFtrl(['error', '--steps', '1024']);
-  assert.match(error.stdout, /^mechanism +square-root\n/);
-  assert.match(error.stdout, /\nmax error +3\.27255415/);
+  assert.match(error.stdout, /^mechanism +optimal\n/);
+  assert.match(error.stdout, /\nmax error +2\.9616\d+\n/);
+  assert.match(error.stdout, /\nmax error \/ lower bound +1\.\d+\ngap +0\.\d+\n/);
   const calibrate = await dpFtrl(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
   assert.match(calibrate.stdout, /^noise multiplier .* 4\.224678889/);
 });
@@ -79,6 +80,7 @@ test('help and version', async () => {
     ['release', '--help'],
     ['error', '-h'],
     ['compare', '--help'],
+    ['optimize', '--help'],
     ['calibrate', '--help'],
   ]) {
     const { code, stdout, stderr } = await dpFtrl(args);
@@ -98,7 +100,7 @@ test('help: the mechanisms are those of the library', async () => {
   for (const command of ['release', 'error']) {
     const { stdout } = await dpFtrl([command, '--help']);
     const [, list] = stdout.match(/^  --mechanism M +(.*(?:\n {19}.*)*)$/m);
-    const listed = list.replace(/\s+/g, ' ').replace('square-root (default)', 'square-root');
+    const listed = list.replace(/\s+/g, ' ').replace('optimal (default)', 'optimal');
     assert.deepEqual(listed.split(', '), names);
   }
   const { stdout } = await dpFtrl(['release', '--help']);
@@ -397,7 +399,7 @@ test('release: headers that cannot be right', async () => {
 
 test('misuse: exit code 2 and one clear line', async () => {
   const cases = [
-    [[], /give a command: release, error, compare, calibrate, or --help/],
+    [[], /give a command: release, error, compare, optimize, calibrate, or --help/],
     [['relaese'], /unknown command "relaese"; did you mean release\?/],
     [['comparee'], /unknown command "comparee"; did you mean compare\?/],
     [['--verbose'], /unknown option "--verbose"/],
@@ -495,9 +497,8 @@ test('misuse: exit code 2 and one clear line', async () => {
 
 test('failure: exit code 1', async () => {
   const header = Array.from({ length: 4096 }, (_, i) => `c${i}`).join(',');
-  const { stdout } = await fails([...release, '--steps', '16777216'], 1, /memory/, {
-    input: `${header}\n`,
-  });
+  const args = [...release, '--mechanism', 'square-root', '--steps', '16777216'];
+  const { stdout } = await fails(args, 1, /memory/, { input: `${header}\n` });
   assert.equal(stdout, '');
 });
 

@@ -3,21 +3,11 @@
 // The CSV parser of the command, against csv-parse as the oracle.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { build } from 'esbuild';
-import { root } from './support/consumer.mjs';
+import { generator, importSource } from './support/sources.mjs';
 
-const { outputFiles } = await build({
-  entryPoints: [join(root, 'wasm/src/cli/csv.ts')],
-  bundle: true,
-  format: 'esm',
-  platform: 'node',
-  write: false,
-});
-const source = Buffer.from(outputFiles[0].contents).toString('base64');
-const { CsvParser, csvCell, csvRecords } = await import(`data:text/javascript;base64,${source}`);
+const { CsvParser, csvCell, csvRecords } = await importSource('csv.ts');
 
 function parseInPieces(text, sizes) {
   const parser = new CsvParser();
@@ -29,16 +19,6 @@ function parseInPieces(text, sizes) {
     at += size;
   }
   return [...records, ...parser.end()];
-}
-
-/** Deterministic numbers: mulberry32. */
-function generator(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 test('csv: equal to the oracle on random tables, however they arrive', () => {

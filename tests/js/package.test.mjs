@@ -41,6 +41,24 @@ test('publint finds nothing', async () => {
   assert.deepEqual(messages, []);
 });
 
+/** Kinds of problems that arethetypeswrong finds in the tarball. */
+async function wrongTypes(profile) {
+  const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
+  const tarball = join(consumer, readdirSync(consumer).find((name) => name.endsWith('.tgz')));
+  // A .wasm has no types.
+  const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', '--profile', profile];
+  const { code, stdout } = await node([attw, tarball, '--format', 'json', ...rest]);
+  return { code, kinds: Object.keys(JSON.parse(stdout).problems) };
+}
+
+test('arethetypeswrong finds nothing in a package of modules only', async () => {
+  assert.equal((await wrongTypes('esm-only')).code, 0);
+  // With CommonJS and old resolution in view it does find something: the check can fail.
+  const { code, kinds } = await wrongTypes('strict');
+  assert.notEqual(code, 0);
+  assert.deepEqual(kinds.sort(), ['CJSResolvesToESM', 'NoResolution']);
+});
+
 test('exports: types come first', () => {
   for (const target of Object.values(manifest.exports)) {
     if (typeof target === 'object') assert.equal(Object.keys(target)[0], 'types');

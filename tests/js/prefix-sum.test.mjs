@@ -8,13 +8,13 @@ import { pathToFileURL } from 'node:url';
 import { close, rejects } from './support/check.mjs';
 import { importEntry, installed, node, root } from './support/consumer.mjs';
 import { loadIntercepted } from './support/intercept.mjs';
-import { withDefaults } from './support/mechanisms.mjs';
+import { namesOf } from './support/mechanisms.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const wasm = new Uint8Array(readFileSync(join(installed, 'dist/dp-ftrl.wasm')));
 const target = { epsilon: 1, delta: 1e-6 };
-const mechanisms = withDefaults(dp);
+const mechanisms = namesOf(dp);
 
 /** A prefix sum for the length of a call. */
 function withSums(options, use) {
@@ -402,7 +402,10 @@ test('prefix sum: bad options', () => {
 
 test('prefix sum: more memory than there is', () => {
   rejects(
-    () => dp.prefixSum({ numSteps: 2 ** 20, dimension: 2 ** 20, ...target }),
+    () => {
+      const size = { numSteps: 2 ** 20, dimension: 2 ** 20 };
+      dp.prefixSum({ mechanism: 'square-root', ...size, ...target });
+    },
     DpError,
     'resource_exhausted',
     /memory/,
@@ -481,7 +484,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', async () 
       simulation.dispose();
     }
     // Failures must not leak either.
-    assert.throws(() => own.prefixSum({ numSteps: 4, ...target, grid: 0.3 }));
+    assert.throws(() => own.prefixSum({ mechanism: 'tree', numSteps: 4, ...target, grid: 0.3 }));
   };
   for (let i = 0; i < 100; ++i) once(i);
   const before = memory.buffer.byteLength;

@@ -14,6 +14,7 @@ const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const source = `
 import { DpError, load, type Certificate, type DpFtrl, type ErrorCode } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
+import type { SavedStrategy } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
@@ -53,6 +54,14 @@ export async function use(): Promise<Certificate> {
   const matrices: Promise<Matrices> = client.matrices(banded);
   const comparison: Promise<Comparison> = client.compare({ numSteps: 8 });
   await Promise.all([matrices, comparison]);
+  const saved: SavedStrategy = dp.optimize({ numSteps: 8, buffers: 2 });
+  const fractions: number[] = [];
+  const onProgress = ({ fraction }: { fraction: number }) => fractions.push(fraction);
+  const again: SavedStrategy = await client.optimize({ numSteps: 8 }, { onProgress });
+  dp.prefixSum({ mechanism: saved, numSteps: 8, ...target });
+  dp.compare({ numSteps: 8, strategies: [saved, again] });
+  // @ts-expect-error not a saved strategy
+  dp.error({ mechanism: { ...saved, version: 2 }, numSteps: 8 });
   // @ts-expect-error no such workload
   dp.compare({ numSteps: 8, workload: 'sums' });
   // @ts-expect-error not a number
@@ -78,6 +87,7 @@ import { serve } from 'dp-ftrl/worker';
 export const own = connect({ worker: new Worker('x') });
 export const other = connect({ worker: new MessageChannel().port1, wasm: new URL('x:y') });
 serve(new MessageChannel().port2);
+own.optimize({ numSteps: 8 }, { signal: AbortSignal.timeout(10) });
 // @ts-expect-error not a port
 connect({ worker: {} });
 `;

@@ -182,3 +182,57 @@ test('worker: one that cannot start fails every call', async () => {
   );
   await assert.rejects(broken.calibrate(target), code('load_failed'));
 });
+
+test('worker: optimize gives what the library gives, and reports its progress', async () => {
+  const options = { numSteps: 2000 };
+  const seen = [];
+  const saved = await client.optimize(options, { onProgress: (progress) => seen.push(progress) });
+  assert.deepEqual(saved, dp.optimize(options));
+  assert.ok(seen.length >= 1);
+  assert.equal(seen.at(-1).fraction, 1);
+  seen.reduce((before, { iterations, fraction }) => {
+    assert.ok(iterations >= before.iterations && fraction >= before.fraction);
+    return { iterations, fraction };
+  });
+  assert.deepEqual(
+    await client.error({ mechanism: saved, numSteps: 2000 }),
+    dp.error({ mechanism: saved, numSteps: 2000 }),
+  );
+  const blt = { mechanism: 'blt', numSteps: 50 };
+  assert.deepEqual(await client.optimize(blt), dp.optimize(blt));
+  assert.equal(await client.liveHandles(), 0);
+});
+
+test('worker: optimize can be aborted, alone, at any time', async () => {
+  const reason = new Error('enough');
+  const options = { numSteps: 50_000 };
+  await assert.rejects(client.optimize(options, { signal: AbortSignal.abort(reason) }), reason);
+  const controller = new AbortController();
+  let calls = 0;
+  const search = client.optimize(options, {
+    signal: controller.signal,
+    onProgress: () => {
+      if (++calls === 2) controller.abort(reason);
+    },
+  });
+  const waiting = client.optimize(options, { signal: controller.signal });
+  const other = client.error({ mechanism: 'tree', numSteps: 10 });
+  await assert.rejects(search, (error) => error === reason);
+  await assert.rejects(waiting, (error) => error === reason);
+  assert.equal((await other).mechanism, 'tree', 'other calls are not affected');
+  assert.equal(calls, 2, 'nothing is reported afterwards');
+  assert.equal(await client.liveHandles(), 0, 'the worker has stopped');
+  const cancelled = client.optimize(options);
+  client.cancel();
+  await assert.rejects(cancelled, code('cancelled'));
+  assert.equal(await client.liveHandles(), 0);
+});
+
+test('worker: what is wrong with a search is told', async () => {
+  const options = { numSteps: 4 };
+  const tree = client.optimize({ mechanism: 'tree', ...options });
+  await assert.rejects(tree, /not found by a search/);
+  await assert.rejects(client.optimize(options, { signal: 1 }), /an AbortSignal, got number/);
+  await assert.rejects(client.optimize(options, { onProgress: 1 }), /a function, got number/);
+  await assert.rejects(client.optimize(options, { progress() {} }), /unknown option/);
+});

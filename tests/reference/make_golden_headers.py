@@ -166,14 +166,19 @@ def toeplitz_coefficients(document):
 
 
 def momentum(document):
-    """Only the square-root factorization."""
+    """The square-root factorization and the optimum of the mean objective."""
     rows = [
         {"num_steps": row["n"], "momentum": row["beta"], "decay": row["alpha"]}
         | {"max_error": row["sqrt"]["maxerr"], "mean_error": row["sqrt"]["rmse"]}
         | {"sensitivity": row["sqrt"]["sens"], "second": row["coefs_first"][1]}
         for row in document
     ]
-    return records({"square_root": rows})
+    optima = [
+        {"num_steps": row["n"], "momentum": row["beta"], "decay": row["alpha"]}
+        | {"mean": row["opt_rmse"]}
+        for row in document
+    ]
+    return records({"square_root": rows, "optimum": optima})
 
 
 def trees(document):

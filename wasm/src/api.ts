@@ -7,6 +7,7 @@ import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
+import { makeOptimization, optimize } from './optimization.js';
 import { camelCase, type ParameterName } from './parameters.js';
 import { makePrefixSum } from './prefix-sum.js';
 import { makeSimulation } from './simulation.js';
@@ -43,17 +44,27 @@ export function makeApi(core: Core): DpFtrl {
 
   function factorization(where: string, options: unknown): CoreFactorization {
     const reader = readOptions(where, options, ERROR_OPTIONS);
-    return readFactorization(reader, reader.oneOf('mechanism', mechanisms));
+    return readFactorization(reader, mechanisms);
   }
 
   function error(options: unknown): UnitError {
     const given = factorization('error', options);
+    const { plan, objective: wanted } = given.parameters;
+    const objective = plan?.objective ?? wanted ?? 'max';
+    const problem = core.call('problem', given);
+    const unit = core.call('unitError', given);
+    const { lowerBound } = problem;
+    const aim = objective === 'max' ? unit.maxError : unit.meanError;
+    const ratio = lowerBound === null ? null : aim / lowerBound;
     return {
       mechanism: given.mechanism,
       numSteps: given.numSteps,
       neighbours: 'zero-out',
-      ...core.call('problem', given),
-      ...core.call('unitError', given),
+      ...problem,
+      ...unit,
+      objective,
+      ratio,
+      gap: ratio === null ? null : ratio - 1,
       ...core.call('residual', given),
     };
   }
@@ -70,6 +81,8 @@ export function makeApi(core: Core): DpFtrl {
       const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
       return core.call('certificate', readMechanism(reader, mechanisms));
     },
+    optimize: (options) => optimize(core, backstop, mechanisms, options),
+    optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
     get liveHandles() {

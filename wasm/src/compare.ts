@@ -2,22 +2,42 @@
 
 // All mechanisms side by side.
 
-import { Reader } from './check.js';
-import type { Core, CoreProblem, CoreUnitError } from './core.js';
+import { Reader, wrongType } from './check.js';
+import type { Core, CoreFactorization, CoreProblem, CoreUnitError } from './core.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
+import { readSaved } from './options.js';
+import { readStrategy } from './strategy.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from './types.js';
 import type { MechanismName, MechanismParameters } from './types.js';
 
 /** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
 const MAX_NORMALIZED_STEPS = 256;
-/** Searches for the best parameters take seconds beyond this, each. */
-const MAX_SEARCHED_STEPS = 2 ** 15;
+/** Beyond so many steps the search for the best parameters takes several seconds. */
+const MAX_SEARCHED_STEPS: Partial<Record<MechanismName, number>> = {
+  optimal: 2 ** 17,
+  'blt-normalized': 2 ** 14,
+  'banded-toeplitz': 2 ** 16,
+  banded: 128,
+};
+/** Where the optimum is found with dense matrices. */
+const MAX_DENSELY_SEARCHED_STEPS = 128;
+/** From here on epochs have no dense optimum: that for one participation stands in for it. */
+const MAX_EPOCH_OPTIMUM_STEPS = 1024;
+
+function searchLimit(name: MechanismName, { numSteps, workload, participation }: CoreProblem) {
+  const { kind, momentum } = workload;
+  const isDense = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
+  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= MAX_EPOCH_OPTIMUM_STEPS;
+  const isDenselySearched = name === 'optimal' && (isDense || hasEpochs);
+  return isDenselySearched ? MAX_DENSELY_SEARCHED_STEPS : MAX_SEARCHED_STEPS[name];
+}
 /** Errors that agree to this are those of one factorization, or of one that is scaled. */
 const SAME = 1e-9;
 
 interface Candidate {
   entry: CatalogueEntry;
   parameters: MechanismParameters;
+  saved: boolean;
 }
 
 /** Besides the defaults; what a mechanism does not take is passed over. */
@@ -63,7 +83,7 @@ class Table {
     const { objective } = this;
     const takesObjective = objective === 'mean' && entry.parameters.includes('objective');
     const parameters: MechanismParameters = takesObjective ? { objective } : {};
-    const candidate = { entry, parameters };
+    const candidate = { entry, parameters, saved: false };
     const reason = this.reasonInAdvance(entry);
     if (reason !== undefined) return this.leaveOut(candidate, reason);
     try {
@@ -101,11 +121,12 @@ class Table {
 
   /** Why there is no such mechanism, as far as the catalogue says it. */
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
-    const { maxSteps, needsParameters, parameters } = entry;
-    if (needsParameters) return `it has no defaults: it needs ${parameters.join(', ')}`;
+    const { maxSteps } = entry;
     const { numSteps } = this.problem;
-    if (numSteps > MAX_SEARCHED_STEPS && parameters.includes('objective')) {
-      return `beyond ${MAX_SEARCHED_STEPS} steps its search takes long: ask for it alone`;
+    const limit = searchLimit(entry.name, this.problem);
+    if (limit !== undefined && numSteps > limit) {
+      const advice = 'optimize it once, and give what was saved';
+      return `beyond ${limit} steps its search takes long: ${advice}`;
     }
     return numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
   }
@@ -118,11 +139,18 @@ class Table {
     });
   }
 
-  private add({ entry, parameters }: Candidate, error: CoreUnitError): void {
+  /** A strategy that was found before, under the problem of the table. */
+  addSaved(entry: CatalogueEntry, factorization: CoreFactorization): void {
+    const error = this.core.call('unitError', factorization);
+    this.add({ entry, parameters: {}, saved: true }, error);
+  }
+
+  private add({ entry, parameters, saved }: Candidate, error: CoreUnitError): void {
     const { sensitivity, sensitivityExactness, maxError, meanError } = error;
     this.rows.push({
       mechanism: entry.name,
       parameters,
+      saved,
       sensitivity,
       sensitivityExactness,
       maxError,
@@ -148,6 +176,31 @@ function sort(rows: ComparedMechanism[], objective: Comparison['objective']): vo
   rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
 }
 
+/** The saved strategies, each with its entry of the catalogue. */
+function readStrategies(
+  reader: Reader,
+  catalogue: readonly CatalogueEntry[],
+): [CatalogueEntry, CoreFactorization][] {
+  const { where } = reader;
+  if (!reader.has('strategies')) return [];
+  const given = reader.raw('strategies');
+  if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
+  // Spelt out: what is left away would be the workload of the strategy.
+  const problem = new Reader(where, {
+    numSteps: reader.raw('numSteps'),
+    workload: reader.raw('workload') ?? 'prefix',
+    participation: reader.raw('participation'),
+  });
+  return given.map((value: unknown, i) => {
+    if (typeof value !== 'object' || value === null) {
+      throw wrongType(where, `strategies[${i}]`, 'a saved strategy', value);
+    }
+    const saved = readStrategy(where, value, catalogue.map(({ name }) => name));
+    const entry = catalogue.find(({ name }) => name === saved.mechanism)!;
+    return [entry, readSaved(problem, saved)];
+  });
+}
+
 export function compare(
   core: Core,
   catalogue: readonly CatalogueEntry[],
@@ -158,13 +211,15 @@ export function compare(
   const problem = readProblem(reader);
   // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
   const { workload, participation, lowerBound } = core.call('problem', problem);
+  const strategies = readStrategies(reader, catalogue);
   const table = new Table(core, problem, lowerBound, objective);
   for (const entry of catalogue) table.addDefault(entry);
   for (const entry of catalogue) {
     for (const parameters of variantsOf(entry.name, problem)) {
-      table.addVariant({ entry, parameters });
+      table.addVariant({ entry, parameters, saved: false });
     }
   }
+  for (const [entry, factorization] of strategies) table.addSaved(entry, factorization);
   sort(table.rows, objective);
   return {
     numSteps: problem.numSteps,

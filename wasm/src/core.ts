@@ -6,7 +6,8 @@ import createCore from 'dp-ftrl:glue';
 import { DpError, makeError, type ErrorCode } from './errors.js';
 import { camelCase } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, Matrices } from './types.js';
-import type { MechanismName, MechanismParameters, UnitError } from './types.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
+import type { SavedStrategy, UnitError } from './types.js';
 
 // Every field of what goes to the core is there, if undefined: a missing one would be looked for on
 // Object.prototype.
@@ -33,9 +34,15 @@ export interface CoreProblem {
   participation: CoreParticipation;
 }
 
+/** Numbers that were found before, by the core's names. */
+export interface CorePlan {
+  objective: 'max' | 'mean';
+  numbers: { name: string; values: Float64Array }[];
+}
+
 export type CoreParameters = {
   [name in keyof MechanismParameters]-?: MechanismParameters[name] | undefined;
-};
+} & { plan: CorePlan | undefined };
 
 export interface CoreFactorization extends CoreProblem {
   mechanism: MechanismName;
@@ -56,6 +63,21 @@ export interface CoreTable {
   values: Float64Array;
   labels: Float64Array | undefined;
 }
+
+export interface CorePlannerOptions extends CoreFactorization {
+  useSolver: boolean;
+  maxIterations: number | undefined;
+}
+
+export interface CorePlannerProgress extends OptimizeProgress {
+  done: boolean;
+}
+
+export type CorePlannerResult = Pick<
+  SavedStrategy,
+  'error' | 'lowerBound' | 'status' | 'iterations'
+> &
+  Pick<CorePlan, 'numbers'>;
 
 export interface CorePrefixSum {
   id: number;
@@ -93,6 +115,9 @@ interface CoreFunctions {
   errorPerStep: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Certificate];
+  plannerCreate: [[options: CorePlannerOptions], number];
+  plannerAdvance: [[id: number], CorePlannerProgress];
+  plannerResult: [[id: number], CorePlannerResult];
   prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
   prefixSumStep: [[id: number], number];
   prefixSumStddev: [[id: number, step: number], number];

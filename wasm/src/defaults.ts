@@ -2,4 +2,4 @@
 
 import type { MechanismName } from './types.js';
 
-export const DEFAULT_MECHANISM: MechanismName = 'square-root';
+export const DEFAULT_MECHANISM: MechanismName = 'optimal';

@@ -13,6 +13,14 @@ const loadOnce = /* @__PURE__ */ makeLoad((signal) =>
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
  * moved it. Calls with the same source share one instance; a failed load is not remembered.
+ *
+ * @example
+ * ```js
+ * import { load } from 'dp-ftrl/external';
+ *
+ * const dp = await load();
+ * console.log(dp.version, dp.mechanisms().length);
+ * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
   return loadOnce(options);

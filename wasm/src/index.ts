@@ -19,6 +19,14 @@ const loadOnce = /* @__PURE__ */ makeLoad(() => compileBytes(decode(base64), 'th
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
  * not remembered.
+ *
+ * @example
+ * ```js
+ * import { load } from 'dp-ftrl';
+ *
+ * const dp = await load();
+ * console.log(dp.version, dp.mechanisms().length);
+ * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
   return loadOnce(options);

@@ -8,12 +8,14 @@ import type { CoreParticipation, CoreProblem, CoreWorkload } from './core.js';
 import { DEFAULT_MECHANISM } from './defaults.js';
 import { makeError } from './errors.js';
 import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from './parameters.js';
+import { readStrategy, type ReadStrategy } from './strategy.js';
 import type { MechanismName } from './types.js';
 
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
 export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
 export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
-export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective'];
+export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'strategies'];
+export const OPTIMIZE_OPTIONS = [...ERROR_OPTIONS, 'solver', 'maxIterations'];
 
 const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
@@ -48,8 +50,7 @@ const WORKLOADS = {
   momentum: ['momentum', 'decay'],
 } as const;
 
-function readWorkload(outer: Reader, numSteps: number): CoreWorkload {
-  const { where } = outer;
+function readWorkload(where: string, given: unknown, numSteps: number): CoreWorkload {
   const workload: CoreWorkload = {
     kind: 'prefix',
     momentum: 0,
@@ -57,7 +58,6 @@ function readWorkload(outer: Reader, numSteps: number): CoreWorkload {
     width: 0,
     values: undefined,
   };
-  const given = outer.raw('workload');
   if (given === undefined || given === 'prefix') return workload;
   const wanted = "'prefix' or an object";
   if (typeof given === 'string') throw outOfRange(where, 'workload', wanted, given);
@@ -115,7 +115,7 @@ export function readProblem(reader: Reader): CoreProblem {
   const numSteps = reader.count('numSteps');
   return {
     numSteps,
-    workload: readWorkload(reader, numSteps),
+    workload: readWorkload(reader.where, reader.raw('workload'), numSteps),
     participation: readParticipation(reader, numSteps),
   };
 }
@@ -138,18 +138,62 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
 
 /** Every parameter by name, for one that is not given undefined. */
 export function readParameters(reader: Reader): CoreParameters {
-  return Object.fromEntries(
-    PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]),
-  ) as unknown as CoreParameters;
+  const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]);
+  return { ...Object.fromEntries(parameters), plan: undefined } as unknown as CoreParameters;
 }
 
-export function readFactorization(reader: Reader, mechanism: MechanismName): CoreFactorization {
+/** A mechanism by its name, with parameters. */
+export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactorization {
   return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
+}
+
+function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
+  return (
+    a.kind === b.kind &&
+    a.momentum === b.momentum &&
+    a.decay === b.decay &&
+    a.width === b.width &&
+    a.values?.length === b.values?.length &&
+    (a.values?.every((value, i) => value === b.values![i]) ?? true)
+  );
+}
+
+/** A mechanism that was saved: horizon and workload are those it was made for. */
+export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorization {
+  const { where } = reader;
+  const { mechanism, numSteps, plan } = saved;
+  const problem = readProblem(reader);
+  if (problem.numSteps !== numSteps) {
+    const wanted = `${numSteps}, that of the saved strategy`;
+    throw outOfRange(where, 'numSteps', wanted, problem.numSteps);
+  }
+  const workload = readWorkload(`${where}: saved strategy`, saved.workload, numSteps);
+  if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
+    const wanted = `workload must be that of the saved strategy, ${workload.kind}`;
+    const { kind } = problem.workload;
+    const got = kind === workload.kind ? 'another one' : kind;
+    throw makeError('invalid_argument', `${where}: ${wanted}, got ${got}`);
+  }
+  return { ...problem, mechanism, workload, parameters: { ...readParameters(reader), plan } };
+}
+
+/** A mechanism by name or saved, for a problem. */
+export function readFactorization(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+  fallback?: MechanismName,
+): CoreFactorization {
+  const given = reader.raw('mechanism');
+  if (typeof given === 'object' && given !== null) {
+    return readSaved(reader, readStrategy(reader.where, given, mechanisms));
+  }
+  if (given === undefined && fallback !== undefined) return readNamed(reader, fallback);
+  return readNamed(reader, reader.oneOf('mechanism', mechanisms));
 }
 
 export function readMechanism(reader: Reader, mechanisms: readonly MechanismName[]): CoreMechanism {
   return {
-    ...readFactorization(reader, reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM)),
+    ...readFactorization(reader, mechanisms, DEFAULT_MECHANISM),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     clipNorm: reader.numberOr('clipNorm', 1),

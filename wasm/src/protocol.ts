@@ -28,6 +28,8 @@ export interface Methods {
   errorPerStep: [api.ErrorOptions, Float64Array];
   matrices: [api.ErrorOptions, api.Matrices];
   compare: [api.CompareOptions, api.Comparison];
+  /** Reports its progress meanwhile. */
+  optimize: [api.OptimizeOptions, api.SavedStrategy];
   certificate: [api.MechanismOptions, api.Certificate];
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
@@ -35,9 +37,13 @@ export interface Methods {
   liveHandles: [undefined, number];
 }
 
-/** `epoch` only grows; the worker drops what belongs to an earlier one. */
+/**
+ * `epoch` only grows; the worker drops what belongs to an earlier one. `abort` gives up one call,
+ * which then gets no answer.
+ */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
+  | { dpFtrl: 'abort'; id: number }
   | { dpFtrl: 'cancel'; epoch: number };
 
 export interface Failure {
@@ -48,6 +54,7 @@ export interface Failure {
 
 export type Response =
   | { dpFtrl: 'result'; id: number; value: unknown }
+  | { dpFtrl: 'progress'; id: number; progress: api.OptimizeProgress }
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 
 /**

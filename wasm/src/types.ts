@@ -36,6 +36,7 @@ export type MechanismName =
   | 'hybrid'
   | 'log-perturbed'
   | 'banded-toeplitz'
+  | 'banded'
   | 'blt-normalized'
   | 'optimal';
 
@@ -96,6 +97,38 @@ export type Participation =
   | { epochs: number }
   | { participations: number; minSeparation: number };
 
+/**
+ * An optimised mechanism as plain data: JSON keeps it, and from its numbers on there is only
+ * + - * / and sqrt, so that it gives the same noise, bit for bit, wherever it is used. It stands
+ * wherever a mechanism is named. Sensitivity and errors are computed again from the numbers: a
+ * damaged strategy costs accuracy, never privacy.
+ */
+export interface SavedStrategy {
+  format: 'dp-ftrl strategy';
+  version: 1;
+  mechanism: MechanismName;
+  /** Horizon, the only one it serves. */
+  numSteps: number;
+  workload: Workload;
+  /** What it was optimised for. */
+  participation: Participation;
+  objective: 'max' | 'mean';
+  /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */
+  error: number;
+  /** Certified lower bound on that error of every factorization; null where none is at hand. */
+  lowerBound: number | null;
+  /** error / lowerBound */
+  ratio: number | null;
+  /**
+   * Of the search: converged, as far as can be proved for `optimal` and to a stationary point for
+   * the others; stopped before; or the iterations were used up.
+   */
+  status: 'converged' | 'stopped' | 'not converged';
+  iterations: number;
+  /** All that defines it, by name. */
+  parameters: Record<string, number[]>;
+}
+
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
 
@@ -128,8 +161,6 @@ export interface CatalogueEntry {
   maxSteps: number;
   /** Its measurements read no later step than the one at which they are used. */
   causal: boolean;
-  /** It cannot be made with defaults alone. */
-  needsParameters: boolean;
 }
 
 export interface ApproximateDp {
@@ -164,7 +195,8 @@ export interface Calibration {
 }
 
 export interface ErrorOptions extends MechanismParameters {
-  mechanism: MechanismName;
+  /** A saved one has its horizon and its workload, and takes no parameters. */
+  mechanism: MechanismName | SavedStrategy;
   /** Horizon, 1 .. 2^40. */
   numSteps: number;
   /** Default 'prefix'. */
@@ -191,8 +223,47 @@ export interface UnitError {
   meanError: number;
   /** Certified lower bound on both errors of every factorization; null where none is at hand. */
   lowerBound: number | null;
+  /** Which of the errors ratio and gap are about: the mechanism's `objective`, or 'max'. */
+  objective: 'max' | 'mean';
+  /** That error / lowerBound. */
+  ratio: number | null;
+  /** ratio - 1: no factorization is better by more than this share of the bound. */
+  gap: number | null;
   decoderResidual: number;
   residualSteps: number;
+}
+
+export interface OptimizeOptions extends MechanismParameters {
+  /** One whose parameters are searched for. Default 'optimal'. */
+  mechanism?: MechanismName;
+  /** Horizon. */
+  numSteps: number;
+  /** Default 'prefix'. */
+  workload?: Workload;
+  /** Default 'single'. 'blt' and 'banded-toeplitz' are optimised for it. */
+  participation?: Participation;
+  /** Of 'optimal': 'none' takes weights in closed form, at once and a little worse. */
+  solver?: 'exact' | 'none';
+  /** Gives up after so many: `status` then says so. */
+  maxIterations?: number;
+}
+
+export interface OptimizeProgress {
+  iterations: number;
+  /** Part of the way to the certified gap, 0 to 1. Of searches in one piece: 0, then 1. */
+  fraction: number;
+}
+
+/** A search that is made piece by piece. */
+export interface Optimization extends Handle {
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  /**
+   * One piece: an iteration of `optimal`, everything of the others. False when nothing is left.
+   */
+  advance(): boolean;
+  /** The best so far. Before the end its status is 'stopped'. */
+  result(): SavedStrategy;
 }
 
 /** The matrices themselves, row-major. */
@@ -214,12 +285,16 @@ export interface CompareOptions {
   participation?: Participation;
   /** What the table is sorted by. Default 'max'. */
   objective?: 'max' | 'mean';
+  /** Saved strategies that are compared, too. */
+  strategies?: readonly SavedStrategy[];
 }
 
 export interface ComparedMechanism {
   mechanism: MechanismName;
   /** Those that differ from the defaults. */
   parameters: MechanismParameters;
+  /** One of the saved strategies that were given. */
+  saved: boolean;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;
@@ -239,13 +314,13 @@ export interface Comparison {
   lowerBound: number | null;
   /** Best first. */
   mechanisms: ComparedMechanism[];
-  /** What has no formula at this size, with the reason. */
+  /** What has no formula at this size or takes too long, with the reason. */
   leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
 }
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
-  /** Default 'square-root'. */
-  mechanism?: MechanismName;
+  /** Default 'optimal'. A saved one has its horizon and its workload, and takes no parameters. */
+  mechanism?: MechanismName | SavedStrategy;
   /** Horizon: the number of releases the noise is calibrated for. */
   numSteps: number;
   /** l2-norm to which each record is clipped, input units. Default 1. */
@@ -416,16 +491,143 @@ export interface Simulation extends Handle {
 export interface DpFtrl {
   readonly version: string;
   mechanisms(): CatalogueEntry[];
+  /**
+   * How much noise a privacy target asks for, at unit sensitivity.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { noiseMultiplier, mu } = dp.calibrate({ epsilon: 1, delta: 1e-6 });
+   * console.log(noiseMultiplier, 1 / mu); // 4.2247 twice
+   * ```
+   */
   calibrate(options: CalibrateOptions): Calibration;
+  /**
+   * Sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const problem = { numSteps: 1024, participation: { epochs: 4 } };
+   * const { maxError, sensitivityExactness } = dp.error({ mechanism: 'tree', ...problem });
+   * console.log(maxError, sensitivityExactness);
+   * ```
+   */
   error(options: ErrorOptions): UnitError;
-  /** sensitivity * ||B_t|| for every step. */
+  /**
+   * sensitivity * ||B_t|| for every step.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const errors = dp.errorPerStep({ mechanism: 'tree', numSteps: 8 });
+   * console.log(Math.max(...errors));
+   * ```
+   */
   errorPerStep(options: ErrorOptions): Float64Array;
-  /** B, C and the covariance of the noise, for at most 512 steps. */
+  /**
+   * B, C and the covariance of the noise, for at most 512 steps.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { encoder, decoder } = dp.matrices({ mechanism: 'square-root', numSteps: 4 });
+   * console.log(encoder[4], decoder[4]); // row 1, column 0: 0.5 in both
+   * ```
+   */
   matrices(options: ErrorOptions): Matrices;
-  /** All mechanisms side by side, best first. */
+  /**
+   * All mechanisms side by side, best first.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { mechanisms } = dp.compare({ numSteps: 64, workload: { momentum: 0.9 } });
+   * const [{ mechanism, parameters, ratio }] = mechanisms;
+   * console.log(mechanism, parameters, ratio);
+   * ```
+   */
   compare(options: CompareOptions): Comparison;
+  /**
+   * Everything a privacy claim rests on, without a release.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { mu, noiseStddev, maxError } = dp.certificate({
+   *   mechanism: 'honaker',
+   *   numSteps: 1000,
+   *   epsilon: 1,
+   *   delta: 1e-6,
+   *   participation: { participations: 3, minSeparation: 100 },
+   * });
+   * console.log(mu, noiseStddev, maxError);
+   * ```
+   */
   certificate(options: MechanismOptions): Certificate;
+  /**
+   * Finds the parameters of an optimised mechanism, to be kept and used.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const saved = dp.optimize({ mechanism: 'blt', numSteps: 64 });
+   * console.log(JSON.stringify(saved).length, saved.error);
+   * ```
+   */
+  optimize(options: OptimizeOptions): SavedStrategy;
+  /**
+   * The same, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const search = dp.optimization({ mechanism: 'blt', numSteps: 64 });
+   * while (search.advance()) console.log(search.progress.fraction);
+   * console.log(search.result().status);
+   * search.dispose();
+   * ```
+   */
+  optimization(options: OptimizeOptions): Optimization;
+  /**
+   * A private running total.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6, clipNorm: 1 };
+   * const sums = dp.prefixSum({ mechanism: 'honaker', dimension: 2, ...target });
+   * console.log(sums.release([0.6, 0.8]), sums.stddev(0));
+   * const out = new Float64Array(4);
+   * sums.releaseMany([1, 0, 0, 1], out); // two records at once, nothing allocated
+   * sums.dispose();
+   * ```
+   */
   prefixSum(options: PrefixSumOptions): PrefixSum;
+  /**
+   * True and private sums and a learner side by side, for study: NEVER private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const play = dp.simulation({ numSteps: 200, epsilon: 4, delta: 1e-6 });
+   * while (!play.finished) {
+   *   const { noisySums, privateLoss } = play.advance(50);
+   *   console.log(noisySums.length, privateLoss.length);
+   * }
+   * play.dispose();
+   * ```
+   */
   simulation(options: SimulationOptions): Simulation;
   /** Handles not yet disposed, for leak tests. */
   readonly liveHandles: number;

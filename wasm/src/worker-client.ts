@@ -26,6 +26,13 @@ export interface AdvanceOptions {
   maxMilliseconds?: number;
 }
 
+export interface OptimizeCallOptions {
+  /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
+  signal?: api.LoadOptions['signal'];
+  /** Called now and then while the search goes on. */
+  onProgress?: (progress: api.OptimizeProgress) => void;
+}
+
 /** A simulation that lives in the worker. */
 export interface RemoteSimulation extends SimulationInfo {
   /** Steps whose results have arrived. */
@@ -49,6 +56,11 @@ export interface Client {
   errorPerStep(options: api.ErrorOptions): Promise<Float64Array>;
   matrices(options: api.ErrorOptions): Promise<api.Matrices>;
   compare(options: api.CompareOptions): Promise<api.Comparison>;
+  /**
+   * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
+   * at 10^6 seconds; other mechanisms are searched for in one piece.
+   */
+  optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   certificate(options: api.MechanismOptions): Promise<api.Certificate>;
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
   /** Handles alive in the worker, for leak tests. */
@@ -64,8 +76,13 @@ export interface Client {
 
 interface Pending {
   epoch: number;
+  onProgress: ((progress: api.OptimizeProgress) => void) | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+interface CallOptions extends OptimizeCallOptions {
+  epoch?: number;
 }
 
 class Connection {
@@ -88,12 +105,20 @@ class Connection {
   call<M extends keyof Methods>(
     method: M,
     argument: Methods[M][0],
-    epoch = this.epoch,
+    { epoch = this.epoch, signal, onProgress }: CallOptions = {},
   ): Promise<Methods[M][1]> {
     if (this.closed) return Promise.reject(this.closed);
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const id = ++this.lastId;
-    return new Promise((resolve, reject) => {
-      this.pending.set(id, { epoch, resolve: resolve as (value: unknown) => void, reject });
+    const onAbort = (): void => this.abort(id, signal?.reason);
+    const answer = new Promise<Methods[M][1]>((resolve, reject) => {
+      this.pending.set(id, {
+        epoch,
+        onProgress,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
       try {
         this.port.postMessage({ dpFtrl: 'call', id, epoch, method, argument }, []);
       } catch (cause) {
@@ -103,6 +128,15 @@ class Connection {
         reject(makeError('wrong_type', `${method}: options cannot be sent to a worker: ${why}`));
       }
     });
+    return signal ? answer.finally(() => signal.removeEventListener('abort', onAbort)) : answer;
+  }
+
+  private abort(id: number, reason: unknown): void {
+    const waiting = this.pending.get(id);
+    if (!waiting) return;
+    this.pending.delete(id);
+    this.port.postMessage({ dpFtrl: 'abort', id }, []);
+    waiting.reject(reason);
   }
 
   cancel(): void {
@@ -131,9 +165,10 @@ class Connection {
   }
 
   private receive(response: Response): void {
-    if (response?.dpFtrl !== 'result' && response?.dpFtrl !== 'failure') return;
+    if (!['result', 'failure', 'progress'].includes(response?.dpFtrl)) return;
     const waiting = this.pending.get(response.id);
     if (!waiting) return;
+    if (response.dpFtrl === 'progress') return waiting.onProgress?.(response.progress);
     this.pending.delete(response.id);
     if (response.dpFtrl === 'result') waiting.resolve(response.value);
     else waiting.reject(makeError(response.failure.code, response.failure.message));
@@ -207,12 +242,44 @@ async function createSimulation(
   });
 }
 
+async function optimize(
+  connection: Connection,
+  options: api.OptimizeOptions,
+  call: OptimizeCallOptions = {},
+): Promise<api.SavedStrategy> {
+  const given: OptimizeCallOptions = optionsObject('optimize', call, ['signal', 'onProgress']);
+  const { signal, onProgress } = given;
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw wrongType('optimize', 'signal', 'an AbortSignal', signal);
+  }
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw wrongType('optimize', 'onProgress', 'a function', onProgress);
+  }
+  return connection.call('optimize', options, given);
+}
+
 /** One expression with a plain address: that is how bundlers find the file. */
 function startWorker(): Worker {
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-/** Connects to a worker, or starts one. */
+/**
+ * Connects to a worker, or starts one. In browsers `connect()` is enough; in Node the worker is
+ * handed over.
+ *
+ * @example
+ * ```js
+ * import { connect } from 'dp-ftrl/worker-client';
+ * import { Worker } from 'node:worker_threads';
+ *
+ * const source = `import('dp-ftrl/worker').then(({ serve }) =>
+ *   serve(require('node:worker_threads').parentPort));`;
+ * const client = connect({ worker: new Worker(source, { eval: true }) });
+ * const { mechanisms } = await client.compare({ numSteps: 64 });
+ * console.log(mechanisms[0].mechanism);
+ * client.terminate();
+ * ```
+ */
 export function connect(options: ConnectOptions = {}): Client {
   const given: ConnectOptions = optionsObject('connect', options, ['worker', 'wasm']);
   const port = (given.worker ?? startWorker()) as Port;
@@ -223,7 +290,9 @@ export function connect(options: ConnectOptions = {}): Client {
   const { wasm } = given;
   const source = wasm instanceof URL ? wasm.href : wasm;
   // Loading belongs to no epoch: cancel() leaves it alone.
-  const ready = connection.call('load', source === undefined ? {} : { wasm: source }, Infinity);
+  const ready = connection.call('load', source === undefined ? {} : { wasm: source }, {
+    epoch: Infinity,
+  });
   ready.catch(() => {}); // Whoever awaits it still sees the failure; every call fails with it too.
   return Object.freeze<Client>({
     ready,
@@ -233,6 +302,7 @@ export function connect(options: ConnectOptions = {}): Client {
     errorPerStep: (given) => connection.call('errorPerStep', given),
     matrices: (given) => connection.call('matrices', given),
     compare: (given) => connection.call('compare', given),
+    optimize: (given, call) => optimize(connection, given, call),
     certificate: (given) => connection.call('certificate', given),
     simulation: (given) => createSimulation(connection, given),
     liveHandles: () => connection.call('liveHandles', undefined),

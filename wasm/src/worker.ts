@@ -9,7 +9,7 @@ import { DpError } from './errors.js';
 import { load } from './index.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
 import type { Port, Request } from './protocol.js';
-import type { DpFtrl, Simulation, SimulationChunk } from './types.js';
+import type { DpFtrl, SavedStrategy, Simulation, SimulationChunk } from './types.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -80,14 +80,18 @@ function describe(error: unknown): Failure {
   return { name: name ?? 'Error', code: code ?? 'internal', message: message ?? String(error) };
 }
 
+type Call = Extract<Request, { dpFtrl: 'call' }>;
+
 /** Answers the calls of one client. */
 class Server {
   private loadOptions: Methods['load'][0] = {};
   private readonly simulations = new Map<number, Held>();
-  private readonly queue: Extract<Request, { dpFtrl: 'call' }>[] = [];
+  private readonly queue: Call[] = [];
   private epoch = 0;
   private lastId = 0;
   private running = false;
+  /** Calls that nobody waits for any more, the one that is running among them. */
+  private readonly aborted = new Set<number>();
 
   constructor(private readonly port: Port) {}
 
@@ -95,6 +99,10 @@ class Server {
     if (request?.dpFtrl === 'cancel') {
       this.epoch = request.epoch;
       this.dropStale();
+    } else if (request?.dpFtrl === 'abort') {
+      const at = this.queue.findIndex(({ id }) => id === request.id);
+      if (at >= 0) this.queue.splice(at, 1);
+      else if (this.running) this.aborted.add(request.id);
     } else if (request?.dpFtrl === 'call') {
       this.queue.push(request);
       if (!this.running) void this.run();
@@ -113,28 +121,34 @@ class Server {
     return epoch < this.epoch;
   }
 
+  private unwanted({ id, epoch }: Call): boolean {
+    return this.stale(epoch) || this.aborted.has(id);
+  }
+
   private async run(): Promise<void> {
     this.running = true;
     for (let request = this.queue.shift(); request; request = this.queue.shift()) {
-      const { id, epoch } = request;
-      if (this.stale(epoch)) continue;
+      const { id } = request;
+      if (this.unwanted(request)) continue;
       try {
-        const value = await this.answer(request.method, request.argument, epoch);
-        if (!this.stale(epoch)) {
+        const value = await this.answer(request);
+        if (!this.unwanted(request)) {
           this.port.postMessage({ dpFtrl: 'result', id, value }, buffersOf(value));
         }
       } catch (error) {
-        if (!this.stale(epoch)) {
+        if (!this.unwanted(request)) {
           this.port.postMessage({ dpFtrl: 'failure', id, failure: describe(error) }, []);
         }
       }
       await nextTask();
+      this.aborted.clear();
       this.dropStale();
     }
     this.running = false;
   }
 
-  private async answer(method: keyof Methods, argument: unknown, epoch: number): Promise<unknown> {
+  private async answer(call: Call): Promise<unknown> {
+    const { method, argument, epoch } = call;
     if (method === 'load') this.loadOptions = argument as Methods['load'][0];
     // Remembered by load() itself, which makes a new instance when the old one stopped.
     const api = await load(this.loadOptions);
@@ -152,6 +166,8 @@ class Server {
       case 'compare':
       case 'certificate':
         return api[method](argument as never);
+      case 'optimize':
+        return this.optimize(api, call);
       case 'createSimulation':
         return this.create(api, argument as Methods['createSimulation'][0], epoch);
       case 'advance':
@@ -189,6 +205,24 @@ class Server {
         regretBound,
       },
     };
+  }
+
+  /** Piece by piece; several pieces a slice where they are short. */
+  private async optimize(api: DpFtrl, call: Call): Promise<SavedStrategy | undefined> {
+    const { id } = call;
+    const search = api.optimization(call.argument as Methods['optimize'][0]);
+    try {
+      while (!this.unwanted(call)) {
+        const start = performance.now();
+        while (search.advance() && performance.now() - start < SLICE_MILLISECONDS);
+        this.port.postMessage({ dpFtrl: 'progress', id, progress: search.progress }, []);
+        if (search.finished) return search.result();
+        await nextTask();
+      }
+      return undefined;
+    } finally {
+      search.dispose();
+    }
   }
 
   /** In slices, with a look at the messages between them. */

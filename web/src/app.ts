@@ -37,6 +37,8 @@ import {
   type Key,
   type Settings,
 } from './settings.ts';
+import { SearchBar } from './search_bar.ts';
+import { Strategies } from './strategies.ts';
 import { SumsFigure } from './sums_figure.ts';
 import { learningTable, sumsTable } from './tables.ts';
 import { setUpTheme } from './theme.ts';
@@ -83,6 +85,12 @@ const controlOf: Record<string, Key> = {
   table: 'columns',
 };
 
+/** The search of a mechanism was given up. */
+function isAbort(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return error instanceof LaneError && cause instanceof DOMException && cause.name === 'AbortError';
+}
+
 /** Milliseconds between two updates of an open table while time goes on. */
 const tableInterval = 500;
 
@@ -106,6 +114,8 @@ export class App {
   private readonly factorization: FactorizationFigure;
   private readonly errors: ErrorsFigure;
   private readonly ranking: Ranking;
+  private readonly strategies: Strategies;
+  private readonly searchBar = new SearchBar();
   private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -114,6 +124,7 @@ export class App {
     catalogue: readonly CatalogueEntry[],
   ) {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
+    this.strategies = new Strategies(engine, catalogue);
     const analyst = new Analyst();
     this.factorization = new FactorizationFigure(analyst);
     this.errors = new ErrorsFigure(analyst);
@@ -254,6 +265,7 @@ export class App {
   private rerun(request: Request): void {
     this.request = request;
     this.epoch += 1;
+    this.searchBar.cancel();
     if (!this.working) void this.work();
   }
 
@@ -277,7 +289,19 @@ export class App {
     const settings = { ...this.wanted };
     const table = this.data.table(settings);
     checkTogether(settings, table?.numColumns ?? settings.dimension);
-    const run = await Run.create(this.engine, settings, table);
+    let run: Run;
+    try {
+      run = await Run.create(this.engine, settings, table, (choice) => {
+        const what = { mechanism: choice.mechanism, numSteps: settings.numSteps };
+        return this.searchBar.watch(what, (options) =>
+          this.strategies.find(choice, settings.numSteps, options),
+        );
+      });
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+      if (epoch === this.epoch) this.giveUp();
+      return;
+    }
     try {
       const target = Math.min(request.step, run.numSteps);
       while (run.step < target && epoch === this.epoch) await run.advance(target - run.step);
@@ -301,6 +325,19 @@ export class App {
     this.showViews();
     this.writeAddress();
     this.player.load(run, request.playing);
+  }
+
+  /** A search was cancelled: back to what was there before, or to what needs no search. */
+  private giveUp(): void {
+    if (this.run !== null) {
+      this.wanted = { ...this.run.settings };
+      this.showSettings();
+      this.writeAddress();
+      return;
+    }
+    showNotice(['the search was cancelled: square-root, which needs none, is shown instead']);
+    Object.assign(this.wanted, choose('a', 'square-root'), choose('b', 'none'));
+    this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
   }
 
   /** Tells an error beside the control it is about; the last good run stays. */
@@ -383,7 +420,7 @@ export class App {
     byId<HTMLSelectElement>('ranking-view').value = wanted.ranking;
     byId('certificate').replaceChildren(certificateTable(run));
     this.factorization.show(run.settings);
-    this.errors.show({ ...run.settings, errors: wanted.errors });
+    this.errors.show({ ...run.settings, errors: wanted.errors }, run.lanes);
     this.ranking.show({ ...run.settings, ranking: wanted.ranking });
     this.draw();
   }

@@ -76,9 +76,19 @@ const rows: Row[] = [
   },
   {
     name: 'Lower bound',
-    note: 'of either error, any factorization',
-    value: (certificate) =>
-      certificate.lowerBound === null ? '–' : error(certificate, certificate.lowerBound),
+    note: 'of this error, any factorization',
+    value: (certificate, lane) => {
+      const { bound } = goalOf(certificate, lane);
+      return bound === null ? '–' : error(certificate, bound);
+    },
+  },
+  {
+    name: 'Gap',
+    note: 'proven: nothing is better by more',
+    value: (certificate, lane) => {
+      const { bound, reached, name } = goalOf(certificate, lane);
+      return bound === null ? '–' : `${scientific(reached / bound - 1, 2)}, ${name} error`;
+    },
   },
   {
     name: 'Factorization',
@@ -90,6 +100,21 @@ const rows: Row[] = [
   { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
   { name: 'Grid', note: 'spacing of the releases', value: (_, { history }) => power(history.info.grid) },
 ];
+
+/** The error that was aimed at, and the best lower bound on it that is known. */
+function goalOf(
+  certificate: Certificate,
+  { saved }: Lane,
+): { name: string; reached: number; bound: number | null } {
+  const { lowerBound, maxError, meanError } = certificate;
+  const bounds = [lowerBound, saved?.lowerBound ?? null].filter((bound) => bound !== null);
+  const isMean = saved?.objective === 'mean';
+  return {
+    name: isMean ? 'mean' : 'greatest',
+    reached: isMean ? meanError : maxError,
+    bound: bounds.length === 0 ? null : Math.max(...bounds),
+  };
+}
 
 /** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
 function error(certificate: Certificate, unit: number): string {

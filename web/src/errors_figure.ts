@@ -11,6 +11,7 @@ import { byId, h } from './dom.ts';
 import { count, quantity } from './format.ts';
 import { Lazily } from './lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
+import type { Lane } from './run.ts';
 import { choicesOf, type Settings } from './settings.ts';
 
 interface Curve {
@@ -25,6 +26,7 @@ export class ErrorsFigure {
   private readonly host = byId('errors');
   private readonly lazily = new Lazily(this.host, () => this.update());
   private settings: Settings | null = null;
+  private lanes: readonly Lane[] = [];
   private asked = '';
   private drawnScale = '';
   private curves: Curve[] = [];
@@ -33,8 +35,9 @@ export class ErrorsFigure {
 
   constructor(private readonly analyst: Analyst) {}
 
-  show(settings: Settings): void {
+  show(settings: Settings, lanes: readonly Lane[]): void {
     this.settings = { ...settings };
+    this.lanes = lanes;
     this.lazily.request();
   }
 
@@ -51,16 +54,12 @@ export class ErrorsFigure {
   private async update(): Promise<void> {
     const settings = this.settings;
     if (settings === null) return;
-    const options: ErrorOptions[] = choicesOf(settings).map(({ mechanism, parameters }) => ({
-      ...parameters,
-      mechanism,
-      numSteps: settings.numSteps,
-    }));
-    const asked = JSON.stringify(options);
+    const { lanes } = this;
+    const asked = JSON.stringify([choicesOf(settings), settings.numSteps]);
     if (asked === this.asked && settings.errors === this.drawnScale) return;
     this.host.setAttribute('aria-busy', 'true');
     try {
-      if (asked !== this.asked) this.curves = await this.compute(options);
+      if (asked !== this.asked) this.curves = await this.compute(lanes, settings.numSteps);
       this.asked = asked;
       this.draw(settings);
       this.drawnScale = settings.errors;
@@ -73,12 +72,17 @@ export class ErrorsFigure {
     this.host.removeAttribute('aria-busy');
   }
 
-  private async compute(options: ErrorOptions[]): Promise<Curve[]> {
+  private async compute(lanes: readonly Lane[], numSteps: number): Promise<Curve[]> {
     const engine = await this.analyst.engine();
     return Promise.all(
-      options.map(async (one) => {
-        const [stddev, error] = await Promise.all([engine.errorPerStep(one), engine.error(one)]);
-        return { mechanism: one.mechanism, stddev, error };
+      lanes.map(async ({ mechanism, parameters, saved }) => {
+        const options: ErrorOptions =
+          saved === null ? { ...parameters, mechanism, numSteps } : { mechanism: saved, numSteps };
+        const [stddev, error] = await Promise.all([
+          engine.errorPerStep(options),
+          engine.error(options),
+        ]);
+        return { mechanism, stddev, error };
       }),
     );
   }

@@ -70,6 +70,9 @@ export const mechanismText: Record<MechanismName, string> = {
     'the same length.',
   'banded-toeplitz':
     'A few diagonals, chosen for the horizon so that the error is as small as so few allow.',
+  banded:
+    'A few diagonals whose entries change from step to step, every column of the same length, ' +
+    'chosen for the horizon.',
   'log-perturbed':
     'The square root bent by logarithms, so that a record weighs little however long the stream ' +
     'goes on. Its noise is made for a cap far beyond the horizon.',

@@ -2,7 +2,8 @@
 
 // One or two simulations of the same stream, advanced together.
 
-import type { MechanismName, MechanismParameters, SimulationOptions, Table } from 'dp-ftrl';
+import type { MechanismName, MechanismParameters, SavedStrategy } from 'dp-ftrl';
+import type { SimulationOptions, Table } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
 import { History } from './history.ts';
 import { choicesOf, type Choice, type Settings } from './settings.ts';
@@ -10,6 +11,8 @@ import { choicesOf, type Choice, type Settings } from './settings.ts';
 export interface Lane {
   mechanism: MechanismName;
   parameters: MechanismParameters;
+  /** What a search found; null for a mechanism that is made by name. */
+  saved: SavedStrategy | null;
   history: History;
 }
 
@@ -26,13 +29,14 @@ export class LaneError extends Error {
 function optionsOf(
   settings: Settings,
   { mechanism, parameters }: Choice,
+  saved: SavedStrategy | null,
   table: Table | null,
 ): SimulationOptions {
-  const { lambda: mechanismLambda, ...others } = parameters;
+  const { lambda: mechanismLambda, ...others } = saved === null ? parameters : {};
   return {
     ...others,
     ...(mechanismLambda === undefined ? {} : { mechanismLambda }),
-    mechanism,
+    mechanism: saved ?? mechanism,
     epsilon: settings.epsilon,
     delta: settings.delta,
     numSteps: settings.numSteps,
@@ -66,13 +70,23 @@ export class Run {
     readonly lanes: Lane[],
   ) {}
 
-  static async create(engine: Engine, settings: Settings, table: Table | null): Promise<Run> {
+  /** `find` searches for the mechanisms that have to be searched for. */
+  static async create(
+    engine: Engine,
+    settings: Settings,
+    table: Table | null,
+    find: (choice: Choice) => Promise<SavedStrategy | null>,
+  ): Promise<Run> {
     const choices = choicesOf(settings);
     const simulations: RemoteSimulation[] = [];
+    const saved: (SavedStrategy | null)[] = [];
     try {
       for (const [lane, choice] of choices.entries()) {
         try {
-          simulations.push(await engine.simulation(optionsOf(settings, choice, table)));
+          const strategy = await find(choice);
+          saved.push(strategy);
+          const options = optionsOf(settings, choice, strategy, table);
+          simulations.push(await engine.simulation(options));
         } catch (cause) {
           throw new LaneError(lane, cause);
         }
@@ -83,6 +97,7 @@ export class Run {
     }
     const lanes = simulations.map((simulation, lane) => ({
       ...choices[lane]!,
+      saved: saved[lane]!,
       history: new History(simulation),
     }));
     return new Run(settings, simulations, lanes);

@@ -92,6 +92,7 @@ export const mechanismGroups: readonly MechanismGroup[] = [
       'blt',
       'blt-rational',
       'banded-toeplitz',
+      'banded',
       'banded-square-root',
       'banded-inverse-square-root',
       'lambda-cgd',
@@ -111,7 +112,7 @@ export const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
 export const defaults: Readonly<Settings> = {
-  mechanism: 'square-root',
+  mechanism: 'optimal',
   compare: 'none',
   epsilon: 1,
   delta: 1e-6,

@@ -17,6 +17,8 @@
 
 #include "dpftrl/decoder_form.hpp"
 #include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/participation.hpp"
+#include "dpftrl/strategy/plan.hpp"
 #include "dpftrl/types.hpp"
 #include "dpftrl/workload.hpp"
 
@@ -71,6 +73,12 @@ class Strategy {
   /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
   /// for Gaussian noise, and rules out other noise there.
   virtual bool is_causal() const { return true; }
+  /// A lower bound, proved when the strategy was made, on the error of every factorization of its
+  /// workload under that participation (unit noise); 0: none.
+  virtual double certified_lower_bound([[maybe_unused]] Objective objective,
+                                       [[maybe_unused]] const Participation& participation) const {
+    return 0;
+  }
 
  protected:
   explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
@@ -85,7 +93,7 @@ class Strategy {
 /// Parameters of families that have some. Unset: the family's default, stated in its header.
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
-  std::optional<std::int64_t> num_bands = {};    ///< banded-...
+  std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
   std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-rational, blt-normalized, optimal
   std::vector<double> decays = {};               ///< blt: theta
   std::vector<double> weights = {};              ///< blt: omega
@@ -100,6 +108,10 @@ struct StrategyParameters {
   std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: steps the noise is scaled for
 
   std::optional<Objective> objective = {};  ///< of the optimised families; default max
+
+  /// The optimised families: what a search found before, instead of searching. No other parameter
+  /// goes with it.
+  std::shared_ptr<const StrategyPlan> plan = {};
 
   /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
   std::optional<std::int64_t> epoch_length = {};
@@ -116,11 +128,19 @@ struct StrategyOptions {
   /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
   std::optional<Workload> workload = {};
   StrategyParameters parameters = {};
+  /// What the families that search for their parameters, and have a search for it, are optimised
+  /// for: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of the
+  /// strategy: sensitivities are computed for any participation.
+  Participation participation = Participation::single();
 };
 
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
-///         or parameters.
+///         or parameters, a fixed-epoch schema of another horizon.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
+
+/// What make_strategy refuses without making anything: an unknown name, parameters that the family
+/// does not take, a workload of another horizon.
+void require_strategy_options(const StrategyOptions& options);
 
 /// How a family serves workloads other than prefix sums. `adapted`: Toeplitz workloads get an
 /// encoder made for them, the others are decoded. `decoded`: the encoder is that for prefix sums,
@@ -136,7 +156,6 @@ struct StrategyInfo {
   WorkloadSupport workloads;
   std::int64_t max_steps;  ///< longest horizon of its formulas
   bool is_causal;          ///< see Strategy::is_causal
-  bool needs_parameters;   ///< cannot be made with defaults alone
 };
 /// All known strategies, in the order in which they are best explained.
 const std::vector<StrategyInfo>& strategy_catalogue();

@@ -21,15 +21,19 @@ class AndersonMixing {
   explicit AndersonMixing(const Options& options) : options_(options) {}
 
   /// Replaces x by the next iterate.
+  /// @cost  two passes over the differences, which are all it keeps besides two vectors.
   void advance(Vector& x, const Vector& residual);
 
  private:
-  Vector least_squares(const Vector& residual) const;
+  void add_difference(const Vector& x, const Vector& residual);
+  Vector least_squares() const;
 
   Options options_;
-  std::vector<Vector> steps_;    ///< dX
-  std::vector<Vector> changes_;  ///< dF
+  std::vector<Vector> changes_;  ///< dF; the oldest is overwritten
+  std::vector<Vector> moves_;    ///< dX + mixing dF
   Matrix products_;              ///< <dF_i, dF_j>
+  Vector right_;                 ///< <dF_i, f>
+  std::size_t newest_ = 0;
   Vector last_x_, last_residual_;
 };
 

@@ -9,15 +9,9 @@
 
 #include "dpftrl/buffers.hpp"
 #include "optimal/quadrature.hpp"
+#include "optimal/weights.hpp"
 
 namespace dpftrl::detail {
-
-/// Weights of rows and columns of A_ij = decay^(i-j).
-struct Weights {
-  std::vector<double> rows;     ///< u
-  std::vector<double> columns;  ///< v
-  double decay = 1;
-};
 
 /// C with C^T C = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1:
 /// D_v^(-1/2) T^(-1/2) D_v^(-1/2) with the inverse root replaced by its rational approximation.

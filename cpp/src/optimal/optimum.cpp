@@ -8,90 +8,52 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/types.hpp"
 #include "optimal/anderson.hpp"
+#include "optimal/momentum_resolvent.hpp"
 #include "optimal/resolvent.hpp"
 
 namespace dpftrl {
 namespace {
 
 using detail::AndersonMixing;
-using detail::Bidiagonal;
+using detail::Interval;
 using detail::InverseRoot;
+using detail::MomentumWeights;
+using detail::RootDiagonal;
 
-/// The problem in the form of the iteration: columns scaled by the rates are columns with weights
-/// v' = chi^2 v, so that only v' and u appear in W = D_u^(1/2) A D_v'^(1/2).
-class Iteration {
- public:
-  explicit Iteration(const OptimumProblem& problem)
-      : problem_(problem), size_(static_cast<std::size_t>(problem.num_steps)) {}
+/// Sums of pieces, so that the rounding error grows like the square root of the length.
+constexpr std::size_t kPiece = 1024;
 
-  struct Value {
-    std::vector<double> diagonal;  ///< d = diag (W^T W)^(1/2)
-    double relative_error;
-  };
-
-  Value evaluate(const Vector& log_weights, double accuracy, bool with_rounding) const {
-    const std::vector<double> v = scaled_columns(log_weights);
-    const std::vector<double> u = rows(log_weights);
-    const Bidiagonal factors = factors_of(u, v);
-    const InverseRoot root =
-        detail::inverse_root_within(detail::spectrum(factors, trace_of_inverse(u, v)), accuracy);
-    const double rounding = with_rounding ? detail::rounding_error_of(root, factors) : 0;
-    return {detail::diagonal_of(root, factors), root.relative_error + rounding};
+template <class Term>
+double sum_of(std::size_t size, Term&& term) {
+  double total = 0;
+  for (std::size_t first = 0; first < size; first += kPiece) {
+    double piece = 0;
+    for (std::size_t i = first; i < std::min(size, first + kPiece); ++i) piece += term(i);
+    total += piece;
   }
+  return total;
+}
 
-  double rate_squared(std::size_t j) const {
-    return problem_.rates.empty() ? 1 : problem_.rates[j] * problem_.rates[j];
-  }
+/// Bound on the relative error of a sum of positive terms.
+double summation_error(std::size_t size) {
+  return 0x1p-53 * (static_cast<double>(std::min(size, kPiece)) +
+                    static_cast<double>(size) / static_cast<double>(kPiece) + 8);
+}
 
-  /// u: for the max objective of a Toeplitz workload the reversed v is optimal.
-  std::vector<double> rows(const Vector& log_weights) const {
-    std::vector<double> u(size_, 1);
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (problem_.objective == Objective::max)
-        u[i] = std::exp(log_weights(index(size_ - 1 - i)));
-      else if (!problem_.query_weights.empty())
-        u[i] = problem_.query_weights[i];
-    }
-    return u;
-  }
-
- private:
-  static Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
-
-  std::vector<double> scaled_columns(const Vector& log_weights) const {
-    std::vector<double> v(size_);
-    for (std::size_t j = 0; j < size_; ++j)
-      v[j] = rate_squared(j) * std::exp(log_weights(index(j)));
-    return v;
-  }
-
-  Bidiagonal factors_of(const std::vector<double>& u, const std::vector<double>& v) const {
-    Bidiagonal factors{std::vector<double>(size_), std::vector<double>(size_ - 1)};
-    const double decay_squared = problem_.decay * problem_.decay;
-    for (std::size_t i = 0; i < size_; ++i) factors.diagonal_squared[i] = 1 / (u[i] * v[i]);
-    for (std::size_t i = 0; i + 1 < size_; ++i)
-      factors.subdiagonal_squared[i] = decay_squared / (u[i] * v[i + 1]);
-    return factors;
-  }
-
-  /// tr W^T W = sum_i u_i sum_{j <= i} decay^(2(i-j)) v_j.
-  double trace_of_inverse(const std::vector<double>& u, const std::vector<double>& v) const {
-    double inner = 0, trace = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
-      inner = problem_.decay * problem_.decay * inner + v[i];
-      trace += u[i] * inner;
-    }
-    return trace;
-  }
-
-  const OptimumProblem& problem_;
-  std::size_t size_;
-};
+double mean_of(const std::vector<double>& values) {
+  return sum_of(values.size(), [&](std::size_t i) { return values[i]; }) /
+         static_cast<double>(values.size());
+}
 
 void require_problem(const OptimumProblem& problem) {
   require_between("find_optimum", "num_steps", problem.num_steps, 1, std::int64_t{1} << 24);
   if (!(problem.decay > 0 && problem.decay <= 1))
     fail_argument("find_optimum", "decay", "above 0 and at most 1", to_text(problem.decay));
+  if (!(problem.momentum >= 0 && problem.momentum < 1))
+    fail_argument("find_optimum", "momentum", "at least 0 and below 1", to_text(problem.momentum));
+  if (problem.momentum != 0)
+    require_between("find_optimum", "num_steps with momentum", problem.num_steps, 1,
+                    kMaxMomentumSteps);
   const auto require_weights = [&](const char* name, const std::vector<double>& weights) {
     if (weights.empty()) return;
     require_length("find_optimum", name, std::ssize(weights), problem.num_steps);
@@ -124,20 +86,23 @@ struct Bounds {
   double upper;
 };
 
+/// diag (W^T W)^(1/2) and a bound on the relative error of its entries.
+struct Evaluation {
+  std::vector<double> diagonal;
+  double relative_error;
+};
+
 /// From one evaluation. With s = sum d: mean, n RMSE^2 in [s^2 / sum v, s max d / v]; max, gamma_2
 /// in [s / sum v, max d / v].
-Bounds bounds_of(Objective objective, const Vector& x, const Iteration::Value& value) {
-  double sum = 0, weights = 0, largest = 0;
-  for (std::size_t j = 0; j < value.diagonal.size(); ++j) {
-    const double v = std::exp(x(static_cast<Eigen::Index>(j)));
-    sum += value.diagonal[j];
-    weights += v;
-    largest = std::max(largest, value.diagonal[j] / v);
-  }
-  const double n = static_cast<double>(value.diagonal.size());
-  const double error = value.relative_error + 0x1p-53 * (4 * n + 16);
+Bounds bounds_of(Objective objective, const std::vector<double>& v, const Evaluation& value) {
+  const std::vector<double>& d = value.diagonal;
+  double largest = 0;
+  for (std::size_t j = 0; j < v.size(); ++j) largest = std::max(largest, d[j] / v[j]);
+  const double sum = mean_of(d), weights = mean_of(v);
+  const double error = value.relative_error + 2 * summation_error(v.size()) + 0x1p-49;
+  if (!(error < 1)) return {0, std::numeric_limits<double>::infinity()};
   if (objective == Objective::max) return {sum / weights * (1 - error), largest * (1 + error)};
-  return {sum / std::sqrt(weights * n) * (1 - error), std::sqrt(sum * largest / n) * (1 + error)};
+  return {sum / std::sqrt(weights) * (1 - error), std::sqrt(sum * largest) * (1 + error)};
 }
 
 }  // namespace
@@ -149,25 +114,32 @@ class OptimumSolver::State {
         gap_(require_positive("find_optimum", "gap", options.gap)),
         max_iterations_(
             require_between("find_optimum", "max_iterations", options.max_iterations, 1, 1 << 20)),
-        iteration_(problem_),
-        mixing_({.depth = problem_.num_steps > 300000 ? 12 : 8, .mixing = 2, .max_step = 3}),
-        x_(starting_point(problem_)) {}
+        mixing_({.depth = problem_.num_steps > 300000 ? 12 : 8,
+                 .mixing = is_slow() ? 1.0 : 2.0,
+                 .max_step = 3}),
+        x_(starting_point(problem_)),
+        v_(static_cast<std::size_t>(problem_.num_steps)),
+        problem_weights_{
+            .weights = {.rows = problem_.query_weights, .columns = v_, .decay = problem_.decay},
+            .momentum = problem_.momentum,
+            .rates = problem_.rates} {
+    if (problem_.query_weights.empty()) problem_weights_.weights.rows.assign(v_.size(), 1);
+  }
 
   bool advance() {
     if (is_finished()) return false;
-    x_.array() -= std::log(x_.array().exp().mean());
-    Iteration::Value value = iteration_.evaluate(x_, accuracy(), false);
+    set_weights();
+    const Evaluation value = evaluate();
     ++num_iterations_;
-    keep(bounds_of(problem_.objective, x_, value));
-    is_converged_ = gap() <= gap_;
+    keep(bounds_of(problem_.objective, v_, value));
     if (is_finished()) return false;
-    Vector residual(x_.size());
-    double sum = 0;
-    for (const double d : value.diagonal) sum += d;
-    const double level = std::log(sum / static_cast<double>(problem_.num_steps));
-    for (Eigen::Index j = 0; j < x_.size(); ++j)
-      residual(j) = std::log(value.diagonal[static_cast<std::size_t>(j)]) - x_(j) - level;
-    mixing_.advance(x_, residual);
+    const Eigen::Map<const Vector> d(value.diagonal.data(), x_.size()), v(v_.data(), x_.size());
+    const double level = std::log(mean_of(value.diagonal));
+    const Vector residual = (d.array() / v.array()).log() - level;
+    if (is_slow())
+      advance_roots(residual);
+    else
+      mixing_.advance(x_, residual);
     return true;
   }
 
@@ -175,34 +147,76 @@ class OptimumSolver::State {
   std::int64_t num_iterations() const { return num_iterations_; }
 
   Optimum result() const {
-    Optimum result{.status = is_converged_   ? SolverStatus::converged
-                             : is_finished() ? SolverStatus::not_converged
-                                             : SolverStatus::stopped,
+    Optimum result{.status = gap() <= gap_                        ? SolverStatus::converged
+                             : num_iterations_ >= max_iterations_ ? SolverStatus::not_converged
+                                                                  : SolverStatus::stopped,
                    .iterations = num_iterations_,
-                   .lower_bound = 0,
+                   .lower_bound = lower_bound_,
                    .upper_bound = upper_bound_,
-                   .column_weights = {},
+                   .column_weights = best_v_,
                    .row_weights = {}};
-    if (best_x_.size() == 0) return result;
-    // Once more, with the rounding error looked at.
-    const Iteration::Value value = iteration_.evaluate(best_x_, accuracy(), true);
-    result.lower_bound = bounds_of(problem_.objective, best_x_, value).lower;
-    result.upper_bound *= 1 + 2 * value.relative_error;
-    result.row_weights = iteration_.rows(best_x_);
-    result.column_weights.assign(best_x_.data(), best_x_.data() + best_x_.size());
-    for (double& v : result.column_weights) v = std::exp(v);
+    if (best_v_.empty()) return result;
+    result.row_weights = problem_weights_.weights.rows;
+    if (problem_.objective == Objective::max)
+      result.row_weights.assign(best_v_.rbegin(), best_v_.rend());
     return result;
   }
 
  private:
-  bool is_finished() const { return is_converged_ || num_iterations_ >= max_iterations_; }
-  /// Of the quadrature: a hundredth of the gap, as far as double precision goes.
-  double accuracy() const { return std::max(1e-13, gap_ / 100); }
+  bool is_finished() const { return gap() <= last_gap() || num_iterations_ >= max_iterations_; }
+
+  double last_gap() const { return is_slow() ? std::max(gap_, kMomentumMaxGap) : gap_; }
+
+  /// Some weights tend to 0 then.
+  bool is_slow() const { return problem_.momentum != 0 && problem_.objective == Objective::max; }
+
+  /// Anderson's step in v^(1/2), where weights that vanish do not count.
+  void advance_roots(const Vector& residual) {
+    const Vector before = (x_.array() / 2).exp();
+    Vector root = before;
+    mixing_.advance(root, before.cwiseProduct(residual) / 2);
+    x_ = 2 * root.cwiseMax(before / 5).cwiseMax(1e-6).array().log();
+  }
+
+  /// Of the quadrature: far below the gap so far, down to a hundredth of the one that is asked for.
+  double accuracy() const {
+    return std::max({1e-13, last_gap() / 100, std::min(1e-3, gap() / 1000)});
+  }
+
+  /// v = exp(x) with mean 1, and what follows from it. Without momentum columns scaled by the rates
+  /// are columns with weights chi^2 v. For the max objective of a Toeplitz workload the reversed v
+  /// is optimal for u.
+  void set_weights() {
+    Eigen::Map<Vector> v(v_.data(), x_.size());
+    v = x_.array().exp();
+    const double level = mean_of(v_);
+    v /= level;
+    x_.array() -= std::log(level);
+    std::vector<double>& columns = problem_weights_.weights.columns;
+    columns = v_;
+    if (problem_.momentum == 0)
+      for (std::size_t j = 0; j < problem_.rates.size(); ++j)
+        columns[j] *= problem_.rates[j] * problem_.rates[j];
+    if (problem_.objective == Objective::max)
+      problem_weights_.weights.rows.assign(v_.rbegin(), v_.rend());
+  }
+
+  Evaluation evaluate() const {
+    const bool has_momentum = problem_.momentum != 0;
+    const Interval spectrum = has_momentum ? detail::momentum_spectrum(problem_weights_)
+                                           : detail::spectrum(problem_weights_.weights);
+    const InverseRoot root =
+        detail::inverse_root_within(spectrum, accuracy(), has_momentum ? 1 : detail::kNodesAtOnce);
+    RootDiagonal diagonal = has_momentum
+                                ? detail::momentum_root_diagonal(root, spectrum, problem_weights_)
+                                : detail::root_diagonal(root, problem_weights_.weights);
+    return {std::move(diagonal.values), root.relative_error + diagonal.rounding_error};
+  }
 
   void keep(const Bounds& bounds) {
     if (bounds.lower > lower_bound_) {
       lower_bound_ = bounds.lower;
-      best_x_ = x_;
+      best_v_ = v_;
     }
     upper_bound_ = std::min(upper_bound_, bounds.upper);
   }
@@ -210,13 +224,13 @@ class OptimumSolver::State {
   OptimumProblem problem_;
   double gap_;
   std::int64_t max_iterations_;
-  Iteration iteration_;
   AndersonMixing mixing_;
-  Vector x_, best_x_;
+  Vector x_;  ///< ln v
+  std::vector<double> v_, best_v_;
+  MomentumWeights problem_weights_;
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
-  bool is_converged_ = false;
 };
 
 OptimumSolver::OptimumSolver(OptimumProblem problem, const OptimumOptions& options) {

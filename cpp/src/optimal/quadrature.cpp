@@ -104,14 +104,16 @@ InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes) {
   return with_spacing(interval, num_nodes, false);
 }
 
-InverseRoot inverse_root_within(const Interval& interval, double relative_error) {
+InverseRoot inverse_root_within(const Interval& interval, double relative_error,
+                                std::int64_t multiple_of) {
   require_interval(interval);
   require_inside("inverse_root", "relative_error", relative_error, 0, 1);
   const double ratio = std::max(interval.high / interval.low, kSmallestRatio);
   const double cells = (std::log(ratio) + 3) * (1.5 - std::log(relative_error)) /
                        (2 * std::numbers::pi * std::numbers::pi);
-  return inverse_root(interval,
-                      std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(cells))));
+  const auto groups =
+      static_cast<std::int64_t>(std::ceil(cells / static_cast<double>(multiple_of)));
+  return inverse_root(interval, std::max<std::int64_t>(1, groups) * multiple_of);
 }
 
 InverseRoot inverse_root_with_direct_term(const Interval& interval, std::int64_t num_nodes) {

@@ -31,8 +31,9 @@ struct Interval {
 /// @checked-by optimal_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
 
-/// As many nodes as a relative error of at most `relative_error` takes.
-InverseRoot inverse_root_within(const Interval& interval, double relative_error);
+/// As many nodes as a relative error of at most `relative_error` takes, rounded up to a multiple.
+InverseRoot inverse_root_within(const Interval& interval, double relative_error,
+                                std::int64_t multiple_of = 1);
 
 /// With a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
 InverseRoot inverse_root_with_direct_term(const Interval& interval, std::int64_t num_nodes);

@@ -2,102 +2,243 @@
 #include "optimal/resolvent.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace dpftrl::detail {
 namespace {
 
-/// So many nodes are swept side by side, as vectors that every compiler maps to what there is.
-constexpr std::size_t kLanes = 8;
-using Packet [[gnu::vector_size(kLanes * sizeof(double))]] = double;
-struct Lanes {
-  Packet packet{};
+/// Two doubles: the vectors that every target has.
+using Pair [[gnu::vector_size(16)]] = double;
+constexpr std::size_t kPairs = static_cast<std::size_t>(kNodesAtOnce) / 2;
+using Lanes = std::array<Pair, kPairs>;
+constexpr Pair kOnes{1, 1};
+constexpr std::size_t kMaxBlock = 64;
+
+Pair larger_of(Pair a, Pair b) {
+  return Pair{std::max(a[0], b[0]), std::max(a[1], b[1])};
+}
+
+Pair smaller_of(Pair a, Pair b) {
+  return Pair{std::min(a[0], b[0]), std::min(a[1], b[1])};
+}
+
+/// Relative errors in units of rounding; see "Rounding" in docs/math/optimal.md.
+class RoundingModel {
+ public:
+  explicit RoundingModel(bool has_decay)
+      : plain_(has_decay ? 3 : 2), shared_(has_decay ? 5 : 3), inside_(has_decay ? 16 : 10) {}
+
+  /// Of a ratio after a block of `length` steps in which an error shrinks by `contraction`.
+  Pair after(Pair error, Pair contraction, double length) const {
+    const Pair most = kOnes * (shared_ * length);
+    return contraction * error + smaller_of(most, plain_ * (kOnes / contraction - kOnes)) +
+           (plain_ * length + 4);
+  }
+  /// Of a product of two solutions inside a block, given those of the ratios at its ends.
+  Pair inside(Pair below, Pair above, double length) const {
+    return larger_of(below, above) + (inside_ * length + 8);
+  }
+
+ private:
+  double plain_, shared_, inside_;
 };
 
-double sum_of(const Packet& p) {
-  return ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
+/// Ratios N / D at the beginning of a block, and their errors.
+struct BlockStart {
+  Lanes ratio, error;
+};
+
+struct NodeGroup {
+  Lanes shifts, weights;
+  Lanes ratio, error;  ///< of the sweep that is under way
+};
+
+/// Nodes in groups. The last node fills up the last group, in shares.
+std::vector<NodeGroup> groups_of(const InverseRoot& root) {
+  const std::size_t used = root.shifts.size(), lanes = 2 * kPairs;
+  std::vector<NodeGroup> groups((used + lanes - 1) / lanes);
+  const std::size_t copies = groups.size() * lanes - used + 1;
+  for (std::size_t lane = 0; lane < groups.size() * lanes; ++lane) {
+    const std::size_t node = std::min(lane, used - 1);
+    NodeGroup& group = groups[lane / lanes];
+    group.shifts[lane % lanes / 2][lane % 2] = root.shifts[node];
+    group.weights[lane % lanes / 2][lane % 2] =
+        root.weights[node] / (node + 1 == used ? static_cast<double>(copies) : 1);
+  }
+  return groups;
 }
 
-/// ((T + s I)^-1)_ii = 1 / (y_i + z_i) with
-///     z_0 = 0,                z_{i+1} = e_i (z_i + s) / (q_i + z_i + s),
-///     y_{n-1} = s + q_{n-1},  y_i = s + q_i y_{i+1} / (e_i + y_{i+1}).
-void add_resolvents(const Bidiagonal& factors, const Lanes& shifts, const Lanes& weights,
-                    std::vector<Lanes>& forward, std::vector<double>& sum) {
-  const double* q = factors.diagonal_squared.data();
-  const double* e = factors.subdiagonal_squared.data();
-  const std::size_t last = sum.size() - 1;
-  const Packet s = shifts.packet, w = weights.packet;
-  Packet z{};
-  for (std::size_t i = 0; i < last; ++i) {
-    forward[i].packet = z;
-    const Packet x = z + s;
-    z = e[i] * x / (q[i] + x);
-  }
-  Packet y = s + q[last];
-  sum[last] += sum_of(w / (y + z));
-  for (std::size_t i = last; i-- > 0;) {
-    y = s + q[i] * y / (e[i] + y);
-    sum[i] += sum_of(w / (y + forward[i].packet));
-  }
+/// So many steps at once that no solution can grow by more than 2^800.
+std::size_t block_length(const InverseRoot& root, const Weights& weights) {
+  const auto [least_row, greatest_row] = std::ranges::minmax(weights.rows);
+  const double growth =
+      (1 + std::ranges::max(root.shifts) * greatest_row * std::ranges::max(weights.columns) +
+       greatest_row / least_row) /
+      (weights.decay * weights.decay);
+  const double length = 800 / std::log2(growth);
+  return length >= 1 ? static_cast<std::size_t>(std::min<double>(length, kMaxBlock)) : 1;
 }
 
-/// Largest relative error, in units of rounding, of y_i and z_i together for one shift: a relative
-/// error of z_i enters z_{i+1} times z/(z+s) q/(q+x), one of y_{i+1} enters y_i times
-/// (y_i - s)/y_i e/(e+y).
-double sweep_error(const Bidiagonal& factors, double shift) {
-  constexpr double kOperations = 5;
-  const std::vector<double>& q = factors.diagonal_squared;
-  const std::vector<double>& e = factors.subdiagonal_squared;
-  double z = 0, error = 0, worst_forward = 0;
-  for (std::size_t i = 0; i + 1 < q.size(); ++i) {
-    const double x = z + shift;
-    error = error * (z / x) * (q[i] / (q[i] + x)) + kOperations;
-    z = e[i] * x / (q[i] + x);
-    worst_forward = std::max(worst_forward, error);
+/// The steps of a block with decay moved into the weights: u_i decay^(2i), v_i decay^(-2i), i
+/// counted from its first step.
+struct Block {
+  const double* rows;
+  const double* columns;
+  std::size_t length;
+  double decay;  ///< decay^(2 length)
+};
+
+class Sweeps {
+ public:
+  Sweeps(const InverseRoot& root, const Weights& weights)
+      : weights_(weights),
+        direct_(root.direct),
+        groups_(groups_of(root)),
+        rounding_(weights.decay != 1),
+        block_(block_length(root, weights)),
+        num_blocks_((weights.columns.size() + block_ - 1) / block_),
+        starts_(num_blocks_ * groups_.size()) {
+    for (std::size_t i = 1; i <= block_; ++i)
+      powers_[i] = powers_[i - 1] * (weights.decay * weights.decay);
   }
-  double y = shift + q.back(), worst_backward = 1;
-  error = 1;
-  for (std::size_t i = e.size(); i-- > 0;) {
-    const double carried = q[i] * y / (e[i] + y);
-    error = error * (carried / (shift + carried)) * (e[i] / (e[i] + y)) + kOperations;
-    y = shift + carried;
-    worst_backward = std::max(worst_backward, error);
+
+  RootDiagonal run() {
+    for (std::size_t b = 0; b < num_blocks_; ++b) {
+      const Block block = block_at(b);
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        starts_[b * groups_.size() + g] = {groups_[g].ratio, groups_[g].error};
+        pass_forward(block, groups_[g]);
+      }
+    }
+    RootDiagonal result{std::vector<double>(weights_.columns.size()), 0};
+    for (NodeGroup& group : groups_) group.ratio = group.error = {};
+    for (std::size_t b = num_blocks_; b-- > 0;) {
+      const Block block = block_at(b);
+      sums_.fill(Pair{});
+      errors_.fill(Pair{});
+      for (std::size_t g = 0; g < groups_.size(); ++g)
+        add_block(block, starts_[b * groups_.size() + g], b + 1 == num_blocks_, groups_[g]);
+      for (std::size_t i = 0; i < block.length; ++i) {
+        const double sum = sums_[i][0] + sums_[i][1];
+        result.values[b * block_ + i] = direct_ + block.columns[i] * sum;
+        result.rounding_error =
+            std::max(result.rounding_error, (errors_[i][0] + errors_[i][1]) / sum);
+      }
+    }
+    const double additions = static_cast<double>(groups_.size() + kPairs) + 4;
+    result.rounding_error = 0x1p-53 * (result.rounding_error + additions) * (1 + 0x1p-20);
+    return result;
   }
-  return std::max(worst_forward, worst_backward);
-}
+
+ private:
+  Block block_at(std::size_t b) {
+    const std::size_t first = b * block_;
+    const std::size_t length = std::min(block_, weights_.columns.size() - first);
+    const double* rows = &weights_.rows[first];
+    const double* columns = &weights_.columns[first];
+    if (weights_.decay == 1) return {rows, columns, length, 1};
+    for (std::size_t i = 0; i < length; ++i) {
+      rows_[i] = rows[i] * powers_[i];
+      columns_[i] = columns[i] / powers_[i];
+    }
+    return {rows_.data(), columns_.data(), length, powers_[length]};
+  }
+
+  /// One block of N <- N + v D, D <- D + s u N: the ratio N / D from the block's start to its end.
+  void pass_forward(const Block& block, NodeGroup& group) const {
+    Lanes n = group.ratio, d;
+    const Lanes s = group.shifts;
+    d.fill(kOnes);
+    for (std::size_t i = 0; i < block.length; ++i) {
+      const double u = block.rows[i], v = block.columns[i];
+      for (std::size_t p = 0; p < kPairs; ++p) {
+        n[p] += v * d[p];
+        d[p] += s[p] * u * n[p];
+      }
+    }
+    for (std::size_t p = 0; p < kPairs; ++p) {
+      group.error[p] = rounding_.after(group.error[p], group.ratio[p] / (n[p] * d[p]),
+                                       static_cast<double>(block.length));
+      group.ratio[p] = n[p] / d[p] * block.decay;
+    }
+  }
+
+  /// The same once more, with D kept; then D <- D + s u N, N <- N + v D from the block's end to its
+  /// start. The products of both D, over their Wronskian, are the resolvent's diagonal over v.
+  void add_block(const Block& block, const BlockStart& start, bool is_last, NodeGroup& group) {
+    Lanes n = start.ratio, d, error;
+    const Lanes s = group.shifts;
+    d.fill(kOnes);
+    for (std::size_t i = 0; i < block.length; ++i) {
+      const double u = block.rows[i], v = block.columns[i];
+      for (std::size_t p = 0; p < kPairs; ++p) {
+        below_[i][p] = d[p];
+        n[p] += v * d[p];
+        d[p] += s[p] * u * n[p];
+      }
+    }
+    // Above the last step N / D is infinite.
+    const double length = static_cast<double>(block.length), d_above = is_last ? 0 : block.decay;
+    Lanes n_above = group.ratio, contraction;
+    if (is_last) n_above.fill(kOnes);
+    for (std::size_t p = 0; p < kPairs; ++p) {
+      error[p] = rounding_.inside(start.error[p], group.error[p], length);
+      const Pair scale = group.weights[p] / (s[p] * (n_above[p] * d[p] + n[p] * d_above));
+      n[p] = n_above[p] * scale;
+      d[p] = d_above * scale;
+      contraction[p] = n[p] * d[p];
+    }
+    for (std::size_t i = block.length; i-- > 0;) {
+      const double u = block.rows[i], v = block.columns[i];
+      Pair sum{}, error_sum{};
+      for (std::size_t p = 0; p < kPairs; ++p) {
+        d[p] += s[p] * u * n[p];
+        n[p] += v * d[p];
+        const Pair product = below_[i][p] * d[p];
+        sum += product;
+        error_sum += product * error[p];
+      }
+      sums_[i] += sum;
+      errors_[i] += error_sum;
+    }
+    for (std::size_t p = 0; p < kPairs; ++p) {
+      group.error[p] = rounding_.after(group.error[p], contraction[p] / (n[p] * d[p]), length);
+      group.ratio[p] = n[p] / d[p];
+    }
+  }
+
+  const Weights& weights_;
+  double direct_;
+  std::vector<NodeGroup> groups_;
+  RoundingModel rounding_;
+  std::size_t block_, num_blocks_;
+  std::vector<BlockStart> starts_;  ///< of block b and group g at b * groups + g
+  std::array<double, kMaxBlock + 1> powers_{1.0};
+  std::array<double, kMaxBlock> rows_, columns_;
+  std::array<Lanes, kMaxBlock> below_;
+  std::array<Pair, kMaxBlock> sums_, errors_;
+};
 
 }  // namespace
 
-Interval spectrum(const Bidiagonal& factors, double trace_of_inverse) {
-  double largest = 0;
-  for (std::size_t i = 0; i < factors.diagonal_squared.size(); ++i) {
-    const double before = i == 0 ? 0 : factors.subdiagonal_squared[i - 1];
-    largest = std::max(largest, factors.diagonal_squared[i] + before);
+Interval spectrum(const Weights& weights) {
+  const std::vector<double>&u = weights.rows, &v = weights.columns;
+  const double decay_squared = weights.decay * weights.decay;
+  double largest = 0, inner = 0, trace = 0, before = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const double inverse = 1 / u[i];
+    largest = std::max(largest, (inverse + before) / v[i]);
+    before = decay_squared * inverse;
+    inner = decay_squared * inner + v[i];
+    trace += u[i] * inner;
   }
-  constexpr double kSlack = 1 + 0x1p-30;
-  return {1 / (trace_of_inverse * kSlack), 2 * largest * kSlack};
+  constexpr double kSlack = 1 + 0x1p-26;
+  return {1 / (trace * kSlack), 2 * largest * kSlack};
 }
 
-std::vector<double> diagonal_of(const InverseRoot& root, const Bidiagonal& factors) {
-  std::vector<double> sum(factors.diagonal_squared.size(), root.direct);
-  std::vector<Lanes> forward(sum.size());
-  for (std::size_t first = 0; first < root.shifts.size(); first += kLanes) {
-    Lanes shifts, weights;
-    for (std::size_t k = 0; k < kLanes; ++k) {
-      const bool used = first + k < root.shifts.size();
-      shifts.packet[k] = used ? root.shifts[first + k] : 1;
-      weights.packet[k] = used ? root.weights[first + k] : 0;
-    }
-    add_resolvents(factors, shifts, weights, forward, sum);
-  }
-  return sum;
-}
-
-double rounding_error_of(const InverseRoot& root, const Bidiagonal& factors) {
-  double worst = 0;
-  for (const double shift : root.shifts) worst = std::max(worst, sweep_error(factors, shift));
-  const double summation = static_cast<double>(root.shifts.size()) + 8;
-  return 0x1p-53 * (worst + summation) * (1 + 0x1p-20);
+RootDiagonal root_diagonal(const InverseRoot& root, const Weights& weights) {
+  return Sweeps(root, weights).run();
 }
 
 }  // namespace dpftrl::detail

@@ -53,9 +53,23 @@ std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& 
                                          1, kMaxBandedToeplitzSteps);
   const std::int64_t bands = require_between(kBandedToeplitz, "num_bands",
                                              num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
-  const BandedToeplitzOptimum best = find_banded_toeplitz_optimum(
-      {.num_steps = n, .num_bands = std::min(bands, n), .objective = objective});
-  return banded_strategy(kBandedToeplitz, request.workload, best.coefficients);
+  const BandedToeplitzOptimum best =
+      find_banded_toeplitz_optimum({.num_steps = n,
+                                    .num_bands = std::min(bands, n),
+                                    .objective = objective,
+                                    .participation = request.participation});
+  return banded_toeplitz_strategy(request, best.coefficients);
+}
+
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         const std::vector<double>& coefficients) {
+  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
+                                         1, kMaxBandedToeplitzSteps);
+  require_between(kBandedToeplitz, "number of coefficients", std::ssize(coefficients), 1,
+                  std::min(n, kMaxNumBands));
+  require_all_finite(kBandedToeplitz, "coefficients", coefficients);
+  require_positive(kBandedToeplitz, "coefficients[0]", coefficients[0]);
+  return banded_strategy(kBandedToeplitz, request.workload, coefficients);
 }
 
 std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(

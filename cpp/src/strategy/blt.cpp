@@ -148,11 +148,11 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
   return buffered(kBlt, request.workload, parameters);
 }
 
-BufferParameters optimal_buffers(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
-                                 Objective objective) {
-  require_between(kBlt, "num_steps", num_steps, 1, ToeplitzStrategy::kMaxSteps);
-  BltOptimum best = find_blt_optimum(
-      {.num_steps = num_steps, .objective = objective, .num_buffers = num_buffers});
+BufferParameters optimal_buffers(const BltProblem& problem) {
+  require_between(kBlt, "num_steps", problem.num_steps, 1, ToeplitzStrategy::kMaxSteps);
+  BltOptimum best = find_blt_optimum(problem);
+  // A user in every step: the best decay is 1 to rounding.
+  for (double& decay : best.decays) decay = std::min(decay, kLargestDecay);
   return {.decays = std::move(best.decays), .weights = std::move(best.weights)};
 }
 
@@ -163,10 +163,14 @@ std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload
       require_between(kBltNormalized, "num_steps", workload.num_steps(), 1, kMaxNormalizedBltSteps);
   const BltNormalizedOptimum best = find_blt_normalized_optimum(
       {.num_steps = n, .objective = objective, .num_buffers = num_buffers});
-  const Workload prefix = Workload::prefix_sums(n);
-  return normalized_strategy(blt_strategy({.designed_for = prefix, .workload = prefix},
-                                          {.decays = best.decays, .weights = best.weights}),
-                             workload, std::string(kBltNormalized));
+  return blt_normalized_strategy(workload, {.decays = best.decays, .weights = best.weights});
+}
+
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        const BufferParameters& parameters) {
+  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  return normalized_strategy(buffered(kBltNormalized, prefix, parameters), workload,
+                             std::string(kBltNormalized));
 }
 
 std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,

@@ -7,7 +7,9 @@
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/strategy/toeplitz_base.hpp"
+#include "strategy/scaled_square_root.hpp"
 
 namespace dpftrl {
 namespace {
@@ -49,6 +51,10 @@ std::vector<double> inverse_encoder(const Strategy& base) {
     decoder.assign(kept.begin(), kept.end());
   }
   return solve_workload(Workload::prefix_sums(n), std::move(decoder));
+}
+
+bool is_scaled_square_root(const Strategy& base, const Workload& workload) {
+  return workload.is_prefix() && dynamic_cast<const SquareRootStrategy*>(&base) != nullptr;
 }
 
 /// Row norms of A_workload D G, G the Toeplitz matrix of `inverse`, one row after the other as a
@@ -246,6 +252,8 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
       rows.push_back(scales[0] * scales[0] * base.row_norm_squared(t));
     return rows;
   }
+  if (is_scaled_square_root(base, workload()))
+    return n <= kMaxSquareRootSteps ? scaled_square_root_rows(scales) : std::vector<double>();
   const DecoderForm form = base.decoder_form();
   const bool has_short_state =
       workload().kind() != Workload::Kind::window && workload().kind() != Workload::Kind::matrix;
@@ -262,12 +270,15 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
 
 void FilteredStrategy::require_rows() const {
   if (!rows_.empty()) return;
-  const bool is_toeplitz =
-      !options_.base->toeplitz_encoder().empty() && workload().kind() != Workload::Kind::matrix;
+  std::int64_t limit = kMaxDenseRowSteps;
+  if (is_scaled_square_root(*options_.base, workload()))
+    limit = kMaxSquareRootSteps;
+  else if (!options_.base->toeplitz_encoder().empty() &&
+           workload().kind() != Workload::Kind::matrix)
+    limit = kMaxToeplitzSteps;
   fail(ErrorCode::unsupported, options_.name + ": row norms for " + workload().name() +
-                                   " are known for num_steps up to " +
-                                   to_text(is_toeplitz ? kMaxToeplitzSteps : kMaxDenseRowSteps) +
-                                   ", got " + to_text(num_steps()));
+                                   " are known for num_steps up to " + to_text(limit) + ", got " +
+                                   to_text(num_steps()));
 }
 
 double FilteredStrategy::column_norm_squared(std::int64_t step) const {

@@ -100,7 +100,15 @@ std::vector<double> alternating_part(std::int64_t n) {
   return part;
 }
 
-/// Bound on how much longer than those of the stored circulant the columns of the exact C can be.
+/// ||s||^2 = 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)), by Parseval.
+double closed_norm_squared(std::int64_t n) {
+  DoubleDouble half;  // the terms of j and of n + 1 - j are the same
+  for (std::int64_t j = 1; j <= n / 2; ++j) half = add(half, 1 / on_circle(2 * j - 1, 4 * n).sin);
+  const double middle = n % 2 == 1 ? 1 : 0;
+  return 0.5 + (2 * half.high + middle) / static_cast<double>(2 * n);
+}
+
+/// Bound on how much longer than sqrt(norm_squared) the columns of the exact C can be.
 ///
 /// B and C from the stored s have B C = A - R, R Toeplitz with entries 1 - (s * s)_k for lags
 /// k < n and -(s * s)_k beyond, * cyclic of order 2n. C + B^+ R is an exact encoder. As
@@ -136,7 +144,11 @@ double measured_slack(std::span<const double> s, double norm_squared) {
   if (!(least_singular_value > 0))
     fail(ErrorCode::unsupported, std::string(GroupAlgebraStrategy::kName) +
                                      ": no accurate coefficients for this many steps");
-  return column / least_singular_value / std::sqrt(norm_squared) * (1 + 0x1p-10);
+  DoubleDouble stored;
+  for (const double x : s) stored = add(stored, x * x);
+  // sqrt(1 + x) <= 1 + |x|; the last term is for the rounding of the two norms.
+  const double of_norm = std::abs(stored.high / norm_squared - 1) + 0x1p-48;
+  return (of_norm + column / least_singular_value / std::sqrt(norm_squared)) * (1 + 0x1p-10);
 }
 
 }  // namespace
@@ -144,19 +156,28 @@ double measured_slack(std::span<const double> s, double norm_squared) {
 GroupAlgebraStrategy::GroupAlgebraStrategy(std::int64_t num_steps)
     : Strategy(Workload::prefix_sums(num_steps)) {
   require_between(kName, "num_steps", num_steps, 1, kMaxSteps);
-  const std::vector<double> part = alternating_part(num_steps);
-  const double constant = 1 / (2 * std::sqrt(static_cast<double>(num_steps)));
-  circulant_.reserve(2 * part.size());
-  for (const double t : part) circulant_.push_back(constant + t);
-  for (const double t : part) circulant_.push_back(constant - t);
-  DoubleDouble sum;
-  for (const double s : circulant_) sum = add(sum, s * s);
-  norm_squared_ = sum.high;
-  encoder_slack_ = measured_slack(circulant_, norm_squared_);
+  norm_squared_ = closed_norm_squared(num_steps);
 }
 
-double GroupAlgebraStrategy::at_lag(std::int64_t lag) const {
-  return circulant_[static_cast<std::size_t>(lag < 0 ? lag + 2 * num_steps() : lag)];
+GroupAlgebraStrategy::Coefficients GroupAlgebraStrategy::make_coefficients() const {
+  const std::vector<double> part = alternating_part(num_steps());
+  const double constant = 1 / (2 * std::sqrt(static_cast<double>(num_steps())));
+  Coefficients made;
+  made.circulant.reserve(2 * part.size());
+  for (const double t : part) made.circulant.push_back(constant + t);
+  for (const double t : part) made.circulant.push_back(constant - t);
+  made.encoder_slack = measured_slack(made.circulant, norm_squared_);
+  return made;
+}
+
+const GroupAlgebraStrategy::Coefficients& GroupAlgebraStrategy::coefficients() const {
+  std::call_once(is_made_, [this] { coefficients_ = make_coefficients(); });
+  return coefficients_;
+}
+
+double GroupAlgebraStrategy::Coefficients::at_lag(std::int64_t lag) const {
+  const std::int64_t order = std::ssize(circulant);
+  return circulant[static_cast<std::size_t>(lag < 0 ? lag + order : lag)];
 }
 
 double GroupAlgebraStrategy::column_norm_squared(std::int64_t step) const {
@@ -170,18 +191,20 @@ double GroupAlgebraStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 Matrix GroupAlgebraStrategy::decoder() const {
+  const Coefficients& stored = coefficients();
   Matrix decoder(dense_size(), 2 * dense_size());
   for (Eigen::Index row = 0; row < decoder.rows(); ++row)
     for (Eigen::Index column = 0; column < decoder.cols(); ++column)
-      decoder(row, column) = at_lag(row - column);
+      decoder(row, column) = stored.at_lag(row - column);
   return decoder;
 }
 
 Matrix GroupAlgebraStrategy::encoder() const {
+  const Coefficients& stored = coefficients();
   Matrix encoder(2 * dense_size(), dense_size());
   for (Eigen::Index row = 0; row < encoder.rows(); ++row)
     for (Eigen::Index column = 0; column < encoder.cols(); ++column)
-      encoder(row, column) = at_lag(row - column);
+      encoder(row, column) = stored.at_lag(row - column);
   return encoder;
 }
 
@@ -189,7 +212,8 @@ DecoderForm GroupAlgebraStrategy::decoder_form() const {
   const std::int64_t n = num_steps();
   ToeplitzDecoder form{
       .coefficients = {}, .num_future = 2 * n - 1, .num_measurements = num_measurements()};
-  for (std::int64_t lag = 1 - 2 * n; lag < n; ++lag) form.coefficients.push_back(at_lag(lag));
+  for (std::int64_t lag = 1 - 2 * n; lag < n; ++lag)
+    form.coefficients.push_back(coefficients().at_lag(lag));
   return form;
 }
 

@@ -180,8 +180,7 @@ StrategyInfo haar_info(std::string_view name, std::string_view summary) {
           .parameters = "",
           .workloads = WorkloadSupport::decoded,
           .max_steps = kMaxNumSteps,
-          .is_causal = false,
-          .needs_parameters = false};
+          .is_causal = false};
 }
 
 }  // namespace

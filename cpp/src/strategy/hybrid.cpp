@@ -44,8 +44,7 @@ StrategyInfo HybridStrategy::info() {
           .parameters = "",
           .workloads = WorkloadSupport::decoded,
           .max_steps = kMaxNumSteps,
-          .is_causal = false,
-          .needs_parameters = false};
+          .is_causal = false};
 }
 
 std::int64_t HybridStrategy::block_length(std::size_t block) const {

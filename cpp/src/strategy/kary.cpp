@@ -53,8 +53,7 @@ StrategyInfo KaryStrategy::info() {
           .parameters = "arity, subtractive",
           .workloads = WorkloadSupport::decoded,
           .max_steps = kMaxNumSteps,
-          .is_causal = false,
-          .needs_parameters = false};
+          .is_causal = false};
 }
 
 std::vector<std::int64_t> KaryStrategy::digits(std::int64_t count) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
@@ -10,26 +11,6 @@
 
 namespace dpftrl {
 namespace {
-
-class LogPerturbedStrategy final : public ToeplitzStrategy {
- public:
-  LogPerturbedStrategy(Workload workload, Parts parts, double capped_norm_squared)
-      : ToeplitzStrategy(std::move(workload), std::move(parts)),
-        capped_norm_squared_(capped_norm_squared) {}
-  double max_column_norm_squared() const override { return capped_norm_squared_; }
-
- private:
-  double capped_norm_squared_;
-};
-
-/// The leading coefficients of a product: short ones term by term, which is more accurate.
-std::vector<double> leading_product(std::span<const double> a, std::span<const double> b) {
-  constexpr std::size_t kDirectTerms = 1024;
-  if (a.size() <= kDirectTerms) return multiply_series(a, b);
-  std::vector<double> product = multiply_by_fft(a, b).terms;
-  product.resize(a.size());
-  return product;
-}
 
 struct Factors {
   std::vector<double> encoder;
@@ -49,12 +30,14 @@ Factors perturbed_factors(double alpha, double delta, std::int64_t num_coefficie
     const std::vector<double> log_log = logarithm_of_series(inner);
     for (std::size_t j = 0; j < size; ++j) exponent[j] += delta * log_log[j];
   }
-  const std::vector<double> root = square_root_coefficients(num_coefficients);
-  Factors factors;
-  factors.encoder = leading_product(root, exponential_of_series(exponent));
-  for (double& coefficient : exponent) coefficient = -coefficient;
-  factors.decoder = leading_product(root, exponential_of_series(exponent));
-  return factors;
+  // (1-x)^(-1/2) has the logarithm sum x^j / (2j).
+  const auto with_root = [&](double sign) {
+    std::vector<double> logarithm(size);
+    for (std::size_t j = 1; j < size; ++j)
+      logarithm[j] = 0.5 / static_cast<double>(j) + sign * exponent[j];
+    return exponential_of_series(logarithm);
+  };
+  return {with_root(1), with_root(-1)};
 }
 
 double l2_norm(std::span<const double> values) {
@@ -84,6 +67,26 @@ double measured_slack(const Factors& factors) {
   return inverse * residual * std::sqrt(steps) / std::abs(c[0]) * (1 + 0x1p-10);
 }
 
+class LogPerturbedStrategy final : public ToeplitzStrategy {
+ public:
+  LogPerturbedStrategy(Workload workload, Parts parts, Factors factors, double capped_norm_squared)
+      : ToeplitzStrategy(std::move(workload), std::move(parts)),
+        factors_(std::move(factors)),
+        capped_norm_squared_(capped_norm_squared) {}
+  double max_column_norm_squared() const override { return capped_norm_squared_; }
+  /// Measured when it is first asked for: errors do not need it.
+  double encoder_slack() const override {
+    std::call_once(is_measured_, [this] { slack_ = measured_slack(factors_); });
+    return slack_;
+  }
+
+ private:
+  Factors factors_;
+  double capped_norm_squared_;
+  mutable std::once_flag is_measured_;
+  mutable double slack_ = 0;
+};
+
 }  // namespace
 
 std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& request,
@@ -101,19 +104,18 @@ std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& re
   require_between(kLogPerturbed, "horizon_cap", cap, n, kMaxLogPerturbedSteps);
 
   Factors factors = perturbed_factors(alpha, delta, cap);
-  const double slack = measured_slack(factors);
   const double capped_norm = l2_norm(factors.encoder);
   factors.encoder.resize(static_cast<std::size_t>(n));
   factors.decoder.resize(static_cast<std::size_t>(n));
-  ToeplitzStrategy::Parts parts{.name = kLogPerturbed, .encoder_slack = slack};
+  ToeplitzStrategy::Parts parts{.name = kLogPerturbed};
   parts.form = form_for_workload(ToeplitzDecoder{.coefficients = factors.decoder}, workload);
-  parts.encoder = std::move(factors.encoder);
-  parts.decoder = std::move(factors.decoder);
+  parts.encoder = factors.encoder;
+  parts.decoder = factors.decoder;
   if (!workload.is_prefix())
     parts.decoder =
         workload.apply(solve_workload(Workload::prefix_sums(n), std::move(parts.decoder)));
-  return std::make_shared<const LogPerturbedStrategy>(workload, std::move(parts),
-                                                      capped_norm * capped_norm);
+  return std::make_shared<const LogPerturbedStrategy>(
+      workload, std::move(parts), std::move(factors), capped_norm * capped_norm);
 }
 
 }  // namespace dpftrl

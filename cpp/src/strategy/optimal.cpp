@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
 #include "optimal/buffers.hpp"
 #include "optimal/resolvent.hpp"
@@ -15,16 +16,48 @@ namespace {
 using detail::Interval;
 using detail::InverseRoot;
 
-constexpr std::int64_t kMaxPlanBuffers = 64;
 /// Full accuracy: the loss is of second order in this.
 constexpr double kFullAccuracy = 1e-12;
-/// Of the certificate of a strategy that is made by name. The error with so many buffers as are
-/// usual differs from the optimum by more, and a smaller gap costs a third more time.
-constexpr double kGap = 1e-7;
-constexpr std::int64_t kDefaultBuffers = 8;
 
-/// Decay and rates of a workload whose inverse is bidiagonal.
-OptimumProblem problem_of(const Workload& workload, Objective objective) {
+/// Near the optimum without a solver: the duals for prefix sums, to about 10^-4 of the mean error
+/// and 2 * 10^-2 of the largest (docs/math/optimal.md).
+std::vector<double> closed_form_weights(std::int64_t num_steps, Objective objective) {
+  std::vector<double> weights(static_cast<std::size_t>(num_steps));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double passed = static_cast<double>(i),
+                 left = static_cast<double>(weights.size() - 1 - i);
+    weights[i] = objective == Objective::mean
+                     ? std::pow(passed + 0.07, -0.23) * std::pow(left + 0.02, 0.15)
+                     : std::sqrt(std::log(left + 2.5) / std::log(passed + 2.4));
+  }
+  return weights;
+}
+
+void require_positive_numbers(const char* name, const std::vector<double>& numbers) {
+  for (const double number : numbers)
+    if (!(number > 0 && std::isfinite(number)))
+      fail_argument("optimal", name, "positive and finite", to_text(number));
+}
+
+void require_plan(const Workload& workload, const OptimalPlan& plan) {
+  require_length("optimal", "column_weights", std::ssize(plan.column_weights),
+                 workload.num_steps());
+  require_length("optimal", "row_weights", std::ssize(plan.row_weights), workload.num_steps());
+  require_between("optimal", "num_buffers", std::ssize(plan.shifts), 1,
+                  OptimalStrategy::kMaxBuffers);
+  require_length("optimal", "weights", std::ssize(plan.weights), std::ssize(plan.shifts));
+  require_positive_numbers("column_weights", plan.column_weights);
+  require_positive_numbers("row_weights", plan.row_weights);
+  require_positive_numbers("shifts", plan.shifts);
+  require_positive_numbers("weights", plan.weights);
+  require_positive("optimal", "direct", plan.direct);
+  if (!(plan.decay > 0 && plan.decay <= 1))
+    fail_argument("optimal", "decay", "above 0 and at most 1", to_text(plan.decay));
+}
+
+}  // namespace
+
+OptimumProblem optimum_problem(const Workload& workload, Objective objective) {
   OptimumProblem problem{.num_steps = workload.num_steps(), .objective = objective};
   const bool has_momentum = workload.momentum() != 0;
   switch (workload.kind()) {
@@ -50,7 +83,7 @@ OptimumProblem problem_of(const Workload& workload, Objective objective) {
            workload.name());
 }
 
-bool has_bidiagonal_inverse(const Workload& workload, Objective objective) {
+bool has_optimum(const Workload& workload, Objective objective) {
   if (workload.is_prefix()) return true;
   if (workload.momentum() != 0) return false;
   if (workload.kind() == Workload::Kind::rates)
@@ -59,112 +92,88 @@ bool has_bidiagonal_inverse(const Workload& workload, Objective objective) {
   return workload.kind() == Workload::Kind::momentum;
 }
 
-/// Near the optimum without a solver: the mean objective's dual to about 10^-4
-/// (docs/math/optimal.md).
-std::vector<double> closed_form_weights(std::int64_t num_steps) {
-  std::vector<double> weights(static_cast<std::size_t>(num_steps));
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double passed = static_cast<double>(i),
-                 left = static_cast<double>(weights.size() - 1 - i);
-    weights[i] = std::pow(passed + 0.07, -0.23) * std::pow(left + 0.02, 0.15);
-  }
-  return weights;
-}
-
-/// Interval that contains the spectrum of T for these weights.
-Interval spectrum_of(const OptimalPlan& plan) {
-  const std::vector<double>&u = plan.row_weights, &v = plan.column_weights;
-  const double decay_squared = plan.decay * plan.decay;
-  detail::Bidiagonal factors;
-  double inner = 0, trace = 0;
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    factors.diagonal_squared.push_back(1 / (u[i] * v[i]));
-    if (i + 1 < v.size()) factors.subdiagonal_squared.push_back(decay_squared / (u[i] * v[i + 1]));
-    inner = decay_squared * inner + v[i];
-    trace += u[i] * inner;
-  }
-  return detail::spectrum(factors, trace);
-}
-
-void require_positive_numbers(const char* name, const std::vector<double>& numbers) {
-  for (const double number : numbers)
-    if (!(number > 0 && std::isfinite(number)))
-      fail_argument("optimal", name, "positive and finite", to_text(number));
-}
-
-void require_plan(const Workload& workload, const OptimalPlan& plan) {
-  require_length("optimal", "column_weights", std::ssize(plan.column_weights),
-                 workload.num_steps());
-  require_length("optimal", "row_weights", std::ssize(plan.row_weights), workload.num_steps());
-  require_between("optimal", "num_buffers", std::ssize(plan.shifts), 1, kMaxPlanBuffers);
-  require_length("optimal", "weights", std::ssize(plan.weights), std::ssize(plan.shifts));
-  require_positive_numbers("column_weights", plan.column_weights);
-  require_positive_numbers("row_weights", plan.row_weights);
-  require_positive_numbers("shifts", plan.shifts);
-  require_positive_numbers("weights", plan.weights);
-  require_positive("optimal", "direct", plan.direct);
-}
-
-}  // namespace
-
-OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOptions& options) {
-  require_between("optimal", "num_buffers", options.num_buffers, 0, kMaxPlanBuffers);
-  const OptimumProblem problem = problem_of(workload, options.objective);
-  OptimalPlanResult result{
-      .plan = {}, .status = SolverStatus::converged, .iterations = 0, .gap = 0};
-  OptimalPlan& plan = result.plan;
-  plan.objective = options.objective;
+OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buffers,
+                             const Optimum* optimum) {
+  require_between("optimal", "num_buffers", num_buffers, 0, OptimalStrategy::kMaxBuffers);
+  OptimalPlan plan;
+  plan.objective = problem.objective;
   plan.decay = problem.decay;
-  if (options.use_solver) {
-    Optimum optimum = find_optimum(problem, options.solver);
-    plan.column_weights = std::move(optimum.column_weights);
-    plan.row_weights = std::move(optimum.row_weights);
-    plan.lower_bound = optimum.lower_bound;
-    result.status = optimum.status;
-    result.iterations = optimum.iterations;
-    result.gap = optimum.upper_bound / optimum.lower_bound - 1;
+  if (optimum != nullptr) {
+    plan.column_weights = optimum->column_weights;
+    plan.row_weights = optimum->row_weights;
+    plan.lower_bound = optimum->lower_bound;
   } else {
-    plan.column_weights = closed_form_weights(workload.num_steps());
+    plan.column_weights = closed_form_weights(problem.num_steps, problem.objective);
     plan.row_weights.assign(plan.column_weights.size(), 1);
-    if (options.objective == Objective::max)
+    if (problem.objective == Objective::max)
       plan.row_weights.assign(plan.column_weights.rbegin(), plan.column_weights.rend());
   }
   // Columns scaled by rates are columns with other weights.
   for (std::size_t j = 0; j < problem.rates.size(); ++j)
     plan.column_weights[j] *= problem.rates[j] * problem.rates[j];
-  const Interval interval = spectrum_of(plan);
-  std::int64_t num_buffers = options.num_buffers;
+  const Interval interval = detail::spectrum(
+      {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay});
   if (num_buffers == 0)
     num_buffers = std::min<std::int64_t>(
-        kMaxPlanBuffers, std::ssize(detail::inverse_root_within(interval, kFullAccuracy).shifts));
+        OptimalStrategy::kMaxBuffers,
+        std::ssize(detail::inverse_root_within(interval, kFullAccuracy).shifts));
   InverseRoot root = detail::inverse_root_with_direct_term(interval, num_buffers);
   plan.shifts = std::move(root.shifts);
   plan.weights = std::move(root.weights);
   plan.direct = root.direct;
-  return result;
+  return plan;
+}
+
+OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOptions& options) {
+  require_between("optimal", "num_buffers", options.num_buffers, 0, OptimalStrategy::kMaxBuffers);
+  const OptimumProblem problem = optimum_problem(workload, options.objective);
+  if (!options.use_solver)
+    return {.plan = plan_for_weights(problem, options.num_buffers, nullptr),
+            .status = SolverStatus::converged,
+            .iterations = 0,
+            .gap = 0};
+  const Optimum optimum = find_optimum(problem, options.solver);
+  return {.plan = plan_for_weights(problem, options.num_buffers, &optimum),
+          .status = optimum.status,
+          .iterations = optimum.iterations,
+          .gap = optimum.upper_bound / optimum.lower_bound - 1};
+}
+
+std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan) {
+  if (has_optimum(workload, plan.objective))
+    return std::make_shared<const OptimalStrategy>(workload, std::move(plan));
+  return decoded_strategy(std::make_shared<const OptimalStrategy>(
+                              Workload::prefix_sums(workload.num_steps()), std::move(plan)),
+                          workload);
 }
 
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
-                                                 Objective objective) {
+                                                 Objective objective,
+                                                 const Participation& participation) {
   require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
                   OptimalStrategy::kMaxSteps);
-  const bool has_optimum = has_bidiagonal_inverse(workload, objective);
+  const std::int64_t n = workload.num_steps();
+  const bool has_epochs = participation.kind() == Participation::Kind::fixed_epoch &&
+                          participation.max_participations() > 1 && n <= kMaxFixedEpochOptimumSteps;
+  if (!num_buffers &&
+      (has_epochs || (!has_optimum(workload, objective) && n <= DenseStrategy::kMaxSteps)))
+    return dense_optimal_strategy(
+        workload, {.objective = objective,
+                   .participation = has_epochs ? participation : Participation::single()});
   const Workload designed_for =
-      has_optimum ? workload : Workload::prefix_sums(workload.num_steps());
+      has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
   OptimalPlanResult result =
       plan_optimal(designed_for, {.objective = objective,
-                                  .num_buffers = num_buffers.value_or(kDefaultBuffers),
-                                  .solver = {.gap = kGap}});
-  auto strategy = std::make_shared<const OptimalStrategy>(designed_for, std::move(result.plan));
-  if (has_optimum) return strategy;
-  return decoded_strategy(std::move(strategy), workload);
+                                  .num_buffers = num_buffers.value_or(kDefaultPlanBuffers),
+                                  .solver = {.gap = kPlanGap}});
+  return strategy_of_plan(workload, std::move(result.plan));
 }
 
 OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
     : Strategy(std::move(workload)), plan_(std::move(plan)) {
   require_plan(this->workload(), plan_);
-  const OptimumProblem problem = problem_of(this->workload(), plan_.objective);
+  const OptimumProblem problem = optimum_problem(this->workload(), plan_.objective);
   buffers_ = std::make_shared<const VaryingBuffers>(detail::realise(
       {.shifts = plan_.shifts, .weights = plan_.weights, .direct = plan_.direct},
       {.rows = plan_.row_weights, .columns = plan_.column_weights, .decay = plan_.decay}));
@@ -199,6 +208,12 @@ RowNorms OptimalStrategy::row_norms() const {
   double total = 0;
   for (const double variance : row_variances_) total += variance;
   return {low, high, total / static_cast<double>(num_steps())};
+}
+
+double OptimalStrategy::certified_lower_bound(Objective objective, const Participation&) const {
+  // The largest error is at least the mean one; one participation is among any others.
+  const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
+  return is_for_it ? plan_.lower_bound : 0;
 }
 
 Matrix OptimalStrategy::encoder() const {

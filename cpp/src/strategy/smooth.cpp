@@ -92,8 +92,7 @@ StrategyInfo SmoothStrategy::info() {
           .parameters = "height, weight",
           .workloads = WorkloadSupport::decoded,
           .max_steps = kMaxNumSteps,
-          .is_causal = true,
-          .needs_parameters = false};
+          .is_causal = true};
 }
 
 // Leaf x lies in the left siblings at its zeros. Such a node is used within the horizon n if its

@@ -7,6 +7,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/group_algebra.hpp"
 #include "dpftrl/strategy/haar.hpp"
@@ -17,6 +18,7 @@
 #include "dpftrl/strategy/log_perturbed.hpp"
 #include "dpftrl/strategy/nu.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/plan.hpp"
 #include "dpftrl/strategy/prefix.hpp"
 #include "dpftrl/strategy/restart.hpp"
 #include "dpftrl/strategy/smooth.hpp"
@@ -80,62 +82,40 @@ std::vector<Family> optimal_families() {
             .parameters = "num_buffers, objective",
             .workloads = WorkloadSupport::adapted,
             .max_steps = OptimalStrategy::kMaxSteps,
-            .is_causal = true,
-            .needs_parameters = false},
+            .is_causal = true},
            Makes::any,
            [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
              return optimal_strategy(request.workload, parameters.num_buffers,
-                                     objective_of(parameters));
+                                     objective_of(parameters), request.participation);
            }}};
 }
 
 /// The baselines and the trees.
 std::vector<Family> simple_families() {
+  const auto info = [](std::string_view name, std::string_view summary, std::string_view step_cost,
+                       std::string_view memory_cost, WorkloadSupport workloads) {
+    return StrategyInfo{.name = name,
+                        .summary = summary,
+                        .step_cost = step_cost,
+                        .memory_cost = memory_cost,
+                        .parameters = "",
+                        .workloads = workloads,
+                        .max_steps = kMaxNumSteps,
+                        .is_causal = true};
+  };
   return {
-      {{.name = IndependentStrategy::kName,
-        .summary = "noise on every record (input perturbation, C = I)",
-        .step_cost = "O(1)",
-        .memory_cost = "1 vector",
-        .parameters = "",
-        .workloads = WorkloadSupport::adapted,
-        .max_steps = kMaxNumSteps,
-        .is_causal = true,
-        .needs_parameters = false},
-       Makes::toeplitz,
-       make_for_workload<independent_strategy>},
-      {{.name = OutputStrategy::kName,
-        .summary = "independent noise on every total (output perturbation, C = A)",
-        .step_cost = "O(1)",
-        .memory_cost = "1 vector",
-        .parameters = "",
-        .workloads = WorkloadSupport::adapted,
-        .max_steps = kMaxNumSteps,
-        .is_causal = true,
-        .needs_parameters = false},
-       Makes::toeplitz,
-       make_for_workload<output_strategy>},
-      {{.name = TreeStrategy::kName,
-        .summary = "binary tree of noisy interval sums",
-        .step_cost = "O(1) amortised",
-        .memory_cost = "O(log n) vectors",
-        .parameters = "",
-        .workloads = WorkloadSupport::decoded,
-        .max_steps = kMaxNumSteps,
-        .is_causal = true,
-        .needs_parameters = false},
-       Makes::prefix_sums,
-       make_from_steps<TreeStrategy>},
-      {{.name = HonakerStrategy::kName,
-        .summary = "binary tree, each node refined from its subtree",
-        .step_cost = "O(1) amortised",
-        .memory_cost = "O(log n) vectors",
-        .parameters = "",
-        .workloads = WorkloadSupport::decoded,
-        .max_steps = kMaxNumSteps,
-        .is_causal = true,
-        .needs_parameters = false},
-       Makes::prefix_sums,
-       make_from_steps<HonakerStrategy>},
+      {info(IndependentStrategy::kName, "noise on every record (input perturbation, C = I)", "O(1)",
+            "1 vector", WorkloadSupport::adapted),
+       Makes::toeplitz, make_for_workload<independent_strategy>},
+      {info(OutputStrategy::kName, "independent noise on every total (output perturbation, C = A)",
+            "O(1)", "1 vector", WorkloadSupport::adapted),
+       Makes::toeplitz, make_for_workload<output_strategy>},
+      {info(TreeStrategy::kName, "binary tree of noisy interval sums", "O(1) amortised",
+            "O(log n) vectors", WorkloadSupport::decoded),
+       Makes::prefix_sums, make_from_steps<TreeStrategy>},
+      {info(HonakerStrategy::kName, "binary tree, each node refined from its subtree",
+            "O(1) amortised", "O(log n) vectors", WorkloadSupport::decoded),
+       Makes::prefix_sums, make_from_steps<HonakerStrategy>},
       prefix_family<HonakerFullStrategy>(),
       prefix_family<HaarStrategy>(),
       prefix_family<KaryStrategy>(),
@@ -155,15 +135,14 @@ std::vector<Family> convolution_families() {
                         .parameters = parameters,
                         .workloads = workloads,
                         .max_steps = max_steps,
-                        .is_causal = name != GroupAlgebraStrategy::kName,
-                        .needs_parameters = false};
+                        .is_causal = name != GroupAlgebraStrategy::kName};
   };
   return {
       {info(SquareRootStrategy::kName, "B = C = square root of the workload", "",
             WorkloadSupport::adapted, ToeplitzStrategy::kMaxSteps),
        Makes::toeplitz, make_for_workload<square_root_strategy>},
       {info(kNormalizedSquareRoot, "square root with columns scaled to norm 1", "",
-            WorkloadSupport::adapted, FilteredStrategy::kMaxToeplitzSteps),
+            WorkloadSupport::adapted, FilteredStrategy::kMaxSquareRootSteps),
        Makes::toeplitz, make_for_workload<square_root_strategy>},
       {info(GroupAlgebraStrategy::kName, "square root of a circulant: the same error at every step",
             "", WorkloadSupport::decoded, GroupAlgebraStrategy::kMaxSteps),
@@ -198,8 +177,7 @@ std::vector<Family> recursive_families() {
         .parameters = parameters,
         .workloads = workloads,
         .max_steps = name == LambdaCgdStrategy::kName ? kMaxNumSteps : ToeplitzStrategy::kMaxSteps,
-        .is_causal = true,
-        .needs_parameters = false};
+        .is_causal = true};
   };
   return {
       {info(kBandedSquareRoot, "C = the first bands of the square root", "O(num_bands)",
@@ -232,10 +210,12 @@ std::vector<Family> recursive_families() {
        Makes::toeplitz,
        [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
          const bool is_given = !parameters.decays.empty() || !parameters.weights.empty();
-         return blt_strategy(
-             request, is_given ? BufferParameters{parameters.decays, parameters.weights}
-                               : optimal_buffers(request.workload.num_steps(),
-                                                 parameters.num_buffers, objective_of(parameters)));
+         return blt_strategy(request,
+                             is_given ? BufferParameters{parameters.decays, parameters.weights}
+                                      : optimal_buffers({.num_steps = request.workload.num_steps(),
+                                                         .objective = objective_of(parameters),
+                                                         .participation = request.participation,
+                                                         .num_buffers = parameters.num_buffers}));
        }},
       {info(kBltNormalized, "few buffers, columns scaled to norm 1, optimised", "O(num_buffers)",
             "num_buffers vectors", "num_buffers, objective", WorkloadSupport::decoded),
@@ -249,6 +229,21 @@ std::vector<Family> recursive_families() {
        Makes::toeplitz,
        [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
          return banded_toeplitz_strategy(request, parameters.num_bands, objective_of(parameters));
+       }},
+      {{.name = kBanded,
+        .summary = "C of few bands with columns of norm 1, optimised",
+        .step_cost = "O(n)",
+        .memory_cost = "n vectors",
+        .parameters = "num_bands, objective",
+        .workloads = WorkloadSupport::decoded,
+        .max_steps = DenseStrategy::kMaxSteps,
+        .is_causal = true},
+       Makes::any,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         const BandedProblem problem =
+             banded_problem(request.workload.num_steps(), parameters.num_bands,
+                            objective_of(parameters), request.participation);
+         return banded_strategy_of(request.workload, find_banded_optimum(problem).columns);
        }},
   };
 }
@@ -308,6 +303,16 @@ void require_known_parameters(const StrategyInfo& info, const StrategyParameters
     if (parameter.is_given && !lists(info.parameters, parameter.name))
       fail(ErrorCode::invalid_argument, "make_strategy: " + std::string(parameter.name) +
                                             " is not a parameter of " + std::string(info.name));
+  if (given.plan) {
+    const auto beside = std::ranges::find(all, true, &Parameter::is_given);
+    const std::string_view name = beside != all.end()       ? beside->name
+                                  : given.epoch_length      ? "epoch_length"
+                                  : given.normalize_columns ? "normalize_columns"
+                                                            : "";
+    if (!name.empty())
+      fail(ErrorCode::invalid_argument,
+           "make_strategy: " + std::string(name) + " cannot be given together with a plan");
+  }
   if (given.complete_epochs && !given.epoch_length)
     fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
 }
@@ -321,14 +326,16 @@ StrategyPointer wrap(const Family& family, const StrategyOptions& options,
     StrategyOptions plain = options;
     plain.workload.reset();
     plain.parameters.normalize_columns = false;
+    plain.participation = Participation::single();  // that of the horizon, not of an epoch
     base = RestartStrategy::make(plain, make_strategy);
     // The epochs of a normalised family have normalised columns by themselves.
     if (!options.parameters.normalize_columns)
       return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
   } else {
-    base = family.make(
-        {.designed_for = designed_for, .workload = Workload::prefix_sums(options.num_steps)},
-        options.parameters);
+    base = family.make({.designed_for = designed_for,
+                        .workload = Workload::prefix_sums(options.num_steps),
+                        .participation = options.participation},
+                       options.parameters);
   }
   if (options.parameters.normalize_columns || family.info.name == kNormalizedSquareRoot)
     return normalized_strategy(std::move(base), workload);
@@ -347,15 +354,22 @@ Eigen::Index Strategy::dense_size() const {
                                    to_text(kMaxDenseSteps) + ", got " + to_text(num_steps()));
 }
 
-StrategyPointer make_strategy(const StrategyOptions& options) {
-  const Family& family = find_family(options.name);
-  require_known_parameters(family.info, options.parameters);
-  const Workload workload =
-      options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
-  if (workload.num_steps() != options.num_steps)
+void require_strategy_options(const StrategyOptions& options) {
+  require_known_parameters(find_family(options.name).info, options.parameters);
+  if (options.workload && options.workload->num_steps() != options.num_steps)
     fail_argument("make_strategy", "workload",
                   "of num_steps = " + to_text(options.num_steps) + " steps",
-                  to_text(workload.num_steps()));
+                  to_text(options.workload->num_steps()));
+  options.participation.require_horizon(options.num_steps);
+}
+
+StrategyPointer make_strategy(const StrategyOptions& options) {
+  require_strategy_options(options);
+  const Family& family = find_family(options.name);
+  const Workload workload =
+      options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
+  if (options.parameters.plan)
+    return planned_strategy(family.info.name, *options.parameters.plan, workload);
   const bool is_adapted =
       workload.is_toeplitz() && family.info.workloads == WorkloadSupport::adapted;
   const Workload designed_for = is_adapted ? workload : Workload::prefix_sums(options.num_steps);
@@ -364,7 +378,9 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
   const bool is_made = workload.is_prefix() || family.makes == Makes::any ||
                        (workload.is_toeplitz() && family.makes == Makes::toeplitz);
   if (is_wrapped || !is_made) return wrap(family, options, designed_for, workload);
-  return family.make({.designed_for = designed_for, .workload = workload}, options.parameters);
+  return family.make(
+      {.designed_for = designed_for, .workload = workload, .participation = options.participation},
+      options.parameters);
 }
 
 const std::vector<StrategyInfo>& strategy_catalogue() {

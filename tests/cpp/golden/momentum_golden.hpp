@@ -22,4 +22,16 @@ inline constexpr SquareRoot square_root[] = {
     {100, 0.95, 1.0, 26.585090000579818, 22.554547636741322, 5.156073118234439, 0.975},
 };
 
+struct Optimum {
+  std::int64_t num_steps;
+  double momentum;
+  double decay;
+  double mean;
+};
+
+inline constexpr Optimum optimum[] = {
+    {64, 0.9, 1.0, 11.437990371328233},
+    {100, 0.95, 1.0, 20.867192416978043},
+};
+
 }  // namespace golden::momentum

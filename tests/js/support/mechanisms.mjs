@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 
-/** Names of the mechanisms that can be made with defaults alone. */
-export function withDefaults(dp) {
-  const names = dp.mechanisms().filter((entry) => !entry.needsParameters);
+/** Names of all mechanisms. */
+export function namesOf(dp) {
+  const names = dp.mechanisms().map((entry) => entry.name);
   assert.ok(names.length > 0);
-  return names.map((entry) => entry.name);
+  return names;
 }
 
 function sum(last, term) {

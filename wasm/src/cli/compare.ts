@@ -10,6 +10,7 @@ import { nameText, participationText, PARTICIPATION_OPTIONS } from './mechanism.
 import { readParticipation } from './mechanism.js';
 import { StandardOutput } from './output.js';
 import { paragraph, table, type Column } from './table.js';
+import { readStrategyFile } from './strategy.js';
 import { readWorkload } from './workload.js';
 
 export const options: Known = {
@@ -17,6 +18,7 @@ export const options: Known = {
   workload: 'value',
   ...PARTICIPATION_OPTIONS,
   objective: 'value',
+  strategy: 'values',
   json: 'flag',
 };
 
@@ -49,7 +51,7 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
   ];
   const rows = mechanisms.map((row, i) => [
     String(i + 1),
-    nameText(row.mechanism, row.parameters),
+    nameText(row.mechanism, row.parameters) + (row.saved ? ' (saved)' : ''),
     short(row.maxError),
     short(row.meanError),
     ...(row.ratio === null ? [] : [row.ratio.toPrecision(4)]),
@@ -80,8 +82,10 @@ export async function run(args: Args): Promise<void> {
   const objective = args.oneOf('objective', ['max', 'mean'], 'max');
   const participation = readParticipation(args);
   const workload = await readWorkload(args, steps);
+  const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
-  const comparison = dp.compare({ numSteps: steps, workload, participation, objective });
+  const problem = { numSteps: steps, workload, participation, objective };
+  const comparison = dp.compare(strategies.length > 0 ? { ...problem, strategies } : problem);
   const text = args.has('json')
     ? `${JSON.stringify(comparison)}\n`
     : describe(comparison, participationText(participation));

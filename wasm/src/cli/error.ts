@@ -6,15 +6,15 @@ import { load } from '../index.js';
 import type { UnitError } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
-import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.js';
-import { participationText, readMechanism, readNeighbours } from './mechanism.js';
-import { readParticipation } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from './mechanism.js';
+import { participationText, readNeighbours, readParticipation } from './mechanism.js';
 import { StandardOutput } from './output.js';
 import { report } from './report.js';
+import { readChosen, stepsOf } from './strategy.js';
 import { readWorkload } from './workload.js';
 
 export const options: Known = {
-  ...MECHANISM_OPTIONS,
+  ...STRATEGY_OPTIONS,
   steps: 'value',
   workload: 'value',
   ...PARTICIPATION_OPTIONS,
@@ -36,18 +36,25 @@ function scaled(error: UnitError, distance: number) {
 
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
-  const steps = required('steps', args.steps());
   const neighbours = readNeighbours(args);
   const participation = readParticipation(args);
-  const workload = await readWorkload(args, steps);
   const dp = await load();
-  const { mechanism, ...parameters } = readMechanism(args, dp.mechanisms());
-  const unit = dp.error({ mechanism, ...parameters, numSteps: steps, workload, participation });
+  const chosen = await readChosen(args, dp.mechanisms());
+  const { mechanism, parameters, saved } = chosen;
+  const given = stepsOf(args, chosen);
+  const steps = saved ? given! : required('steps', given);
+  const unit = dp.error({
+    mechanism,
+    ...parameters,
+    numSteps: steps,
+    ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
+    participation,
+  });
   const error = scaled(unit, neighbours === 'replace-one' ? 2 : 1);
   const { mechanism: name, numSteps, ...rest } = error;
   const result = { mechanism: name, parameters, steps: numSteps, ...rest, neighbours };
   const words = {
-    mechanism: nameText(mechanism, parameters),
+    mechanism: chosen.name,
     participation: participationText(participation),
   };
   const json = args.has('json');
@@ -63,6 +70,8 @@ export async function run(args: Args): Promise<void> {
       maxError: 'max error',
       meanError: 'mean error (root mean square)',
       lowerBound: 'lower bound, any mechanism',
+      ratio: `${error.objective} error / lower bound`,
+      gap: 'gap',
       decoderResidual: `max |A - B C|, first ${error.residualSteps} steps`,
     }),
   );

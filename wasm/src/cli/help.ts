@@ -22,6 +22,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
+  dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
   dp-ftrl calibrate  noise multiplier for a privacy target
 
   dp-ftrl COMMAND --help    its options
@@ -31,13 +32,16 @@ Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
 
 const PARAMETERS = `\
-  --bands B, --buffers K, --objective max|mean, --decays A,B,..., --weights A,B,...,
+  --bands B, --buffers K|exact, --objective max|mean, --decays A,B,..., --weights A,B,...,
   --arity A, --subtractive, --height H, --weight W, --nu V, --lambda L, --alpha A,
   --loglog-power D, --horizon-cap N
-                   parameters of the mechanism, where it has them
+                   parameters of the mechanism, where it has them; optimal: 8 buffers, or exact
   --normalize      columns of C scaled to norm 1
   --epoch-length E, --complete-epochs
                    start afresh every E steps; complete a finished epoch to a power of two`;
+
+const STRATEGY = `\
+  --strategy FILE  a mechanism that dp-ftrl optimize saved, with its horizon and workload`;
 
 const PARTICIPATION = `\
   --epochs K       each user once in each of K epochs of N/K steps, always at the same place
@@ -55,27 +59,58 @@ const HELP = {
 Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes
 step,COLUMN...,std: after each row the running total plus noise, and the standard deviation of that
 noise. step counts the rows summed so far. All releases together are (E, D)-differentially private
-for one row, or for one user who has several rows as --epochs or --participations say.
+for one row; or for one person, with --user-column; or for one user who has several rows as --epochs
+or --participations promise.
 
   --epsilon E      privacy target, > 0
   --delta D        privacy target, between 0 and 1
   --clip C         rows whose l2-norm over the columns exceeds C are scaled down to it
 ${MECHANISMS}
 ${PARAMETERS}
+${STRATEGY}
   --steps N        horizon: rows the noise is calibrated for. With it rows are released as they
                    arrive, and rows already written stay valid when a later one is bad. Without it
-                   the whole input is read first, and a bad row means that nothing is written
-  --column NAME    column to sum; repeat for more. Default: all columns
+                   the whole input is read first (a file twice, from a pipe it is kept in memory),
+                   and a bad row means that nothing is written
+  --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
+                   is none, each row counts as 1
+
+  --user-column ID --max-contributions K [--min-separation S]
+                   protects persons: column ID says whose row it is. Of each person the first row
+                   counts, and then each at least S steps (default 1) after the last that counted,
+                   until K have; the others are released as rows of zeros. Memory grows with the
+                   number of persons, not of rows
+  --time-column T --bucket minute|hour|day|week|month|year
+                   rows are events, in time order (ISO 8601; UTC unless they have an offset), and
+                   all of a bucket are one step, empty buckets included. Clipped is each row, or
+                   with --user-column all rows of a person in the bucket together
+  --from TIME, --to TIME
+                   first and last bucket. Default: those of the first and the last row, which are
+                   then known to everybody
+  --budget FILE    ledger of all releases of a data set, which together stay within its limit; a
+                   release that would exceed it is refused. Begun with --budget-epsilon E and
+                   --budget-delta D
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
                    of floating-point numbers
   --output FILE    written whole or not at all, instead of standard output
-  --json           one object: private, mode, certificate, columns, rows, complete; and error, with
-                   code, row, line and column but no cell, when a row ended it early
+  --json           one object: private, mode, protects, certificate, columns, rows, complete; and
+                   error, with code, row, line and column but no cell, when a row ended it early
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
-  --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true: NOT private
+  --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true, and says how
+                   many rows did not count: NOT private
+
+Examples, with the files of examples/:
+  dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count examples/shop_day.csv
+  head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 \\
+      --column count --steps 1000 --mechanism honaker --json
+  dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --column minutes --user-column member \\
+      --max-contributions 12 --min-separation 7 --time-column time --bucket day \\
+      --from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv
+  dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv \\
+      --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 examples/shop_day.csv
 `,
   error: `dp-ftrl error --steps N [--mechanism M] [options]
 
@@ -84,26 +119,67 @@ multiplier and clip norm for the units of the input.
 
 ${MECHANISMS}
 ${PARAMETERS}
+${STRATEGY}
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles everything
   --json           mechanism, parameters, steps, workload, participation, neighbours, sensitivity,
                    sensitivityExactness, sensitivityMethod, maxError, meanError, lowerBound,
+                   objective, ratio and gap (of the error of the objective to the bound),
                    decoderResidual, residualSteps
+
+Examples:
+  dp-ftrl error --steps 1024
+  dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json
 `,
   compare: `dp-ftrl compare --steps N [options]
 
 All mechanisms with their defaults, and some variants, at noise multiplier 1, clip norm 1 and
 zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization,
-sensitivity, time of a step and vectors kept. What has no formula at this size is listed with the
-reason.
+sensitivity, time of a step and vectors kept. What has no formula at this size, or takes long to
+find, is listed with the reason.
 
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
+  --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, mechanisms, leftOut
+
+Examples:
+  dp-ftrl compare --steps 256
+  dp-ftrl compare --steps 64 --workload momentum=0.9 --participations 4 --min-separation 8
+`,
+  optimize: `dp-ftrl optimize --steps N [--mechanism M] [options]
+
+Finds the parameters of an optimised mechanism (optimal, blt, blt-normalized, banded-toeplitz) and
+writes them as JSON, with its error, a certified lower bound on that of every factorization, their
+ratio, and how the search ended. From the saved numbers on, noise is the same bit for bit on every
+machine.
+
+  --mechanism M    optimal (default), blt, blt-normalized or banded-toeplitz
+  --buffers K|exact, --bands B, --objective max|mean
+                   where the mechanism has them; optimal: 8 buffers, objective max
+  --solver S       optimal: exact (default), or none: weights in closed form, at once, about 2 %
+                   above the least max error, 0.02 % above the least mean error
+  --max-iterations I
+                   gives up after so many; the status then says so
+  --steps N        horizon
+${WORKLOAD}
+${PARTICIPATION}
+  --output FILE    written whole or not at all; standard output then gets the report
+  --json           the saved strategy on standard output: format, version, mechanism, numSteps,
+                   workload, participation, objective, error, lowerBound, ratio, status, iterations,
+                   parameters. Without it a report
+
+Progress goes to standard error if that is a terminal and the search takes more than a second. When
+it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
+
+Examples, with the files of examples/:
+  dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 --delta 1e-6 \\
+      --clip 1 --strategy strategy.json --column count examples/shop_day.csv
+  dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
 `,
   calibrate: `dp-ftrl calibrate (--epsilon E | --rho R | --mu M) --delta D [--json]
 
@@ -115,5 +191,9 @@ mechanism for a privacy target, and the same guarantee in the other currencies.
   --mu M           M-Gaussian differential privacy
   --delta D        between 0 and 1
   --json           noiseMultiplier, epsilon, delta, rho, mu, method, classical
+
+Examples:
+  dp-ftrl calibrate --epsilon 1 --delta 1e-6
+  dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json
 `,
 };

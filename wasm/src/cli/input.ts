@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Misuse } from './failure.js';
 
 /** The bytes of the named file, or of standard input. */
@@ -21,4 +21,10 @@ export async function openInput(files: readonly string[]): Promise<AsyncIterable
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new Misuse(`there is no file ${path}`);
     throw new Error(`cannot read ${path}: ${message}`, { cause: error });
   }
+}
+
+/** True of an input that can be read from the beginning once more. */
+export async function isRegularFile(files: readonly string[]): Promise<boolean> {
+  const [path] = files;
+  return path !== undefined && path !== '-' && (await stat(path)).isFile();
 }

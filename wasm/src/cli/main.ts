@@ -9,6 +9,7 @@ import * as compare from './compare.js';
 import * as error from './error.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
+import * as optimize from './optimize.js';
 import { ClosedPipe, StandardOutput } from './output.js';
 import * as release from './release.js';
 
@@ -17,7 +18,7 @@ interface Command {
   run(args: Args): Promise<void>;
 }
 
-const COMMANDS = { release, error, compare, calibrate } satisfies Record<string, Command>;
+const COMMANDS = { release, error, compare, optimize, calibrate } satisfies Record<string, Command>;
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);

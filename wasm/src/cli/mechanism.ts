@@ -25,6 +25,14 @@ export const MECHANISM_OPTIONS: Known = {
   ),
 };
 
+/** Where a mechanism can also come from a file. */
+export const STRATEGY_OPTIONS: Known = { ...MECHANISM_OPTIONS, strategy: 'value' };
+
+/** The options of a mechanism that are given, its name among them. */
+export function givenParameters(args: Args): string[] {
+  return Object.keys(MECHANISM_OPTIONS).filter((name) => args.has(name));
+}
+
 export const PARTICIPATION_OPTIONS: Known = {
   participations: 'value',
   'min-separation': 'value',
@@ -37,7 +45,7 @@ function readParameter(args: Args, name: ParameterName): unknown {
     case 'flag':
       return args.has(option) ? true : undefined;
     case 'count':
-      return args.count(option);
+      return name === 'buffers' && args.text(option) === 'exact' ? 0 : args.count(option);
     case 'number':
       return args.number(option, 'a number', () => true);
     case 'numbers':
@@ -53,6 +61,7 @@ export function nameText(mechanism: string, parameters: MechanismParameters): st
   for (const [name, value] of Object.entries(parameters)) {
     const option = `--${optionOf(name as ParameterName)}`;
     if (value === true) words.push(option);
+    else if (name === 'buffers' && value === 0) words.push(option, 'exact');
     else if (value !== false) words.push(option, Array.from([value].flat()).join(','));
   }
   return words.join(' ');

@@ -3,23 +3,35 @@
 // dp-ftrl release: a CSV in, its private running totals out.
 
 import { load } from '../index.js';
-import type { Certificate, Participation, PrefixSum } from '../types.js';
+import type { Certificate, PrefixSum } from '../types.js';
 import { Args, required, type Known } from './args.js';
+import { Budget, BUDGET_OPTIONS } from './budget.js';
+import { ContributionGrid } from './contribution.js';
 import { csvCell } from './csv.js';
 import { faultOf, Misuse } from './failure.js';
-import { openInput } from './input.js';
-import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.js';
-import { readMechanism, readNeighbours, readParticipation } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
+import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
-import { readAll, readTable, type Batch } from './rows.js';
+import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
+import { protection, type Protection } from './protection.js';
+import { StepProgress } from './step-progress.js';
+import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
+import type { StepBatch, Stepper } from './steps.js';
+import { readChosen, stepsOf } from './strategy.js';
+import { RowStream } from './stream.js';
+import { Clock, readTimes, TIME_OPTIONS } from './time.js';
+import { BucketTotals, RowTotals, type Totals } from './totals.js';
 
 export const options: Known = {
-  ...MECHANISM_OPTIONS,
+  ...STRATEGY_OPTIONS,
   epsilon: 'value',
   delta: 'value',
   clip: 'value',
   steps: 'value',
   ...PARTICIPATION_OPTIONS,
+  ...PEOPLE_OPTIONS,
+  ...TIME_OPTIONS,
+  ...BUDGET_OPTIONS,
   column: 'values',
   neighbours: 'value',
   mode: 'value',
@@ -30,51 +42,23 @@ export const options: Known = {
   quiet: 'flag',
 };
 
-/** Whose rows are protected. */
-function protectedText(participation: Participation, numSteps: number): string {
-  if (participation === 'single') return 'one row is protected';
-  if ('epochs' in participation) {
-    const { epochs } = participation;
-    const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
-    return `one user is protected, with ${which}, always in the same place`;
-  }
-  const { participations, minSeparation } = participation;
-  const which = `at most ${participations} rows, at least ${minSeparation} rows apart`;
-  return `one user is protected, with ${which}`;
-}
-
 function guarantee(
   { epsilon, delta, neighbours, clipNorm, numSteps }: Certificate,
-  { name, mode, participation }: { name: string; mode: string; participation: Participation },
+  { name, mode, whom }: { name: string; mode: string; whom: Protection },
 ): string {
   return (
     `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
-    `${protectedText(participation, numSteps)}, clipped to l2-norm ${clipNorm}; mechanism ` +
-    `${name}, mode ${mode}, horizon ${numSteps} rows (the number of rows is public)`
+    `${whom.text}, clipped to l2-norm ${clipNorm}; mechanism ${name}, mode ${mode}, ` +
+    `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );
 }
 
-/** Sums of the clipped rows without noise, for --show-nonprivate only. */
-class TrueSums {
-  readonly sums: number[];
-
-  constructor(
-    dimension: number,
-    private readonly clipNorm: number,
-  ) {
-    this.sums = new Array<number>(dimension).fill(0);
-  }
-
-  add(row: Float64Array): void {
-    const largest = row.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    if (largest === 0) return;
-    // Norm / largest, as in the core: the norm itself may overflow.
-    const ratio = Math.sqrt(row.reduce((sum, value) => sum + (value / largest) ** 2, 0));
-    const clipped = largest * ratio > this.clipNorm;
-    row.forEach((value, j) => {
-      this.sums[j]! += clipped ? (value / largest / ratio) * this.clipNorm : value;
-    });
-  }
+interface Line {
+  step: number;
+  time: string | undefined;
+  noisy: Float64Array;
+  truth: readonly number[] | undefined;
+  std: number;
 }
 
 /** Writes one release after the other, as CSV or as one JSON object with a row a line. */
@@ -84,36 +68,36 @@ class Writer {
   constructor(
     private readonly sink: Sink,
     private readonly columns: string[],
-    private readonly json: boolean,
-    private readonly showTrue: boolean,
+    private readonly options: { json: boolean; showTrue: boolean; timeColumn: string | undefined },
   ) {}
 
-  async begin(certificate: Certificate, mode: string, isPrivate: boolean): Promise<void> {
-    const trueNames = this.showTrue ? this.columns.map((name) => `${name}_true`) : [];
-    const header = ['step', ...this.columns, ...trueNames, 'std'];
+  async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
+    const { json, showTrue, timeColumn } = this.options;
+    const trueNames = showTrue ? this.columns.map((name) => `${name}_true`) : [];
+    const times = timeColumn === undefined ? [] : [timeColumn];
+    const header = ['step', ...times, ...this.columns, ...trueNames, 'std'];
     const twice = header.find((name, i) => header.indexOf(name) < i);
     if (twice !== undefined) {
       const name = JSON.stringify(twice);
       throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
     }
-    if (this.json) {
-      const head = { private: isPrivate, mode, certificate, columns: this.columns };
+    if (json) {
+      const head = { ...about, certificate, columns: this.columns };
       await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
     } else {
       await this.sink.write(`${header.map(csvCell).join(',')}\n`);
     }
   }
 
-  line(
-    step: number,
-    noisy: Float64Array,
-    truth: readonly number[] | undefined,
-    std: number,
-  ): string {
-    if (!this.json) return `${[step, ...noisy, ...(truth ?? []), std].join(',')}\n`;
+  line({ step, time, noisy, truth, std }: Line): string {
+    const times = time === undefined ? [] : [time];
+    if (!this.options.json) {
+      return `${[step, ...times, ...noisy, ...(truth ?? []), std].join(',')}\n`;
+    }
     const named = (values: ArrayLike<number>) =>
       Object.fromEntries(this.columns.map((name, j) => [name, values[j]]));
-    const row = { step, sums: named(noisy), ...(truth && { trueSums: named(truth) }), std };
+    const trueSums = truth && { trueSums: named(truth) };
+    const row = { step, ...(time && { time }), sums: named(noisy), ...trueSums, std };
     return `${this.rows++ === 0 ? '' : ','}\n${JSON.stringify(row)}`;
   }
 
@@ -121,56 +105,67 @@ class Writer {
    * Closes the JSON object, so that rows already written can be read after a fault too. Of the
    * fault it says where, never what: the cell belongs to the input, which is not private.
    */
-  async end(fault: Error | undefined): Promise<void> {
-    if (!this.json) return;
-    const tail = fault ? { complete: false, error: faultOf(fault) } : { complete: true };
+  async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
+    if (!this.options.json) return;
+    const tail = fault
+      ? { ...about, complete: false, error: faultOf(fault) }
+      : { ...about, complete: true };
     await this.sink.write(`\n],${JSON.stringify(tail).slice(1)}\n`);
   }
 }
 
-/** Totals of as many rows as could be released, and the error that stopped the rest. */
-function releaseRows(
+/** Releases some steps; returns the fault that ends the run, if there is one. */
+async function releaseSteps(
   sums: PrefixSum,
-  values: Float64Array,
-): { noisy: Float64Array; fault?: Error } {
-  try {
-    return { noisy: sums.releaseMany(values) };
-  } catch (error) {
-    const { released } = error as { released?: Float64Array };
-    if (!(error instanceof Error) || !released) throw error;
-    return { noisy: released, fault: error };
-  }
-}
-
-/** Releases the rows of a batch; returns the fault that ends the run, if there is one. */
-async function releaseBatch(
-  sums: PrefixSum,
-  batch: Batch,
-  truth: TrueSums | undefined,
-  writer: Writer,
-  sink: Sink,
+  totals: Totals,
+  steps: StepBatch,
+  { writer, sink, showTrue }: { writer: Writer; sink: Sink; showTrue: boolean },
 ): Promise<Error | undefined> {
   const { dimension } = sums;
   const first = sums.step;
-  const accepted = Math.min(batch.numRows, sums.numSteps - first);
-  const values = batch.values.subarray(0, accepted * dimension);
-  const { noisy, fault } = releaseRows(sums, values);
+  const accepted = Math.min(steps.numSteps, sums.numSteps - first);
+  const values = steps.values.subarray(0, accepted * dimension);
+  const { noisy, fault } = totals.release(values);
   let text = '';
   for (let from = 0; from < noisy.length; from += dimension) {
-    const step = first + from / dimension;
-    truth?.add(values.subarray(from, from + dimension));
-    const row = noisy.subarray(from, from + dimension);
-    text += writer.line(step + 1, row, truth?.sums, sums.stddev(step));
+    const k = from / dimension;
+    const truth = showTrue ? totals.addTrue(values.subarray(from, from + dimension)) : undefined;
+    text += writer.line({
+      step: first + k + 1,
+      time: steps.labels?.[k],
+      noisy: noisy.subarray(from, from + dimension),
+      truth,
+      std: sums.stddev(first + k),
+    });
   }
   if (text !== '') await sink.write(text);
   if (fault) return fault;
-  if (accepted < batch.numRows) {
+  if (accepted < steps.numSteps) {
     const row = sums.numSteps + 1;
-    const line = batch.lines[accepted]!;
+    const line = steps.lines[accepted]!;
     const what = `row ${row} (line ${line}) is past the horizon of --steps ${sums.numSteps}`;
     return new Misuse(what, { code: 'past_horizon', row, line });
   }
-  return batch.fault;
+  return steps.fault;
+}
+
+/** Every step of the input, until a fault that is returned. */
+async function releaseAll(
+  rows: RowStream,
+  stepper: Stepper,
+  release: (steps: StepBatch) => Promise<Error | undefined>,
+): Promise<Error | undefined> {
+  for await (const batch of rows.rows()) {
+    for (const steps of stepper.take(batch)) {
+      const fault = await release(steps);
+      if (fault) return fault;
+    }
+  }
+  for (const steps of stepper.end()) {
+    const fault = await release(steps);
+    if (fault) return fault;
+  }
+  return undefined;
 }
 
 function warn(text: string): void {
@@ -178,61 +173,127 @@ function warn(text: string): void {
 }
 
 function readSettings(args: Args) {
-  const unit = 'a positive number';
+  const people = readPeople(args);
   return {
-    epsilon: required('epsilon', args.positive('epsilon')),
-    delta: required('delta', args.probability('delta')),
-    clipNorm: required(
-      'clip',
-      args.number('clip', unit, (value) => value > 0),
-    ),
-    neighbours: readNeighbours(args),
-    participation: readParticipation(args),
+    target: {
+      epsilon: required('epsilon', args.positive('epsilon')),
+      delta: required('delta', args.probability('delta')),
+      clipNorm: required('clip', args.positive('clip')),
+      neighbours: readNeighbours(args),
+      participation: people ? participationOf(people) : readParticipation(args),
+    },
+    people,
+    times: readTimes(args),
+    budget: Budget.read(args),
     mode: args.oneOf('mode', ['grid'], 'grid'),
-    steps: args.steps(),
     seed: args.seed(),
+    showTrue: args.has('show-nonprivate'),
+    json: args.has('json'),
+    quiet: args.has('quiet'),
   };
 }
 
+type Settings = ReturnType<typeof readSettings>;
+
+/** The horizon: as given, or as many steps as the input has, which is then read twice. */
+async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
+  const { people, times } = settings;
+  const range = times?.last === undefined ? undefined : times.last - times.first! + 1;
+  if (steps !== undefined) {
+    // A saved strategy has its own horizon.
+    if (range !== undefined && range !== steps) {
+      throw new Misuse(`--from and --to span ${range} steps, the strategy is for ${steps}`);
+    }
+    return { numSteps: steps, surveyed: false };
+  }
+  if (range !== undefined) return { numSteps: range, surveyed: false };
+  let numSteps = 0;
+  const clock = times && new Clock(times);
+  await rows.survey((batch) => {
+    const { numRows, firstRow, lines, texts } = batch;
+    for (let i = 0; i < numRows; ++i) {
+      if (people) personOf(batch, i, people.column, texts[0]!);
+      const where = { row: firstRow + i, line: lines[i]! };
+      numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, where) : numSteps);
+    }
+  });
+  return { numSteps, surveyed: true };
+}
+
+/** What turns rows into steps, and steps into totals. */
+function makeSteps(settings: Settings, sums: PrefixSum): { stepper: Stepper; totals: Totals } {
+  const { people, times, target } = settings;
+  const { dimension, numSteps, grid } = sums;
+  if (!times) {
+    const totals = new RowTotals(sums, target.clipNorm);
+    return { stepper: new RowStepper(people, dimension), totals };
+  }
+  const stepper = new BucketStepper({
+    people,
+    times,
+    columns: textColumns(people, times),
+    dimension,
+    grid: new ContributionGrid(target.clipNorm, grid),
+    horizon: numSteps,
+  });
+  return { stepper, totals: new BucketTotals(sums) };
+}
+
 export async function run(args: Args): Promise<void> {
-  const { mode, steps, seed, ...settings } = readSettings(args);
-  const { clipNorm, participation } = settings;
-  const showTrue = args.has('show-nonprivate');
+  const settings = readSettings(args);
+  const { people, times, mode, seed, showTrue, json, quiet, target } = settings;
   const output = args.text('output');
   const dp = await load();
-  const { mechanism, ...parameters } = readMechanism(args, dp.mechanisms());
-
-  const table = await readTable(await openInput(args.files), args.texts('column'));
-  const all = steps === undefined ? await readAll(table) : undefined;
+  const chosen = await readChosen(args, dp.mechanisms());
+  const { mechanism, parameters, name } = chosen;
+  const steps = stepsOf(args, chosen);
+  const texts = textColumns(people, times);
+  const wanted = { columns: args.texts('column'), texts: texts.names };
+  const rows = await RowStream.open(args.files, wanted);
+  const { columns } = rows;
+  const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const sums = dp.prefixSum({
-    ...settings,
+    ...target,
     mechanism,
     ...parameters,
-    numSteps: steps ?? all!.numRows,
-    dimension: table.columns.length,
+    numSteps,
+    dimension: columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   });
+  const { certificate } = sums;
+  const whom = protection({ participation: target.participation, people, times, numSteps });
+  const { stepper, totals } = makeSteps(settings, sums);
 
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
+  const progress = new StepProgress(numSteps, { quiet });
   try {
+    const { mu, epsilon, delta, neighbours } = certificate;
+    const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
+    await settings.budget?.spend(dp, { ...spending, unit: whom.unit });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
-    if (!args.has('quiet') && seed === undefined && !showTrue) {
-      const how = { name: nameText(mechanism, parameters), mode, participation };
-      process.stderr.write(`dp-ftrl release: ${guarantee(sums.certificate, how)}\n`);
+    const isPrivate = seed === undefined && !showTrue;
+    if (!quiet && isPrivate) {
+      process.stderr.write(`dp-ftrl release: ${guarantee(certificate, { name, mode, whom })}\n`);
     }
-    const writer = new Writer(sink, table.columns, args.has('json'), showTrue);
-    await writer.begin(sums.certificate, mode, seed === undefined && !showTrue);
-    const truth = showTrue ? new TrueSums(table.columns.length, clipNorm) : undefined;
-    let fault: Error | undefined;
-    for await (const batch of all ? [all] : table.batches) {
-      fault = await releaseBatch(sums, batch, truth, writer, sink);
-      if (fault) break;
+    const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
+    await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
+    let fault = await releaseAll(rows, stepper, async (steps) => {
+      const stop = await releaseSteps(sums, totals, steps, { writer, sink, showTrue });
+      progress.report(sums.step);
+      return stop;
+    });
+    if (!fault && surveyed && sums.step < numSteps) {
+      fault = new Error(`the input changed while it was read: ${sums.step} of ${numSteps} steps`);
     }
-    await writer.end(fault);
+    progress.end();
+    const numDropped = showTrue && people ? { numDropped: stepper.numDropped } : {};
+    await writer.end(fault, numDropped);
+    if (showTrue && people) warn(`${stepper.numDropped} rows did not count: NOT private`);
     if (fault) throw fault;
     await sink.commit();
   } catch (error) {
+    progress.end();
     await sink.abandon();
     throw error;
   } finally {

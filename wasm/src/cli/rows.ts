@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From CSV records to rows of numbers, with every cell that is not one named.
+// From CSV records to rows of numbers and of texts, with every cell that is not one named.
 
 import { parseNumber } from './args.js';
 import { csvRecords, isBlank, type CsvRecord } from './csv.js';
@@ -11,10 +11,20 @@ export interface Batch {
   /** numRows * columns.length numbers, row after row. */
   values: Float64Array;
   numRows: number;
+  /** 1-based number of the first row, the header not counted. */
+  firstRow: number;
   /** 1-based line of each row. */
   lines: number[];
+  /** For each text column its cells. */
+  texts: string[][];
   /** Why the row after these cannot be read. No batch follows. */
   fault?: Misuse;
+}
+
+export interface Wanted {
+  /** Columns of numbers; none: all that are not columns of texts. */
+  columns: readonly string[];
+  texts: readonly string[];
 }
 
 export interface NumericTable {
@@ -22,10 +32,12 @@ export interface NumericTable {
   batches: AsyncGenerator<Batch>;
 }
 
-function chooseColumns(header: string[], wanted: readonly string[]): number[] {
+/** The name of what is summed where there is no column to sum: each row counts as 1. */
+const ROWS = 'rows';
+
+function chooseColumns(header: string[], names: readonly string[]): number[] {
   const isNumber = (name: string) => parseNumber(name) !== undefined;
   const noHeader = 'the first row does not look like a header that names the columns';
-  const names = wanted.length === 0 ? header : wanted;
   const indices: number[] = [];
   for (const name of names) {
     const index = header.indexOf(name);
@@ -51,18 +63,24 @@ class RowReader {
 
   constructor(
     private readonly header: string[],
+    /** None: a number that is always 1. */
     private readonly indices: number[],
+    private readonly textIndices: number[],
     private readonly allColumns: boolean,
   ) {}
 
   read(records: CsvRecord[]): Batch {
-    const width = this.indices.length;
-    const values = new Float64Array(records.length * width);
+    const width = Math.max(1, this.indices.length);
+    const values = new Float64Array(records.length * width).fill(this.indices.length === 0 ? 1 : 0);
     const lines: number[] = [];
+    const texts: string[][] = this.textIndices.map(() => []);
+    const firstRow = this.numRows + 1;
     const batch = (fault?: Misuse): Batch => ({
       values: values.subarray(0, lines.length * width),
       numRows: lines.length,
+      firstRow,
       lines,
+      texts,
       ...(fault && { fault }),
     });
     for (const record of records) {
@@ -84,6 +102,7 @@ class RowReader {
       }
       ++this.numRows;
       lines.push(record.line);
+      this.textIndices.forEach((index, j) => texts[j]!.push(record.cells[index]!));
     }
     return batch();
   }
@@ -116,7 +135,7 @@ class RowReader {
 /** Reads the header; the rows follow as they arrive. */
 export async function readTable(
   bytes: AsyncIterable<Uint8Array>,
-  wanted: readonly string[],
+  wanted: Wanted,
 ): Promise<NumericTable> {
   const pieces = csvRecords(bytes);
   let records: CsvRecord[] = [];
@@ -128,8 +147,15 @@ export async function readTable(
   const [first, ...rest] = records;
   if (isBlank(first!)) throw new Misuse('the first row is blank; it must name the columns');
   const header = first!.cells.map((name) => name.trim());
-  const indices = chooseColumns(header, wanted);
-  const reader = new RowReader(header, indices, wanted.length === 0);
+  const textIndices = chooseColumns(header, wanted.texts);
+  const summed = wanted.texts.find((name) => wanted.columns.includes(name));
+  if (summed !== undefined) {
+    throw new Misuse(`column ${JSON.stringify(summed)} cannot be summed as well`);
+  }
+  const names =
+    wanted.columns.length > 0 ? wanted.columns : header.filter((it) => !wanted.texts.includes(it));
+  const indices = chooseColumns(header, names);
+  const reader = new RowReader(header, indices, textIndices, wanted.columns.length === 0);
 
   async function* batches(): AsyncGenerator<Batch> {
     let batch = reader.read(rest);
@@ -140,7 +166,7 @@ export async function readTable(
         piece = await pieces.next();
       } catch (error) {
         if (!(error instanceof Misuse)) throw error;
-        yield { values: new Float64Array(), numRows: 0, lines: [], fault: error };
+        yield { ...reader.read([]), fault: error };
         return;
       }
       if (piece.done) return;
@@ -148,23 +174,6 @@ export async function readTable(
       if (batch.numRows > 0 || batch.fault) yield batch;
     }
   }
-  return { columns: indices.map((index) => header[index]!), batches: batches() };
-}
-
-/** Everything at once: the horizon is the number of rows. A bad row is thrown. */
-export async function readAll(table: NumericTable): Promise<Batch> {
-  const parts: Batch[] = [];
-  for await (const batch of table.batches) {
-    if (batch.fault) throw batch.fault;
-    parts.push(batch);
-  }
-  const numRows = parts.reduce((sum, part) => sum + part.numRows, 0);
-  if (numRows === 0) throw new Misuse('the input has a header but no rows');
-  const values = new Float64Array(numRows * table.columns.length);
-  let at = 0;
-  for (const part of parts) {
-    values.set(part.values, at);
-    at += part.values.length;
-  }
-  return { values, numRows, lines: parts.flatMap((part) => part.lines) };
+  const columns = indices.length === 0 ? [ROWS] : indices.map((index) => header[index]!);
+  return { columns, batches: batches() };
 }

@@ -30,5 +30,8 @@ inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          std::optional<std::int64_t> num_bands,
                                                          Objective objective);
+/// With given coefficients: 1 .. num_steps of them, finite, the first positive.
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         const std::vector<double>& coefficients);
 
 }  // namespace dpftrl

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/strategy/toeplitz_base.hpp"
 
 namespace dpftrl {
@@ -22,8 +23,7 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
                                              const BufferParameters& parameters);
 
 /// The buffers that minimise the error for prefix sums (find_blt_optimum).
-BufferParameters optimal_buffers(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
-                                 Objective objective);
+BufferParameters optimal_buffers(const BltProblem& problem);
 
 /// Buffers with columns scaled to norm 1, those that minimise that error
 /// (find_blt_normalized_optimum).
@@ -31,6 +31,9 @@ inline constexpr std::string_view kBltNormalized = "blt-normalized";
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
                                                         std::optional<std::int64_t> num_buffers,
                                                         Objective objective);
+/// With given buffers.
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        const BufferParameters& parameters);
 
 /// The rational approximation of (1-x)^(1/2) by num_buffers nodes of the trapezoidal rule,
 ///

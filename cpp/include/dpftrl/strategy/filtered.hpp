@@ -15,11 +15,13 @@ namespace dpftrl {
 ///     C = C_base D^-1,      B = A_workload D A^-1 B_base,      D diagonal.
 ///
 /// Norms of the rows of B: in O(n d^2) if the base has d buffers (any horizon, workloads without a
-/// window), in O(n^2) up to kMaxToeplitzSteps for lower-triangular Toeplitz bases, from dense
-/// matrices up to kMaxDenseRowSteps for the others; else row_norms() is unsupported.
+/// window), in O(n log n) up to kMaxSquareRootSteps for `square-root` and prefix sums, in O(n^2) up
+/// to kMaxToeplitzSteps for other lower-triangular Toeplitz bases, from dense matrices up to
+/// kMaxDenseRowSteps for the rest; else row_norms() is unsupported.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMaxSquareRootSteps = std::int64_t{1} << 22;
   static constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 16;
   static constexpr std::int64_t kMaxDenseRowSteps = 2048;
 

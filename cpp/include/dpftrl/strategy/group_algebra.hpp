@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "dpftrl/strategy.hpp"
@@ -18,7 +19,8 @@ namespace dpftrl {
 ///
 /// All rows of B and all columns of C have the same norm: every release has the same error,
 /// 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)). C reads later steps (it has as many rows
-/// again), so adaptive streams rest on its lower-triangular form.
+/// again), so adaptive streams rest on its lower-triangular form. The coefficients are made when
+/// they are first asked for: norms do not need them.
 /// @source  Henzinger, Upadhyay, arXiv 2412.02840; Mathias, SIAM J. Matrix Anal. Appl. 14, 1993.
 class GroupAlgebraStrategy final : public Strategy {
  public:
@@ -35,16 +37,22 @@ class GroupAlgebraStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
-  double encoder_slack() const override { return encoder_slack_; }
+  double encoder_slack() const override { return coefficients().encoder_slack; }
   bool is_causal() const override { return num_steps() == 1; }
 
  private:
-  /// s_lag, the lag between -2n and 2n.
-  double at_lag(std::int64_t lag) const;
+  struct Coefficients {
+    std::vector<double> circulant;  ///< s
+    double encoder_slack = 0;
+    /// s_lag, the lag between -2n and 2n.
+    double at_lag(std::int64_t lag) const;
+  };
+  Coefficients make_coefficients() const;
+  const Coefficients& coefficients() const;
 
-  std::vector<double> circulant_;  ///< s
   double norm_squared_;
-  double encoder_slack_;
+  mutable std::once_flag is_made_;
+  mutable Coefficients coefficients_;
 };
 
 }  // namespace dpftrl

@@ -38,6 +38,18 @@ struct OptimalPlanResult {
   double gap;  ///< of the certified optimum: upper bound / lower bound - 1
 };
 
+/// What there is an optimum for: prefix sums, decay without momentum, positive rates without
+/// momentum (mean objective). Any other workload is served by the optimum for prefix sums.
+bool has_optimum(const Workload& workload, Objective objective);
+
+/// As the solver takes it.
+/// @throws Error{unsupported} a workload without an optimum, or rates that are not positive.
+OptimumProblem optimum_problem(const Workload& workload, Objective objective);
+
+/// The plan for weights of a solver, or (nullptr) for those in closed form.
+OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buffers,
+                             const Optimum* optimum);
+
 /// @param workload  prefix sums; momentum 0 with decay; rates without momentum (mean objective).
 /// @throws Error{unsupported} any other workload, or rates with the max objective.
 [[nodiscard]] OptimalPlanResult plan_optimal(const Workload& workload,
@@ -56,6 +68,7 @@ class OptimalStrategy final : public Strategy {
   static constexpr std::string_view kName = "optimal";
   /// Of those that are made by name: what the solver takes in time and memory sets it.
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 21;
+  static constexpr std::int64_t kMaxBuffers = 64;
   /// The plan must have as many steps as the workload.
   /// @throws Error{invalid_argument, wrong_length} numbers out of range.
   OptimalStrategy(Workload workload, OptimalPlan plan);
@@ -71,6 +84,8 @@ class OptimalStrategy final : public Strategy {
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
+  double certified_lower_bound(Objective objective,
+                               const Participation& participation) const override;
 
  private:
   OptimalPlan plan_;
@@ -82,10 +97,22 @@ class OptimalStrategy final : public Strategy {
   bool is_nonnegative_;
 };
 
-/// The family; 8 buffers by default, 0 for full accuracy. Workloads for which there is no optimum
-/// here (plan_optimal) get the encoder for prefix sums.
+inline constexpr std::int64_t kDefaultPlanBuffers = 8;
+/// Of the certificate of a strategy that is made by name. The error with so many buffers as are
+/// usual differs from the optimum by more, and a smaller gap costs a third more time.
+inline constexpr double kPlanGap = 1e-7;
+
+/// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
+std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
+
+/// The family; 8 buffers by default, 0 for full accuracy.
+///
+/// Where no number of buffers is given, workloads for which there is no recursion (plan_optimal)
+/// get the dense optimum up to 2048 steps, and fixed epochs theirs up to 1024. Beyond that, or with
+/// buffers, the former get the encoder for prefix sums, the latter that for one participation.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
-                                                 Objective objective);
+                                                 Objective objective,
+                                                 const Participation& participation);
 
 }  // namespace dpftrl

@@ -15,6 +15,7 @@ namespace dpftrl {
 struct ToeplitzRequest {
   Workload designed_for;
   Workload workload;
+  Participation participation = Participation::single();  ///< of those who search
 };
 
 /// A lower-triangular Toeplitz encoder C for a Toeplitz workload. n = 4:

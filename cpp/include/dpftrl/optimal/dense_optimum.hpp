@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The factorization of least error of any matrix, with a proof of how close to least it is: by
+/// dense eigendecompositions, for what the linear-time solver of optimum.hpp does not cover.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/participation.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl {
+
+inline constexpr std::int64_t kMaxDenseOptimumColumns = 2048;
+inline constexpr std::int64_t kMaxDenseOptimumRows = std::int64_t{1} << 16;
+inline constexpr std::int64_t kMaxFixedEpochOptimumSteps = 1024;
+
+/// Minimise over all factorizations F = B C the sensitivity of C times
+///
+///     mean    ||B||_F / sqrt(num rows)        (single participation: gamma_F / sqrt(num rows))
+///     max     max_i ||B_i||                   (gamma_2)
+struct DenseOptimumProblem {
+  /// F: a workload, or one linear query a row. No row and no column of zeros.
+  Matrix queries;
+  Objective objective = Objective::max;
+  /// Single, or fixed epochs: column s, s + b, ... belong to one user.
+  Participation participation = Participation::single();
+};
+
+struct DenseOptimum {
+  SolverStatus status;
+  std::int64_t iterations;
+  /// Certified: lower_bound <= least error of any factorization <= upper_bound.
+  /// @exactness   rounding included, no quadrature: the lower bound is an inner product with an
+  ///              explicit matrix whose norm is bounded, the upper one the error of an explicit
+  ///              factorization whose residual is factorized, too (docs/math/optimal.md).
+  /// @checked-by  dense_optimum_test "certificates are verified by singular values"
+  double lower_bound;
+  double upper_bound;
+  /// C, num columns x num columns, of sensitivity 1 to rounding; rows of zeros where F has not full
+  /// column rank. Best together with B = F C^+. Only C^T C matters: C is not triangular.
+  Matrix encoder;
+  /// The dual variables behind the lower bound: Lambda of the columns, square, positive, with
+  /// entries only between steps of one user, and u of the rows (mean objective: 1).
+  Matrix column_weights;
+  std::vector<double> row_weights;
+};
+
+/// The iteration, one evaluation at a time.
+class DenseOptimumSolver {
+ public:
+  /// @throws Error{invalid_argument} sizes or entries out of range, a zero row or column, a
+  ///         fixed-epoch schema of another horizon; Error{unsupported} a minimum separation with
+  ///         repeated participation, or fixed epochs beyond kMaxFixedEpochOptimumSteps steps.
+  DenseOptimumSolver(const DenseOptimumProblem& problem, const OptimumOptions& options);
+  ~DenseOptimumSolver();
+  DenseOptimumSolver(DenseOptimumSolver&&) noexcept;
+  DenseOptimumSolver& operator=(DenseOptimumSolver&&) noexcept;
+
+  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  bool advance();
+  /// The gap is that of the computed bounds; those of result() also allow for rounding.
+  OptimumProgress progress() const;
+  /// The best bounds so far. Status `stopped` before the end.
+  /// @cost  that of four iterations.
+  DenseOptimum result() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs a solver to its end, or until options.progress says stop.
+///
+/// @cost    an eigendecomposition of a matrix of num columns an iteration, 20 to 100 iterations to
+/// a
+///          gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
+///          and 2 s at 1024. The max objective of workloads with inactive rows converges slowly:
+///          ask for a gap of 1e-4 there.
+/// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and
+///          Choquette-Choo et al., arXiv 2211.06530.
+[[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
+                                              const OptimumOptions& options = {});
+
+}  // namespace dpftrl

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// From a mechanism that is optimised numerically to its plan, with what is known about it.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "dpftrl/participation.hpp"
+#include "dpftrl/strategy.hpp"
+#include "dpftrl/unit_error.hpp"
+
+namespace dpftrl {
+
+struct PlannerOptions {
+  /// One of the mechanisms that have plans, and its parameters num_buffers, num_bands, scale_rows,
+  /// objective. The error reported is that under its participation.
+  StrategyOptions strategy;
+  /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
+  /// about 2 * 10^-2 above the least maximum.
+  bool use_solver = true;
+  /// Unset: as many as the optimiser's own options say.
+  std::optional<std::int64_t> max_iterations = {};
+};
+
+struct PlannerProgress {
+  std::int64_t iterations;
+  double fraction;  ///< of the way to the gap asked for, on a logarithmic scale, 0 .. 1
+};
+
+/// A plan and what is known about it.
+struct PlannerResult {
+  StrategyPlan plan;
+  UnitError error;
+  double objective_error;  ///< the one of the two errors that was minimised
+  /// Certified lower bound on that error of every factorization, if one is at hand: that of the
+  /// solver, or error_lower_bound.
+  std::optional<double> lower_bound;
+  SolverStatus status;  ///< of the search; not_converged: the iterations were used up
+  std::int64_t iterations;
+};
+
+/// The search for a plan, a piece at a time, for those who have to breathe in between: one
+/// iteration of the solver of `optimal`, or the whole of the others, which take milliseconds (blt)
+/// to seconds at 10^5 steps.
+class Planner {
+ public:
+  /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
+  ///         that is out of range, use_solver = false of another mechanism than `optimal`.
+  explicit Planner(const PlannerOptions& options);
+  ~Planner();
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+
+  /// False when there is nothing left to do.
+  bool advance();
+  PlannerProgress progress() const;
+  /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
+  PlannerResult result() const;
+
+ private:
+  class Search;
+  class OptimumSearch;
+  class FamilySearches;
+  PlannerOptions options_;
+  std::unique_ptr<Search> search_;
+};
+
+/// All of it at once.
+PlannerResult find_plan(const PlannerOptions& options);
+
+}  // namespace dpftrl

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/optimal/banded_optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/strategy.hpp"
+
+namespace dpftrl {
+
+/// A strategy given by the entries of a lower-triangular encoder, for any workload. n = 3:
+///
+///     C = [c00        ]    B = A C^-1, lower triangular, stored as well
+///         [c10 c11    ]
+///         [c20 c21 c22]
+///
+/// Rows of noise are made as sums over the past: O(n) a step, n vectors of memory.
+///
+/// @guarantee   encoder_slack() bounds what separates C from the encoder that belongs to the stored
+///              B, computed from the residuals A - B C and I - G B, G = C A^-1, with their
+///              rounding.
+/// @checked-by  strategy_dense_test "the slack covers the encoder of the stored decoder"
+class DenseStrategy final : public Strategy {
+ public:
+  static constexpr std::int64_t kMaxSteps = kMaxDenseOptimumColumns;
+
+  /// What is known of the least error, from the search that the encoder comes from.
+  struct Bound {
+    Objective objective;
+    Participation participation;
+    double value;
+  };
+  struct Parts {
+    std::string_view name;  ///< static storage
+    Matrix encoder;         ///< C, lower triangular, positive diagonal
+    std::int64_t num_bands = 0;
+    std::optional<Bound> lower_bound = {};
+  };
+  /// @throws Error{invalid_argument} an encoder of another size, not lower triangular, with a
+  ///         diagonal entry that is not positive, not finite; Error{unsupported} more than
+  ///         kMaxSteps steps, or a decoder that rounding leaves unknown.
+  DenseStrategy(Workload workload, Parts parts);
+
+  std::string_view name() const override { return parts_.name; }
+  std::int64_t num_measurements() const override { return num_steps(); }
+  double column_norm_squared(std::int64_t step) const override;
+  double max_column_norm_squared() const override { return column_norms_squared_.maxCoeff(); }
+  double row_norm_squared(std::int64_t step) const override;
+  RowNorms row_norms() const override;
+  Matrix encoder() const override { return parts_.encoder; }
+  Matrix decoder() const override { return decoder_->matrix(); }
+  /// Running sums filtered by a workload that is B: the form for any lower-triangular B.
+  DecoderForm decoder_form() const override;
+  std::int64_t num_bands() const override { return parts_.num_bands; }
+  bool has_nonnegative_gram() const override { return is_nonnegative_; }
+  double encoder_slack() const override { return encoder_slack_; }
+  double certified_lower_bound(Objective objective,
+                               const Participation& participation) const override;
+
+ private:
+  Parts parts_;
+  std::optional<Workload> decoder_;  ///< B
+  Vector column_norms_squared_;
+  Vector row_norms_squared_;
+  double encoder_slack_;
+  bool is_nonnegative_;
+};
+
+/// The lower-triangular matrix with positive diagonal and the Gram matrix of C: the same noise and
+/// sensitivity, and causal.
+/// @throws Error{unsupported} C^T C is not positive definite to rounding.
+Matrix lower_triangular_encoder(const Matrix& encoder);
+
+struct DenseOptimalOptions {
+  Objective objective = Objective::max;
+  /// Single or fixed epochs; any other is taken as single.
+  Participation participation = Participation::single();
+  OptimumOptions solver = {.gap = 1e-4, .max_iterations = 60};
+};
+
+/// find_dense_optimum as a strategy called "optimal": any workload up to 2048 steps, fixed epochs
+/// up to 1024.
+///
+/// Every user's columns are scaled to sensitivity 1, so that for the mean objective and one
+/// participation the loss is of second order in the gap where the solver stopped; else of first.
+std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
+                                                       const DenseOptimalOptions& options);
+
+/// General bands of least error with columns of norm 1 (find_banded_optimum), for prefix sums.
+inline constexpr std::string_view kBanded = "banded";
+
+/// What is searched for: by default 16 bands or as many as the separation, and more bands than that
+/// as for one participation, because columns of one user that overlap have no search.
+/// @throws Error{invalid_argument} num_steps or num_bands out of range.
+BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
+                             Objective objective, const Participation& participation);
+
+/// Columns as find_banded_optimum gives them: row j holds C_jj, C_{j+1,j}, ...; what would be below
+/// the matrix is not read.
+/// @throws Error{invalid_argument} as DenseStrategy
+std::shared_ptr<const Strategy> banded_strategy_of(const Workload& workload, const Matrix& columns);
+
+}  // namespace dpftrl

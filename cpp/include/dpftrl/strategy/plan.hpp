@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Optimised strategies as numbers that can be kept, sent and made into strategies again.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/workload.hpp"
+
+namespace dpftrl {
+
+class Strategy;
+
+/// A list of numbers of a plan, by the name of what they are.
+struct PlanNumbers {
+  std::string name;
+  std::vector<double> values;
+};
+
+/// All that defines a strategy whose parameters were searched for. From these numbers on there is
+/// only + - * / and sqrt, so that a plan gives the same noise, bit for bit, wherever it is used.
+///
+///     mechanism              lists, in this order
+///     optimal                column_weights, row_weights (one number a step), shifts, weights (one
+///                            a buffer), direct, decay (one number)
+///     blt, blt-normalized    decays, weights (one a buffer)
+///     banded-toeplitz        coefficients (one a band)
+///     banded                 columns (one a band, of the first step, the second, ...)
+///
+/// @guarantee   The column norms of the strategy are computed from these very numbers: a plan that
+///              was damaged or invented costs accuracy, never privacy.
+/// @checked-by  strategy_plan_test
+struct StrategyPlan {
+  Objective objective = Objective::max;  ///< what was minimised
+  std::vector<PlanNumbers> numbers;
+
+  /// The list of that name. @throws Error{invalid_argument} there is none.
+  const std::vector<double>& list(std::string_view name) const;
+  /// For the leading block of matrices of `of_steps` steps: lists with several numbers a step keep
+  /// those of the first steps, all others at most so many entries.
+  [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
+};
+
+/// Can a plan define this mechanism?
+bool has_plans(std::string_view mechanism);
+
+/// @param workload  the one the plan was made for; another one gets a strategy that is not optimal.
+/// @throws Error{invalid_argument, wrong_length} a mechanism without plans, a list that is missing,
+///         unknown or of the wrong length, a number out of range: the message names it.
+/// @exactness  see StrategyPlan
+std::shared_ptr<const Strategy> planned_strategy(std::string_view mechanism,
+                                                 const StrategyPlan& plan,
+                                                 const Workload& workload);
+
+}  // namespace dpftrl

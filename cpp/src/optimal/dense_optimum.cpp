@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/optimal/dense_optimum.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dpftrl/error.hpp"
+#include "nuclear_norm.hpp"
+#include "optimal/anderson.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::AndersonMixing;
+using detail::multiply;
+
+using Eigensystem = Eigen::SelfAdjointEigenSolver<Matrix>;
+
+constexpr const char* kFunction = "find_dense_optimum";
+/// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
+/// and columns go to 0.
+constexpr double kLeastRoot = 3e-7;
+/// A step leaves at least this much of the least root of a phase, or of a row.
+constexpr double kLeastKept = 0.3;
+
+/// V f(lambda) V^T.
+template <class Function>
+Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
+  const Vector values = system.eigenvalues().unaryExpr(f);
+  return system.eigenvectors() * values.asDiagonal() * system.eigenvectors().transpose();
+}
+
+/// ln x, whatever rounding did to the least numbers.
+double log_of(double x) {
+  return std::log(std::max(x, std::numeric_limits<double>::min()));
+}
+
+/// Of F, as far as rounding lets it be seen in F^T F.
+Eigen::Index rank_of(const Matrix& f) {
+  const Eigen::Index n = f.cols();
+  if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
+  const Vector squares = Eigensystem(multiply(f.transpose(), f)).eigenvalues();
+  const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
+  return (squares.array() > least).count();
+}
+
+/// The columns of phase s are s, s + b, ..., s + (k - 1) b; b = n, k = 1 for one participation.
+struct Phases {
+  Eigen::Index num_phases;   ///< b
+  Eigen::Index num_repeats;  ///< k
+  Eigen::Index column(Eigen::Index phase, Eigen::Index repeat) const {
+    return phase + repeat * num_phases;
+  }
+  Eigen::Index block_size() const { return num_repeats * num_repeats; }
+};
+
+/// One phase of the dual variable Lambda = M M^T, M = D_y^(-1/2) L^(1/2), y_i = L_ii / tr L.
+struct DualBlock {
+  explicit DualBlock(const Matrix& root_of_l) {
+    const Eigensystem system(root_of_l);
+    const Vector y = (root_of_l.rowwise().norm() / root_of_l.norm());  // root of y
+    root = y.cwiseInverse().asDiagonal() * root_of_l;
+    inverse_root = apply_to_eigenvalues(system, [](double e) { return 1 / e; }) * y.asDiagonal();
+    logarithm = apply_to_eigenvalues(system, [](double e) { return 2 * std::log(e); });
+    fourth_root = apply_to_eigenvalues(system, [](double e) { return std::sqrt(e); });
+  }
+  Matrix root;          ///< M
+  Matrix inverse_root;  ///< M^-1
+  Matrix logarithm;     ///< ln L
+  Matrix fourth_root;   ///< L^(1/4)
+};
+
+struct DualPoint {
+  Vector row_roots;               ///< square roots of u
+  std::vector<DualBlock> blocks;  ///< one a phase
+};
+
+/// W = D_u^(1/2) F M, W^T W = V S^2 V^T.
+struct Decomposition {
+  Matrix weighted;          ///< W
+  Matrix vectors;           ///< V
+  Vector values;            ///< S, ascending; 0 outside the rank of F
+  Vector inverse_values;    ///< S^-1, or 0
+  Eigen::Index num_hidden;  ///< of the least values: rounding hides them, they are overestimated
+};
+
+class Iteration {
+ public:
+  explicit Iteration(const DenseOptimumProblem& problem)
+      : queries_(problem.queries), is_max_(problem.objective == Objective::max) {
+    const Eigen::Index n = queries_.cols();
+    const auto k = static_cast<Eigen::Index>(problem.participation.max_participations_within(n));
+    phases_ = {.num_phases = n / k, .num_repeats = k};
+    // A power of two, so that nothing is rounded.
+    int exponent = 0;
+    (void)std::frexp(queries_.cwiseAbs().maxCoeff(), &exponent);
+    scale_ = std::ldexp(1.0, exponent);
+    queries_ /= scale_;
+    magnitudes_ = queries_.cwiseAbs();
+    rank_ = rank_of(queries_);
+  }
+
+  double scale() const { return scale_; }
+
+  /// L^(1/2), block after block, and for the max objective u^(1/2): 1 everywhere.
+  Vector start() const {
+    Vector x(block_entries() + (is_max_ ? queries_.rows() : 0));
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) block(x, s).setIdentity();
+    x.tail(x.size() - block_entries()).setOnes();
+    return x;
+  }
+
+  /// The step from x to `proposed`, shortened where it would leave the positive matrices, and
+  /// scaled to tr L = n, sum u = m, which changes no bound.
+  Vector admissible(const Vector& x, Vector proposed) const {
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
+      const double least = Eigensystem(Matrix(block(x, s))).eigenvalues()(0);
+      const double floor = std::max(kLeastKept * least, kLeastRoot);
+      block(proposed, s) = apply_to_eigenvalues(Eigensystem(Matrix(block(proposed, s))),
+                                                [floor](double e) { return std::max(e, floor); });
+    }
+    auto columns = proposed.head(block_entries());
+    columns *= std::sqrt(static_cast<double>(queries_.cols())) / columns.norm();
+    if (!is_max_) return proposed;
+    auto rows = proposed.tail(queries_.rows());
+    rows = rows.cwiseMax((kLeastKept * x.tail(queries_.rows())).cwiseMax(kLeastRoot)).eval();
+    rows *= std::sqrt(static_cast<double>(queries_.rows())) / rows.norm();
+    return proposed;
+  }
+
+  DualPoint point(const Vector& x) const {
+    DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
+    if (is_max_) point.row_roots = x.tail(queries_.rows());
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) point.blocks.emplace_back(block(x, s));
+    return point;
+  }
+
+  Decomposition decompose(const DualPoint& point) const {
+    Decomposition w{.weighted = times_blocks(queries_, blocks_of(point, &DualBlock::root)),
+                    .vectors = {},
+                    .values = {},
+                    .inverse_values = {},
+                    .num_hidden = 0};
+    w.weighted = (point.row_roots.asDiagonal() * w.weighted).eval();
+    const Eigensystem system(multiply(w.weighted.transpose(), w.weighted));
+    const Vector& squares = system.eigenvalues();
+    const Eigen::Index n = squares.size();
+    const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
+    w.vectors = system.eigenvectors();
+    w.values = squares.cwiseMax(least).cwiseSqrt();
+    w.inverse_values = w.values.cwiseInverse();
+    w.values.head(n - rank_).setZero();
+    w.inverse_values.head(n - rank_).setZero();
+    w.num_hidden = (squares.array() <= least).count();
+    return w;
+  }
+
+  struct Step {
+    double lower;
+    double upper;
+    Vector residual;
+  };
+
+  /// Bounds, to rounding, and the residuals f = ln (W^T W)^(1/2) - ln L over the phases and
+  /// ln diag (W W^T)^(1/2) - ln u, less their levels, as changes of the roots.
+  Step step(const Vector& x) const {
+    const DualPoint dual = point(x);
+    const Decomposition w = decompose(dual);
+    const double nuclear = w.values.sum();
+    const double m = static_cast<double>(queries_.rows());
+    Step result{.lower = nuclear / std::sqrt(m * column_total(dual)),
+                .upper = 0,
+                .residual = Vector(x.size())};
+    const double sensitivity_squared = column_residuals(dual, w, result.residual);
+    if (!is_max_) {
+      result.upper = std::sqrt(sensitivity_squared * nuclear / m);
+      return result;
+    }
+    const Matrix left = multiply(w.weighted, w.vectors);
+    const Vector rows =  // ||B_i||^2
+        (left.cwiseAbs2() * w.inverse_values).cwiseQuotient(dual.row_roots.cwiseAbs2());
+    const double level = std::log(nuclear / m);
+    for (Eigen::Index i = 0; i < rows.size(); ++i)
+      result.residual(block_entries() + i) = 0.5 * dual.row_roots(i) * (log_of(rows(i)) - level);
+    result.upper = std::sqrt(sensitivity_squared * rows.maxCoeff());
+    return result;
+  }
+
+  /// The lower bound that a point proves: for every factorization with sensitivity 1,
+  /// ||D_u^(1/2) B C M||_* <= ||D_u^(1/2) B||_F ||C M||_F.
+  double certified_lower_bound(const DualPoint& dual, const Decomposition& w) const {
+    std::vector<Matrix> absolute = blocks_of(dual, &DualBlock::root);
+    for (Matrix& root : absolute) root = root.cwiseAbs().eval();
+    Matrix magnitude = times_blocks(magnitudes_, absolute);
+    magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
+    // The polar factor of what is seen of W, once more orthogonalised: Q (3 - Q^T Q) / 2.
+    Vector inverse = w.inverse_values;
+    inverse.head(w.num_hidden).setZero();
+    const Matrix left = multiply(w.weighted, w.vectors * inverse.asDiagonal());
+    const Matrix rough = multiply(left, w.vectors.transpose());
+    const Matrix q = 1.5 * rough - 0.5 * multiply(rough, multiply(rough.transpose(), rough));
+    const double k = static_cast<double>(phases_.num_repeats);
+    const double bound = detail::nuclear_norm_bound(
+        {.values = w.weighted, .magnitude = magnitude, .relative_error = (k + 8) * 0x1p-52}, q);
+    const double num_terms = k + static_cast<double>(queries_.rows() + queries_.cols());
+    return bound / std::sqrt(dual.row_roots.squaredNorm() * column_total(dual)) *
+           (1 - (num_terms + 16) * 0x1p-52);
+  }
+
+  /// The upper bound: the error of F = [B, -R / t] [C; t I], R = B C - F the residual of explicit
+  /// B and C, bounded with the rounding of its own computation.
+  double certified_upper_bound(const Matrix& encoder, const Matrix& decoder) const {
+    const double n = static_cast<double>(queries_.cols());
+    const double k = static_cast<double>(phases_.num_repeats);
+    const double rounding = (n + 16) * 0x1p-52;
+    Matrix residual = multiply(decoder, encoder);
+    residual -= queries_;
+    const Vector rows = decoder.rowwise().norm();
+    const Vector residuals =
+        residual.rowwise().norm() +
+        rounding * (rows * encoder.rowwise().norm().norm() + magnitudes_.rowwise().norm());
+    const double squares = encoder.colwise().squaredNorm().maxCoeff();
+    const double sensitivity_squared = pattern_sum(encoder) + k * k * rounding * squares;
+    const double size = is_max_ ? rows.maxCoeff() : rows.norm();
+    const double rest = is_max_ ? residuals.maxCoeff() : residuals.norm();
+    // What t^2 adds to the one factor and divides in the other, balanced. The residual is not 0:
+    // its bound is not.
+    const double t_squared = rest * std::sqrt(sensitivity_squared / k) / size;
+    const double rows_squared = size * size + rest * rest / t_squared;
+    const double count = is_max_ ? 1 : static_cast<double>(queries_.rows());
+    const double num_terms = n + static_cast<double>(queries_.rows());
+    return std::sqrt((sensitivity_squared + k * t_squared) * rows_squared / count) *
+           (1 + (num_terms + 16) * 0x1p-52);
+  }
+
+  /// C = S^(1/2) V^T M^-1, so that C^T C = M^-T (W^T W)^(1/2) M^-1.
+  Matrix encoder(const DualPoint& dual, const Decomposition& w) const {
+    const Matrix scaled = w.values.cwiseSqrt().asDiagonal() * w.vectors.transpose();
+    return times_blocks(scaled, blocks_of(dual, &DualBlock::inverse_root));
+  }
+
+  /// B = F M V S^(-1/2).
+  Matrix decoder(const DualPoint& dual, const Decomposition& w) const {
+    return multiply(times_blocks(queries_, blocks_of(dual, &DualBlock::root)),
+                    w.vectors * w.inverse_values.cwiseSqrt().asDiagonal());
+  }
+
+  /// Lambda.
+  Matrix column_weights(const DualPoint& dual) const {
+    const Matrix roots = times_blocks(Matrix::Identity(queries_.cols(), queries_.cols()),
+                                      blocks_of(dual, &DualBlock::root));
+    return multiply(roots, roots.transpose());
+  }
+
+  /// Squared sensitivity: the largest sum of |C^T C| over a phase.
+  double pattern_sum(const Matrix& encoder) const {
+    double largest = 0;
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
+      double sum = 0;
+      for (Eigen::Index i = 0; i < phases_.num_repeats; ++i)
+        for (Eigen::Index j = 0; j < phases_.num_repeats; ++j)
+          sum += std::abs(encoder.col(phases_.column(s, i)).dot(encoder.col(phases_.column(s, j))));
+      largest = std::max(largest, sum);
+    }
+    return largest;
+  }
+
+ private:
+  Eigen::Index block_entries() const { return phases_.num_phases * phases_.block_size(); }
+
+  Eigen::Map<Matrix> block(Vector& x, Eigen::Index phase) const {
+    return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};
+  }
+  Eigen::Map<const Matrix> block(const Vector& x, Eigen::Index phase) const {
+    return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};
+  }
+
+  static std::vector<Matrix> blocks_of(const DualPoint& point, Matrix DualBlock::* part) {
+    std::vector<Matrix> blocks;
+    for (const DualBlock& block : point.blocks) blocks.push_back(block.*part);
+    return blocks;
+  }
+
+  /// Sum over phases of the largest diagonal entry of Lambda: tr Lambda X <= this * sens^2, as a
+  /// positive matrix with diagonal at most 1 is one that a user's contributions can have.
+  static double column_total(const DualPoint& dual) {
+    double total = 0;
+    for (const DualBlock& block : dual.blocks)
+      total += block.root.rowwise().squaredNorm().maxCoeff();
+    return total;
+  }
+
+  /// Writes those of the phases; returns the squared sensitivity of the primal point.
+  double column_residuals(const DualPoint& dual, const Decomposition& w, Vector& residual) const {
+    const Eigen::Index k = phases_.num_repeats;
+    const double level = std::log(w.values.sum() / static_cast<double>(queries_.cols()));
+    const Matrix scaled = w.vectors * w.values.asDiagonal();
+    double sensitivity_squared = 0;
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
+      const DualBlock& part = dual.blocks[static_cast<std::size_t>(s)];
+      Matrix root(k, k);  // the phase's block of (W^T W)^(1/2)
+      for (Eigen::Index i = 0; i < k; ++i)
+        for (Eigen::Index j = 0; j < k; ++j)
+          root(i, j) = scaled.row(phases_.column(s, i)).dot(w.vectors.row(phases_.column(s, j)));
+      const Matrix gram = part.inverse_root.transpose() * root * part.inverse_root;
+      sensitivity_squared = std::max(sensitivity_squared, gram.cwiseAbs().sum());
+      const Matrix difference = apply_to_eigenvalues(Eigensystem(root), log_of) - part.logarithm -
+                                level * Matrix::Identity(k, k);
+      block(residual, s) = 0.5 * (part.fourth_root * difference * part.fourth_root);
+    }
+    return sensitivity_squared;
+  }
+
+  /// matrix * M, M block diagonal over the phases.
+  Matrix times_blocks(const Matrix& matrix, const std::vector<Matrix>& blocks) const {
+    Matrix product = Matrix::Zero(matrix.rows(), matrix.cols());
+    for (Eigen::Index t = 0; t < matrix.rows(); ++t)
+      for (Eigen::Index i = 0; i < phases_.num_repeats; ++i)
+        for (Eigen::Index j = 0; j < phases_.num_repeats; ++j)
+          for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
+            product(t, phases_.column(s, j)) +=
+                matrix(t, phases_.column(s, i)) * blocks[static_cast<std::size_t>(s)](i, j);
+    return product;
+  }
+
+  Matrix queries_;     ///< F / scale
+  Matrix magnitudes_;  ///< |F| / scale
+  Phases phases_;
+  Eigen::Index rank_;
+  double scale_ = 1;
+  bool is_max_;
+};
+
+void require_problem(const DenseOptimumProblem& problem) {
+  const Matrix& f = problem.queries;
+  require_between(kFunction, "number of queries", f.rows(), 1, kMaxDenseOptimumRows);
+  require_between(kFunction, "number of columns", f.cols(), 1, kMaxDenseOptimumColumns);
+  require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
+  for (Eigen::Index i = 0; i < f.rows(); ++i)
+    if (f.row(i).isZero(0))
+      fail_argument(kFunction, "row " + to_text(std::int64_t{i}), "not all 0", "zeros");
+  for (Eigen::Index j = 0; j < f.cols(); ++j)
+    if (f.col(j).isZero(0))
+      fail_argument(kFunction, "column " + to_text(std::int64_t{j}), "not all 0", "zeros");
+  const std::int64_t n = f.cols();
+  problem.participation.require_horizon(n);
+  if (problem.participation.max_participations_within(n) == 1) return;
+  if (problem.participation.kind() != Participation::Kind::fixed_epoch)
+    fail(ErrorCode::unsupported,
+         "find_dense_optimum: participation must be single or in fixed epochs, got min-separation");
+  if (n > kMaxFixedEpochOptimumSteps)
+    fail(ErrorCode::unsupported,
+         "find_dense_optimum: with fixed epochs num_steps must be at most " +
+             to_text(kMaxFixedEpochOptimumSteps) + ", got " + to_text(n));
+}
+
+}  // namespace
+
+class DenseOptimumSolver::State {
+ public:
+  State(const DenseOptimumProblem& problem, const OptimumOptions& options)
+      : gap_(require_positive(kFunction, "gap", options.gap)),
+        max_iterations_(
+            require_between(kFunction, "max_iterations", options.max_iterations, 1, 1 << 20)),
+        iteration_(problem),
+        mixing_({.depth = 8, .mixing = 2, .max_step = 1.5}),
+        x_(iteration_.start()),
+        lower_x_(x_),
+        upper_x_(x_) {}
+
+  bool advance() {
+    if (is_finished()) return false;
+    const Iteration::Step step = iteration_.step(x_);
+    ++num_iterations_;
+    if (step.lower > lower_) {
+      lower_ = step.lower;
+      lower_x_ = x_;
+    }
+    if (step.upper < upper_) {
+      upper_ = step.upper;
+      upper_x_ = x_;
+    }
+    is_converged_ = gap() <= gap_;
+    if (is_finished()) return false;
+    Vector proposed = x_;
+    mixing_.advance(proposed, step.residual);
+    x_ = iteration_.admissible(x_, std::move(proposed));
+    return true;
+  }
+
+  /// Rounding can make it negative.
+  double gap() const { return std::max(0.0, upper_ / lower_ - 1); }
+  std::int64_t num_iterations() const { return num_iterations_; }
+
+  DenseOptimum result() const {
+    DenseOptimum result{.status = is_converged_   ? SolverStatus::converged
+                                  : is_finished() ? SolverStatus::not_converged
+                                                  : SolverStatus::stopped,
+                        .iterations = num_iterations_,
+                        .lower_bound = 0,
+                        .upper_bound = 0,
+                        .encoder = {},
+                        .column_weights = {},
+                        .row_weights = {}};
+    DualPoint dual = iteration_.point(lower_x_);
+    Decomposition w = iteration_.decompose(dual);
+    result.lower_bound = iteration_.scale() * iteration_.certified_lower_bound(dual, w);
+    result.column_weights = iteration_.column_weights(dual);
+    for (const double root : dual.row_roots) result.row_weights.push_back(root * root);
+    if (upper_x_ != lower_x_) {
+      dual = iteration_.point(upper_x_);
+      w = iteration_.decompose(dual);
+    }
+    result.encoder = iteration_.encoder(dual, w);
+    result.upper_bound = iteration_.scale() * iteration_.certified_upper_bound(
+                                                  result.encoder, iteration_.decoder(dual, w));
+    result.encoder /= std::sqrt(iteration_.pattern_sum(result.encoder));
+    return result;
+  }
+
+ private:
+  bool is_finished() const { return is_converged_ || num_iterations_ >= max_iterations_; }
+
+  double gap_;
+  std::int64_t max_iterations_;
+  Iteration iteration_;
+  AndersonMixing mixing_;
+  Vector x_, lower_x_, upper_x_;
+  double lower_ = 0;
+  double upper_ = std::numeric_limits<double>::infinity();
+  std::int64_t num_iterations_ = 0;
+  bool is_converged_ = false;
+};
+
+DenseOptimumSolver::DenseOptimumSolver(const DenseOptimumProblem& problem,
+                                       const OptimumOptions& options) {
+  require_problem(problem);
+  state_ = std::make_unique<State>(problem, options);
+}
+
+DenseOptimumSolver::~DenseOptimumSolver() = default;
+DenseOptimumSolver::DenseOptimumSolver(DenseOptimumSolver&&) noexcept = default;
+DenseOptimumSolver& DenseOptimumSolver::operator=(DenseOptimumSolver&&) noexcept = default;
+
+bool DenseOptimumSolver::advance() {
+  return state_->advance();
+}
+
+OptimumProgress DenseOptimumSolver::progress() const {
+  return {state_->num_iterations(), state_->gap()};
+}
+
+DenseOptimum DenseOptimumSolver::result() const {
+  return state_->result();
+}
+
+DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem, const OptimumOptions& options) {
+  DenseOptimumSolver solver(problem, options);
+  while (solver.advance())
+    if (options.progress && !options.progress(solver.progress())) break;
+  return solver.result();
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The same diagonals for momentum, whose inverse has three diagonals (docs/math/optimal.md).
+
+#include "optimal/quadrature.hpp"
+#include "optimal/resolvent.hpp"
+#include "optimal/weights.hpp"
+
+namespace dpftrl::detail {
+
+/// W = D_u^(1/2) A D_v^(1/2) with A^-1 = (I - momentum S) D_rates^-1 (I - decay S), S the shift by
+/// a step.
+struct MomentumWeights {
+  Weights weights;
+  double momentum = 0;
+  std::vector<double> rates = {};  ///< chi, of the momentum of a step; empty: all 1
+};
+
+/// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, max_i sum of T_jj, |j - i| <= 2].
+Interval momentum_spectrum(const MomentumWeights& weights);
+
+/// diag(sum_k w_k (T + s_k I)^-1) by banded Cholesky factors and selected inversion, in twice the
+/// precision of double: the factors lose as many digits as T + s I is ill-conditioned.
+/// @param spectrum  contains that of T.
+/// @guarantee  rounding_error covers the backward error of the factors, n 2^-96 times the
+///             condition number: far more than was seen.
+/// @cost       about 600 operations a node and entry; memory of 48 bytes an entry and node, of 8
+///             nodes at once.
+/// @checked-by optimal_momentum_test "diagonals are those of the dense matrix"
+RootDiagonal momentum_root_diagonal(const InverseRoot& root, const Interval& spectrum,
+                                    const MomentumWeights& weights);
+
+}  // namespace dpftrl::detail

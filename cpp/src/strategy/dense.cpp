@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/dense.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/optimal/banded_optimum.hpp"
+#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "nuclear_norm.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::multiply;
+
+/// numerator * lower^-1.
+Matrix divide(const Matrix& numerator, const Matrix& lower) {
+  Matrix quotient =
+      lower.triangularView<Eigen::Lower>().transpose().solve(numerator.transpose()).transpose();
+  quotient.triangularView<Eigen::StrictlyUpper>().setZero();
+  return quotient;
+}
+
+/// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so a column of it is longer
+/// than that of C by at most ||B^-1|| ||(A - B C)_j||; with G near B^-1 and E = I - G B,
+/// ||B^-1|| <= ||G|| / (1 - ||E||). Frobenius norms; gamma bounds the rounding of an inner product
+/// of n terms, A is known to 2^-52 of itself.
+double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& decoder) {
+  const double n = static_cast<double>(encoder.rows());
+  const double gamma = (n + 16) * 0x1p-52;
+  const double size = decoder.rowwise().norm().norm();
+  const Matrix inverse = divide(encoder, workload);
+  const double inverse_size = inverse.rowwise().norm().norm();
+  Matrix residual = multiply(inverse, decoder);
+  residual.diagonal().array() -= 1;
+  const double defect = residual.rowwise().norm().norm() + gamma * inverse_size * size;
+  if (!(defect <= 0.5))
+    fail(ErrorCode::unsupported,
+         "dense strategy: the workload and the encoder must be far enough from singular for "
+         "double precision");
+  residual = multiply(decoder, encoder);
+  residual -= workload;
+  double slack = 0;
+  for (Eigen::Index j = 0; j < encoder.cols(); ++j) {
+    const double norm = encoder.col(j).norm();
+    const double rest = residual.col(j).norm() + gamma * (size * norm + workload.col(j).norm());
+    slack = std::max(slack, rest / norm);
+  }
+  return slack * inverse_size / (1 - defect) * (1 + gamma);
+}
+
+void require_encoder(const Workload& workload, std::string_view name, const Matrix& encoder) {
+  require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
+  require_length(name, "encoder", encoder.rows(), workload.num_steps());
+  require_length(name, "encoder", encoder.cols(), workload.num_steps());
+  require_all_finite(name, "encoder", {encoder.data(), static_cast<std::size_t>(encoder.size())});
+  if (!encoder.isLowerTriangular(0))
+    fail_argument(name, "encoder", "lower triangular", "an entry above the diagonal");
+  for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+    require_positive(name,
+                     "encoder(" + to_text(std::int64_t{j}) + ", " + to_text(std::int64_t{j}) + ")",
+                     encoder(j, j));
+}
+
+/// Scales the columns of every phase s, s + b, ... to sensitivity 1.
+void normalise_phases(Matrix& encoder, const Participation& participation) {
+  const Eigen::Index n = encoder.cols();
+  const auto k = static_cast<Eigen::Index>(participation.max_participations_within(n));
+  const Eigen::Index b = n / k;
+  for (Eigen::Index s = 0; s < b; ++s) {
+    double sum = 0;
+    for (Eigen::Index i = s; i < n; i += b)
+      for (Eigen::Index j = s; j < n; j += b) sum += std::abs(encoder.col(i).dot(encoder.col(j)));
+    for (Eigen::Index i = s; i < n; i += b) encoder.col(i) /= std::sqrt(sum);
+  }
+}
+
+}  // namespace
+
+DenseStrategy::DenseStrategy(Workload workload, Parts parts)
+    : Strategy(std::move(workload)), parts_(std::move(parts)) {
+  require_encoder(this->workload(), name(), parts_.encoder);
+  const Matrix matrix = this->workload().matrix();
+  Matrix decoder = divide(matrix, parts_.encoder);
+  column_norms_squared_ = parts_.encoder.colwise().squaredNorm();
+  row_norms_squared_ = decoder.rowwise().squaredNorm();
+  encoder_slack_ = slack_of(matrix, parts_.encoder, decoder);
+  is_nonnegative_ = parts_.encoder.minCoeff() >= 0;
+  decoder_ = Workload::lower_triangular(std::move(decoder));
+}
+
+double DenseStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return column_norms_squared_(static_cast<Eigen::Index>(step));
+}
+
+double DenseStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return row_norms_squared_(static_cast<Eigen::Index>(step));
+}
+
+RowNorms DenseStrategy::row_norms() const {
+  return {row_norms_squared_.minCoeff(), row_norms_squared_.maxCoeff(), row_norms_squared_.mean()};
+}
+
+DecoderForm DenseStrategy::decoder_form() const {
+  return FilteredDecoder{.base = std::make_shared<const DecoderForm>(RunningSumDecoder{}),
+                         .column_scales = {},
+                         .workload = *decoder_};
+}
+
+double DenseStrategy::certified_lower_bound(Objective objective,
+                                            const Participation& participation) const {
+  if (!parts_.lower_bound) return 0;
+  const Bound& bound = *parts_.lower_bound;
+  // The largest error is at least the mean one; one participation is among any others.
+  const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
+  const bool is_weaker = bound.participation == participation ||
+                         bound.participation.max_participations_within(num_steps()) == 1;
+  return is_for_it && is_weaker ? bound.value : 0;
+}
+
+Matrix lower_triangular_encoder(const Matrix& encoder) {
+  // X = C^T C. With J the reversal and J X J = L L^T: X = T^T T, T = J L^T J.
+  const Matrix gram = multiply(encoder.transpose(), encoder).reverse();
+  const Eigen::LLT<Matrix> cholesky(gram);
+  if (cholesky.info() != Eigen::Success)
+    fail(ErrorCode::unsupported,
+         "lower_triangular_encoder: the Gram matrix must be positive definite");
+  const Matrix lower = cholesky.matrixL();
+  return lower.transpose().reverse();
+}
+
+std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
+                                                       const DenseOptimalOptions& options) {
+  require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
+                  DenseStrategy::kMaxSteps);
+  const bool has_epochs = options.participation.kind() == Participation::Kind::fixed_epoch;
+  const Participation participation = has_epochs ? options.participation : Participation::single();
+  DenseOptimum optimum =
+      find_dense_optimum({workload.matrix(), options.objective, participation}, options.solver);
+  normalise_phases(optimum.encoder, participation);
+  return std::make_shared<const DenseStrategy>(
+      workload,
+      DenseStrategy::Parts{.name = OptimalStrategy::kName,
+                           .encoder = lower_triangular_encoder(optimum.encoder),
+                           .lower_bound = DenseStrategy::Bound{.objective = options.objective,
+                                                               .participation = participation,
+                                                               .value = optimum.lower_bound}});
+}
+
+BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
+                             Objective objective, const Participation& participation) {
+  require_between(kBanded, "num_steps", num_steps, 1, DenseStrategy::kMaxSteps);
+  const bool is_repeated = participation.max_participations_within(num_steps) > 1;
+  const std::int64_t most = is_repeated ? participation.separation() : num_steps;
+  const std::int64_t bands = require_between(
+      kBanded, "num_bands", num_bands.value_or(std::min(kDefaultNumBands, most)), 1, kMaxNumBands);
+  return {.num_steps = num_steps,
+          .num_bands = std::min(bands, num_steps),
+          .objective = objective,
+          .participation = bands <= most ? participation : Participation::single()};
+}
+
+std::shared_ptr<const Strategy> banded_strategy_of(const Workload& workload,
+                                                   const Matrix& columns) {
+  const std::int64_t n =
+      require_between(kBanded, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
+  require_length(kBanded, "columns", columns.rows(), n);
+  const auto size = static_cast<Eigen::Index>(n);
+  const Eigen::Index bands = std::min(columns.cols(), size);
+  Matrix encoder = Matrix::Zero(size, size);
+  for (Eigen::Index j = 0; j < size; ++j) {
+    const Eigen::Index height = std::min(bands, size - j);
+    encoder.col(j).segment(j, height) = columns.row(j).head(height).transpose();
+  }
+  return std::make_shared<const DenseStrategy>(
+      workload,
+      DenseStrategy::Parts{.name = kBanded, .encoder = std::move(encoder), .num_bands = bands});
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The search for the optimum in the page: its result, its bar, and giving it up.
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import { enter, launch, openPage, readKey, reveal, root, serveSite } from './support.mjs';
+import { settled, textOf } from './support.mjs';
+
+const screenshots = path.join(root, 'build/screenshots/');
+let site;
+let browser;
+let library;
+before(async () => {
+  [site, browser, library] = await Promise.all([
+    serveSite(),
+    launch(),
+    load(),
+    mkdir(screenshots, { recursive: true }),
+  ]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+/** Of the certificate: row -> text. */
+const certificateOf = async (page) =>
+  Object.fromEntries(
+    await page.$$eval('#certificate tbody tr', (rows) =>
+      rows.map((row) => [
+        row.querySelector('th').firstChild.textContent,
+        row.querySelector('td').textContent,
+      ]),
+    ),
+  );
+
+/**
+ * Delays what the first worker is asked to optimise until `window.release()` is called, so that
+ * a search takes as long as the test wants.
+ */
+function holdSearches() {
+  window.held = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    const send = () => post.call(this, message, ...rest);
+    if (message?.method === 'optimize') window.held.push(send);
+    else send();
+  };
+  window.release = () => {
+    Worker.prototype.postMessage = post;
+    window.held.splice(0).forEach((send) => send());
+  };
+}
+
+test('the optimum is the default, with its proven gap', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=500`, { calm: true });
+  await settled(page);
+  assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'optimal');
+  const saved = library.optimize({ numSteps: 500 });
+  const { Gap, ...rows } = await certificateOf(page);
+  assert.match(Gap, /^\d\.\d · 10⁻⁵, greatest error$|^\d[\d.]*.*, greatest error$/);
+  const gap = saved.ratio - 1;
+  assert.ok(gap > 0 && gap < 1e-3);
+  assert.match(rows['Lower bound'], /unit\)$/);
+  const { stddev } = library
+    .simulation({ mechanism: saved, numSteps: 500, epsilon: 1, delta: 1e-6 })
+    .advance(500);
+  assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[499]);
+  await reveal(page, 'errors', '.key');
+  assert.equal((await readKey(page, '#errors')).max, saved.error);
+  assert.equal(await page.$eval('#search', (box) => box.hidden), true);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+for (const [scheme, width, height] of [
+  ['light', 1440, 900],
+  ['dark', 360, 740],
+]) {
+  test(`a long search shows a bar, and a key cancels it: ${scheme}, ${width} px`, async () => {
+    const options = { scheme, width, height, calm: true };
+    const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, options);
+    await settled(page);
+    await page.evaluate(holdSearches);
+    const before = await readKey(page, '#sums');
+    await page.select('#set-mechanism', 'optimal');
+    await page.waitForSelector('#search:not([hidden])');
+    assert.match(await textOf(page, '#search-text'), /^Searching for optimal, 200 steps…$/);
+    const bar = await page.$eval('#search-progress', (one) => [
+      one.getAttribute('aria-labelledby'),
+      one.hasAttribute('value'),
+    ]);
+    assert.deepEqual(bar, ['search-text', false]);
+    await page.$eval('#search', (box) => box.scrollIntoView({ block: 'center' }));
+    await page.screenshot({ path: path.join(screenshots, `search-${scheme}-${width}.png`) });
+    const fits = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+    assert.ok(fits, 'nothing sticks out');
+    await page.focus('#search-cancel');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#search[hidden]');
+    await settled(page);
+    assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'tree');
+    assert.match(await page.evaluate(() => location.hash), /mechanism=tree/);
+    assert.deepEqual(await readKey(page, '#sums'), before, 'the run before stays');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'play');
+    await page.evaluate(() => window.release());
+    await page.select('#set-mechanism', 'optimal');
+    await page.waitForFunction(() => !location.hash.includes('mechanism='));
+    await settled(page);
+    assert.notDeepEqual(await readKey(page, '#sums'), before);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+test('another setting gives the search up', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, {
+    calm: true,
+  });
+  await settled(page);
+  await page.evaluate(holdSearches);
+  await page.select('#set-mechanism', 'optimal');
+  await page.waitForSelector('#search:not([hidden])');
+  await page.select('#set-mechanism', 'honaker');
+  await page.waitForFunction(() => location.hash.includes('mechanism=honaker'));
+  await settled(page);
+  assert.equal(await page.$eval('#search', (box) => box.hidden), true);
+  assert.equal(await textOf(page, '#run-error'), '');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('cancelled before anything was there: a mechanism that needs no search', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=200`, {
+    calm: true,
+    before: holdSearches,
+  });
+  await page.waitForSelector('#search:not([hidden])');
+  await page.focus('#search-cancel');
+  await page.keyboard.press('Escape');
+  await settled(page);
+  assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'square-root');
+  assert.match(await textOf(page, '#notice'), /the search was cancelled: square-root/);
+  await page.close();
+});
+
+test('progress moves, the page stays alive, and a search is not made twice', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, {
+    calm: true,
+  });
+  await settled(page);
+  await page.evaluate(() => {
+    window.seen = [];
+    window.searches = 0;
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...rest) {
+      if (message?.method === 'optimize') window.searches += 1;
+      return post.call(this, message, ...rest);
+    };
+    new MutationObserver(() => {
+      const { value } = document.getElementById('search-progress');
+      window.seen.push(value);
+    }).observe(document.getElementById('search-progress'), { attributes: true });
+  });
+  await enter(page, '#set-numSteps', '30000');
+  await settled(page);
+  await page.select('#set-mechanism', 'optimal');
+  await page.waitForFunction(() => !location.hash.includes('mechanism='), { timeout: 60_000 });
+  await settled(page, 'finished', 120_000);
+  const seen = (await page.evaluate(() => window.seen)).filter((value) => value > 0);
+  assert.ok(seen.length >= 3, `${seen}`);
+  assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
+  await enter(page, '#set-epsilon', '2');
+  await page.waitForFunction(() => location.hash.includes('epsilon=2'));
+  await settled(page, 'finished', 120_000);
+  assert.equal(await page.evaluate(() => window.searches), 1);
+  assert.deepEqual(said, []);
+  await page.close();
+});

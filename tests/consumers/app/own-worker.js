@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The library inside a worker of one's own, without the worker client.
+
+import { load } from 'dp-ftrl';
+import { use } from './use.js';
+
+use({ load }).then((outcome) => postMessage(outcome));

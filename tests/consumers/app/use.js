@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What every consumer does with the package, so that all can be compared with Node bit for bit.
+
+const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
+
+/** Totals of a few records with a fixed seed. */
+export function totals(dp) {
+  const sums = dp.prefixSum({ ...problem, insecureSeed: 7 });
+  const released = [...sums.releaseMany([1, 0, 1, 1])];
+  sums.dispose();
+  return released;
+}
+
+async function inWorker(client) {
+  const simulation = await client.simulation(problem);
+  const { noisySums } = await simulation.advance(4);
+  client.terminate();
+  return [...noisySums];
+}
+
+/** `load`, and where they are given `loadExternal` and `connect`, each used once. */
+export async function use({ load, loadExternal, connect }) {
+  try {
+    const outcome = { inline: totals(await load()) };
+    if (loadExternal) outcome.external = totals(await loadExternal());
+    if (connect) outcome.worker = await inWorker(connect());
+    return outcome;
+  } catch (error) {
+    return { error: `${error.code} ${error.message}` };
+  }
+}

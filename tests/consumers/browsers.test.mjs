@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What bundlers make of the package, and the package without one, run in every browser at hand.
+// A browser that is missing skips its tests, and fails them where CI is set.
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { build as esbuild } from 'esbuild';
+import * as vite8 from 'vite';
+import { installed } from '../js/support/consumer.mjs';
+import { assertWorks, browsers, bundler, launch, outcomeOf, page, prepare } from './support.mjs';
+import { project, serving, strictPolicy } from './support.mjs';
+
+const moduleScript = (file) => `<script type="module" src="./${file}"></script>`;
+
+/** What is there to be shown: name -> a folder to be served, made once. */
+const made = {};
+const open = new Map();
+
+function viteProject(name) {
+  const folder = project(name);
+  page(folder, moduleScript('found.js'));
+  return folder;
+}
+
+async function viteBuild(name, vite) {
+  const root = viteProject(name);
+  const warnings = [];
+  const note = (text) => warnings.push(text);
+  const customLogger = {
+    info() {},
+    warn: note,
+    warnOnce: note,
+    error: note,
+    clearScreen() {},
+    hasWarned: false,
+    hasErrorLogged: () => false,
+  };
+  await vite.build({
+    root,
+    configFile: false,
+    base: './',
+    logLevel: 'warn',
+    build: { outDir: 'out', modulePreload: false, chunkSizeWarningLimit: 5000 },
+    worker: { format: 'es' },
+    customLogger,
+  });
+  assert.deepEqual(warnings, []);
+  return join(root, 'out');
+}
+
+async function webpackBuild() {
+  const context = project('webpack');
+  const { default: webpack } = await bundler('webpack');
+  const path = join(context, 'out');
+  const performance = { hints: false };
+  const compiler = webpack({
+    context,
+    mode: 'production',
+    entry: './found.js',
+    output: { path, publicPath: 'auto' },
+    performance,
+  });
+  const stats = await new Promise((resolve, reject) =>
+    compiler.run((error, result) => (error ? reject(error) : resolve(result))),
+  );
+  await new Promise((resolve) => compiler.close(resolve));
+  const { errors, warnings } = stats.toJson({ all: false, errors: true, warnings: true });
+  assert.deepEqual([errors, warnings], [[], []]);
+  page(path, '<script defer src="./main.js"></script>');
+  return path;
+}
+
+/** For bundlers that leave files alone, the .wasm has to be put where the page says it is. */
+function withAssets(out) {
+  mkdirSync(join(out, 'assets'), { recursive: true });
+  cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(out, 'assets/dp-ftrl.wasm'));
+  page(out, moduleScript('given.js'));
+  return out;
+}
+
+async function rollupBuild() {
+  const folder = project('rollup');
+  const { rollup } = await bundler('rollup');
+  const { nodeResolve } = await bundler('@rollup/plugin-node-resolve');
+  const warnings = [];
+  const bundle = await rollup({
+    input: { given: join(folder, 'given.js'), worker: join(folder, 'worker.js') },
+    plugins: [nodeResolve()],
+    onwarn: (warning) => warnings.push(warning.message),
+  });
+  const dir = join(folder, 'out');
+  await bundle.write({ dir, format: 'es', entryFileNames: '[name].js' });
+  await bundle.close();
+  assert.deepEqual(warnings, []);
+  return withAssets(dir);
+}
+
+async function esbuildBuild() {
+  const folder = project('esbuild');
+  const outdir = join(folder, 'out');
+  const { warnings } = await esbuild({
+    entryPoints: [join(folder, 'given.js'), join(folder, 'worker.js')],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    outdir,
+    logLevel: 'silent',
+  });
+  assert.deepEqual(warnings, []);
+  return withAssets(outdir);
+}
+
+/** No bundler: the files of the package beside the page. */
+function plain() {
+  const folder = project('plain');
+  cpSync(join(installed, 'dist'), join(folder, 'dp-ftrl'), { recursive: true });
+  const bare = /'dp-ftrl(?:\/([\w-]+))?'/g;
+  for (const name of ['found.js', 'own-worker.js']) {
+    const text = readFileSync(join(folder, name), 'utf8');
+    const addressed = text.replace(bare, (_, entry) => `'./dp-ftrl/${entry ?? 'index'}.js'`);
+    writeFileSync(join(folder, name), addressed);
+  }
+  page(folder, moduleScript('found.js'));
+  const start = `const worker = new Worker('./own-worker.js', { type: 'module' });
+    globalThis.outcome = new Promise((resolve) => {
+      worker.onmessage = ({ data }) => resolve(data);
+    });`;
+  writeFileSync(join(folder, 'start.js'), start);
+  return folder;
+}
+
+async function oneFile() {
+  const folder = project('one-file');
+  const { outputFiles } = await esbuild({
+    entryPoints: [join(folder, 'alone.js')],
+    bundle: true,
+    format: 'iife',
+    write: false,
+  });
+  page(folder, `<script>${outputFiles[0].text.replaceAll('</script', '<\\/script')}</script>`);
+  return folder;
+}
+
+before(prepare);
+after(() => Promise.all([...open.values()].map((browser) => browser.close())));
+
+/** Runs `use` in every browser, as one test each. */
+function inBrowsers(name, use) {
+  for (const browser of browsers) {
+    const missing = browser.path === undefined && `no ${browser.name} found`;
+    const skip = process.env.CI ? false : missing;
+    test(`${name}, ${browser.name}`, { skip, timeout: 240_000 }, async () => {
+      assert.ok(!missing, missing);
+      if (!open.has(browser.name)) open.set(browser.name, await launch(browser));
+      await use(open.get(browser.name));
+    });
+  }
+}
+
+/** A consumer that is built once and served under the strict policy. */
+function served(name, make, parts, policy = strictPolicy) {
+  inBrowsers(name, async (browser) => {
+    const folder = (made[name] ??= await make());
+    const show = async (address) => assertWorks(await outcomeOf(browser, address), parts);
+    await serving(folder, show, policy);
+  });
+}
+
+served('Vite 8 build', () => viteBuild('vite8', vite8));
+served('Vite 7 build', async () => viteBuild('vite7', await bundler('vite7')));
+served('webpack 5', webpackBuild);
+served('Rollup 4', rollupBuild);
+served('esbuild', esbuildBuild);
+served('module script', plain);
+served(
+  'module script with connect-src none',
+  async () => {
+    const folder = plain();
+    const text = readFileSync(join(folder, 'alone.js'), 'utf8');
+    writeFileSync(join(folder, 'alone.js'), text.replace("'dp-ftrl'", "'./dp-ftrl/index.js'"));
+    page(folder, moduleScript('alone.js'));
+    return folder;
+  },
+  ['inline'],
+  strictPolicy.replace("connect-src 'self'", "connect-src 'none'"),
+);
+served(
+  'module worker',
+  () => {
+    const folder = plain();
+    page(folder, moduleScript('start.js'));
+    return folder;
+  },
+  ['inline'],
+);
+
+inBrowsers('file:// page', async (browser) => {
+  const folder = (made.file ??= await oneFile());
+  const address = pathToFileURL(join(folder, 'index.html')).href;
+  assertWorks(await outcomeOf(browser, address), ['inline']);
+});
+
+// Vite 7 moves the modules of a dependency away from the files they refer to, unless told not to.
+for (const [name, load, optimizeDeps] of [
+  ['Vite 8 dev', async () => vite8, {}],
+  ['Vite 7 dev', () => bundler('vite7'), { exclude: ['dp-ftrl'] }],
+]) {
+  inBrowsers(name, async (browser) => {
+    const vite = await load();
+    const root = viteProject(name.toLowerCase().replaceAll(' ', '-'));
+    const server = await vite.createServer({
+      root,
+      configFile: false,
+      logLevel: 'silent',
+      server: { host: '127.0.0.1', port: 0 },
+      optimizeDeps,
+    });
+    try {
+      await server.listen();
+      const { port } = server.httpServer.address();
+      const { outcome, said } = await outcomeOf(browser, `http://127.0.0.1:${port}/`);
+      assertWorks({ outcome, said: said.filter((text) => !text.startsWith('[vite]')) });
+    } finally {
+      await server.close();
+    }
+  });
+}
+
+test('WebKit', { skip: 'not driven by these tests yet' }, () => {});

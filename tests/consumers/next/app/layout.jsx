@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <head>
+        <link rel="icon" href="data:," />
+      </head>
+      <body>{children}</body>
+    </html>
+  );
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A folder of consumers, with the packed package and the bundlers installed, and the browsers that
+// run what they make.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import puppeteer from 'puppeteer-core';
+import { importEntry, installed, root } from '../js/support/consumer.mjs';
+import { totals } from './app/use.js';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+/** Where consumers are built: below it `dp-ftrl` and the bundlers are found by name. */
+export const workshop = join(root, 'build/consumers');
+
+/** Installs the bundlers of package-lock.json, once for each version of it. */
+function installBundlers() {
+  const lock = readFileSync(join(here, 'package-lock.json'), 'utf8');
+  const stamp = join(workshop, 'node_modules/.stamp');
+  const wanted = `${process.version}\n${lock}`;
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  mkdirSync(workshop, { recursive: true });
+  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+    cpSync(join(here, name), join(workshop, name));
+  }
+  // Not `ci`, which would want the binaries of all platforms, and a registry may lack some.
+  const install = ['install', '--no-save', '--ignore-scripts'];
+  execFileSync('npm', install, { cwd: workshop, stdio: 'pipe' });
+  writeFileSync(stamp, wanted);
+}
+
+/** Everything in place for the consumers: called once, before they run. */
+export function prepare() {
+  installBundlers();
+  const place = join(workshop, 'node_modules/dp-ftrl');
+  rmSync(place, { recursive: true, force: true });
+  cpSync(installed, place, { recursive: true });
+}
+
+/** A bundler from the workshop. */
+export function bundler(name) {
+  return import(createRequire(join(workshop, 'index.js')).resolve(name));
+}
+
+/** A fresh project in the workshop, with the files of `app`. */
+export function project(name, source = 'app') {
+  const folder = join(workshop, name);
+  rmSync(folder, { recursive: true, force: true });
+  cpSync(join(here, source), folder, { recursive: true });
+  cpSync(join(here, 'app/use.js'), join(folder, 'use.js'));
+  return folder;
+}
+
+export function page(folder, script) {
+  // With an icon, so that browsers do not ask for one that is not there.
+  const head = '<meta charset="utf-8"><title>x</title><link rel="icon" href="data:,">';
+  const html = `<!doctype html>${head}${script}`;
+  writeFileSync(join(folder, 'index.html'), html);
+}
+
+const types = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
+
+export const strictPolicy =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; " +
+  "connect-src 'self'; img-src data:";
+
+/** Serves a folder under the strict policy; `use` gets the address. */
+export async function serving(folder, use, policy = strictPolicy) {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url, 'http://x');
+    response.setHeader('content-security-policy', policy);
+    const path = join(folder, pathname === '/' ? 'index.html' : pathname);
+    if (!existsSync(path)) return response.writeHead(404).end('not here');
+    response.setHeader('content-type', types[extname(path)] ?? 'text/plain');
+    return response.end(readFileSync(path));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${server.address().port}/`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const calm = [
+  '--no-sandbox',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-quic',
+];
+
+function firstOf(...paths) {
+  return paths.find((path) => path && existsSync(path));
+}
+
+const { DPFTRL_CHROMIUM, DPFTRL_FIREFOX } = process.env;
+export const browsers = [
+  {
+    name: 'Chromium',
+    path: firstOf(DPFTRL_CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome'),
+    options: { browser: 'chrome', args: calm },
+  },
+  {
+    name: 'Firefox',
+    path: firstOf(DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'),
+    options: { browser: 'firefox' },
+  },
+];
+
+export function launch({ path: executablePath, options }) {
+  return puppeteer.launch({ executablePath, headless: true, ...options });
+}
+
+/** Opens a page, waits for its `outcome`, and gives it with all that was said on the way. */
+export async function outcomeOf(browser, address) {
+  const tab = await browser.newPage();
+  const said = [];
+  tab.on('console', (message) => said.push(message.text()));
+  tab.on('pageerror', (error) => said.push(String(error)));
+  try {
+    await tab.goto(address);
+    await tab.waitForFunction(() => 'outcome' in globalThis, { timeout: 60_000 });
+    return { outcome: await tab.evaluate(() => globalThis.outcome), said };
+  } catch (cause) {
+    throw new Error(`${address}: ${cause.message}; the page said ${JSON.stringify(said)}`, {
+      cause,
+    });
+  } finally {
+    await tab.close();
+  }
+}
+
+const dp = await (await importEntry('dp-ftrl')).load();
+const simulation = dp.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
+const inline = totals(dp);
+const worker = [...simulation.advance(4).noisySums.subarray(0, 16)];
+simulation.dispose();
+
+/** The outcome is that of Node to the last bit, and nothing was said. */
+export function assertWorks({ outcome, said }, parts = ['inline', 'external', 'worker']) {
+  const all = { inline, external: inline, worker };
+  assert.deepEqual(outcome, Object.fromEntries(parts.map((part) => [part, all[part]])));
+  assert.deepEqual(said, []);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What memory that runs out in the middle of a release leaves behind. Replaces the global operator
+// new of this test program by one that can be told to fail.
+#include <cstdlib>
+#include <new>
+
+#include "dpftrl/prefix_sum.hpp"
+#include "support.hpp"
+
+namespace {
+
+constexpr std::int64_t kNever = -1;
+/// Allocations that still succeed; kNever: all of them.
+std::int64_t allocations_left = kNever;
+
+}  // namespace
+
+// Not inlined: GCC would see malloc and delete side by side, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
+  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kSteps = 40, kDimension = 12;
+
+PrefixSum make_sums(const std::shared_ptr<const Mechanism>& how, double grid) {
+  return {how, {.key = Key::insecure_from_seed(5), .dimension = kDimension, .grid = grid}};
+}
+
+std::vector<double> record_at(std::int64_t step) {
+  return std::vector<double>(kDimension, 0.05 * static_cast<double>(1 + step % 5));
+}
+
+/// Releases by step; a step that was spent without a release has none.
+using Releases = std::vector<std::vector<double>>;
+
+struct Interrupted {
+  Releases releases = Releases(kSteps);
+  std::vector<std::int64_t> records;  ///< by step: which one was counted there, or -1
+  bool has_failed = false;
+};
+
+/// A run in which allocation number `failing` throws; the record is then offered again.
+Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how, double grid,
+                             std::int64_t failing) {
+  PrefixSum sums = make_sums(how, grid);
+  Interrupted run{.records = std::vector<std::int64_t>(kSteps, -1)};
+  std::vector<double> noisy(kDimension);
+  std::int64_t next_record = 0, allowed = failing;
+  while (sums.step() < kSteps) {
+    const std::vector<double> record = record_at(next_record);
+    const std::int64_t step = sums.step();
+    allocations_left = allowed;
+    try {
+      sums.release(record, noisy);
+      allowed = std::exchange(allocations_left, kNever);
+    } catch (const std::bad_alloc&) {
+      allowed = allocations_left = kNever;
+      run.has_failed = true;
+      continue;
+    }
+    run.releases[static_cast<std::size_t>(step)] = noisy;
+    run.records[static_cast<std::size_t>(step)] = next_record++;
+  }
+  return run;
+}
+
+TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_record_once) {
+  for (const char* name : {"independent", "tree", "square-root", "hybrid"}) {
+    // So fine beside the noise that many entries are recomputed, which takes memory.
+    const auto how = Mechanism::make(
+        {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 0.02, .delta = 1e-6}});
+    const double grid = 0x1p-28;
+    std::int64_t num_failures = 0;
+    for (std::int64_t failing = 0;; ++failing) {
+      const Interrupted run = run_with_failure(how, grid, failing);
+      if (!run.has_failed) break;
+      ++num_failures;
+      // Undisturbed, the records at the steps at which they were counted, zeros where none was.
+      PrefixSum undisturbed = make_sums(how, grid);
+      std::vector<double> expected(kDimension);
+      for (std::size_t t = 0; t < run.records.size(); ++t) {
+        const std::int64_t counted = run.records[t];
+        undisturbed.release(counted < 0 ? std::vector<double>(kDimension, 0.0) : record_at(counted),
+                            expected);
+        if (counted >= 0) {
+          ASSERT_EQ(run.releases[t], expected) << name << ", allocation " << failing;
+        }
+      }
+    }
+    EXPECT_GE(num_failures, 1) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dpftrl

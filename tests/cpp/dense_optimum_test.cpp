@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// The certified optimum of any matrix and of fixed epochs.
+#include "dpftrl/optimal/dense_optimum.hpp"
+
+#include <Eigen/SVD>
+#include <bit>
+#include <numeric>
+#include <random>
+
+#include "catalogue.hpp"
+#include "dpftrl/sensitivity.hpp"
+#include "nuclear_norm.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+
+Matrix prefix(std::int64_t n) {
+  return Workload::prefix_sums(n).matrix();
+}
+
+/// One row for every interval of columns.
+Matrix all_ranges(Eigen::Index n) {
+  Matrix f = Matrix::Zero(n * (n + 1) / 2, n);
+  Eigen::Index row = 0;
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = i; j < n; ++j) f.row(row++).segment(i, j - i + 1).setOnes();
+  return f;
+}
+
+/// All tables of counts of two of d bits.
+Matrix two_way_marginals(unsigned d) {
+  Matrix f = Matrix::Zero(index_of(2 * d * (d - 1)), Eigen::Index{1} << d);
+  Eigen::Index row = 0;
+  for (unsigned i = 0; i < d; ++i)
+    for (unsigned j = 0; j < i; ++j)
+      for (unsigned value = 0; value < 4; ++value, ++row)
+        for (Eigen::Index x = 0; x < f.cols(); ++x) {
+          const auto bits = static_cast<unsigned>(x);
+          f(row, x) = ((bits >> i & 1) * 2 + (bits >> j & 1)) == value ? 1 : 0;
+        }
+  return f;
+}
+
+/// Signs of the parities of w of d bits.
+Matrix parities(unsigned d, int w) {
+  std::vector<unsigned> sets;
+  for (unsigned set = 0; set < 1U << d; ++set)
+    if (std::popcount(set) == w) sets.push_back(set);
+  Matrix f(std::ssize(sets), Eigen::Index{1} << d);
+  for (Eigen::Index i = 0; i < f.rows(); ++i)
+    for (Eigen::Index x = 0; x < f.cols(); ++x) {
+      const unsigned common = static_cast<unsigned>(x) & sets[static_cast<std::size_t>(i)];
+      f(i, x) = std::popcount(common) % 2 == 1 ? -1 : 1;
+    }
+  return f;
+}
+
+Participation epochs(std::int64_t n, std::int64_t k) {
+  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
+}
+
+struct Known {
+  const char* name;
+  DenseOptimumProblem problem;
+  double least_error;
+  double digits;  ///< how far the known number goes, relative
+};
+
+DenseOptimumProblem mean_of(Matrix f, Participation participation = Participation::single()) {
+  return {std::move(f), Objective::mean, participation};
+}
+
+/// From independent computations: gamma_F / sqrt(number of queries), or closed forms.
+std::vector<Known> known_optima() {
+  const Matrix momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9}).matrix();
+  return {
+      {"prefix sums, mean", mean_of(prefix(64)), 2.099856472225, 1e-12},
+      {"prefix sums, max", {prefix(64)}, 2.111367, 3e-7},
+      {"two steps", {prefix(2)}, 1.154700538379, 1e-12},
+      {"one step", {prefix(1)}, 1, 1e-15},
+      {"momentum", mean_of(momentum), 11.437990371328, 1e-12},
+      {"ranges 8", mean_of(all_ranges(8)), 8.970188 / std::sqrt(36.0), 1e-7},
+      {"ranges 16", mean_of(all_ranges(16)), 20.325850949881 / std::sqrt(136.0), 2e-13},
+      {"ranges 32", mean_of(all_ranges(32)), 46.298345 / std::sqrt(528.0), 2e-8},
+      {"marginals", mean_of(two_way_marginals(5)), 11.581139 / std::sqrt(40.0), 2e-8},
+      {"marginals, max", {two_way_marginals(4)}, 1.569479216882, 1e-12},
+      {"parities", mean_of(parities(6, 3)), std::sqrt(20.0), 1e-15},
+      {"parities, max", {parities(4, 2)}, std::sqrt(6.0), 1e-15},
+      {"identity", mean_of(Matrix::Identity(16, 16)), 1, 1e-15},
+      {"2 epochs", mean_of(prefix(64), epochs(64, 2)), 2.973025, 2e-7},
+      {"4 epochs", mean_of(prefix(64), epochs(64, 4)), 4.407853, 2e-7},
+      {"8 epochs", mean_of(prefix(64), epochs(64, 8)), 7.008548, 2e-7},
+  };
+}
+
+TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
+  for (const Known& known : known_optima()) {
+    SCOPED_TRACE(known.name);
+    const DenseOptimum optimum = find_dense_optimum(known.problem);
+    EXPECT_EQ(optimum.status, SolverStatus::converged);
+    EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + 1.1e-10);
+    EXPECT_LE(optimum.lower_bound, known.least_error * (1 + known.digits));
+    EXPECT_GE(optimum.upper_bound, known.least_error * (1 - known.digits));
+  }
+}
+
+/// Largest error of a user's contributions, and what of it the rows carry, by dense algebra.
+double error_of(const DenseOptimumProblem& problem, const Matrix& encoder) {
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(encoder, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  // Directions that the encoder has but for rounding are not measured.
+  const Vector& values = svd.singularValues();
+  Vector inverse = Vector::Zero(values.size());
+  for (Eigen::Index i = 0; i < values.size(); ++i)
+    if (values(i) > 1e-9 * values(0)) inverse(i) = 1 / values(i);
+  const Matrix decoder =
+      problem.queries * svd.matrixV() * inverse.asDiagonal() * svd.matrixU().transpose();
+  EXPECT_LE((decoder * encoder - problem.queries).cwiseAbs().maxCoeff(),
+            1e-9 * problem.queries.cwiseAbs().maxCoeff());
+  const double sensitivity =
+      gram_sensitivity(encoder.transpose() * encoder, problem.participation).value;
+  const Vector rows = decoder.rowwise().squaredNorm();
+  return sensitivity *
+         std::sqrt(problem.objective == Objective::mean ? rows.mean() : rows.maxCoeff());
+}
+
+std::vector<DenseOptimumProblem> problems() {
+  std::vector<DenseOptimumProblem> all;
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    for (const std::int64_t n : {1, 2, 3, 7, 16, 33})
+      for (const Matrix& f : {prefix(n), testing::rough_matrix(n)})
+        all.push_back({f, objective, Participation::single()});
+    for (const Matrix& f : {all_ranges(9), two_way_marginals(3), parities(4, 2)})
+      all.push_back({f, objective, Participation::single()});
+    for (const std::int64_t k : {2, 3, 12})
+      for (const Matrix& f : {prefix(12), testing::rough_matrix(12)})
+        all.push_back({f, objective, epochs(12, k)});
+  }
+  return all;
+}
+
+TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
+  for (const DenseOptimumProblem& problem : problems()) {
+    const Matrix& f = problem.queries;
+    SCOPED_TRACE(std::to_string(f.rows()) + " x " + std::to_string(f.cols()));
+    const DenseOptimum optimum = find_dense_optimum(problem, {.gap = 1e-5, .max_iterations = 300});
+    EXPECT_LE(optimum.lower_bound, optimum.upper_bound);
+    // The lower bound is the nuclear norm of D_u^(1/2) F Lambda^(1/2), and no more.
+    const Matrix& weights = optimum.column_weights;
+    const Eigen::Map<const Vector> u(optimum.row_weights.data(), f.rows());
+    const Matrix root = Eigen::SelfAdjointEigenSolver<Matrix>(weights).operatorSqrt();
+    const Matrix w = u.cwiseSqrt().asDiagonal() * f * root;
+    const double nuclear = Eigen::JacobiSVD<Eigen::MatrixXd>(w).singularValues().sum();
+    const auto k = index_of(
+        problem.participation.max_participations_within(static_cast<std::int64_t>(f.cols())));
+    const Eigen::Index b = f.cols() / k;
+    double total = 0;
+    for (Eigen::Index s = 0; s < b; ++s) {
+      double largest = 0;
+      for (Eigen::Index i = s; i < f.cols(); i += b) largest = std::max(largest, weights(i, i));
+      total += largest;
+      for (Eigen::Index i = 0; i < f.cols(); ++i)
+        if (i % b != s) {
+          EXPECT_EQ(weights(s, i), 0) << "only steps of one user";
+        }
+    }
+    const double lower = nuclear / std::sqrt(u.sum() * total);
+    EXPECT_LE(optimum.lower_bound, lower * (1 + 1e-14));
+    EXPECT_GE(optimum.lower_bound, lower * (1 - 1e-6));
+    // The upper bound is the error of the encoder, and no less.
+    const double error = error_of(problem, optimum.encoder);
+    EXPECT_GE(optimum.upper_bound, error * (1 - 1e-12));
+    EXPECT_LE(optimum.upper_bound, error * (1 + 1e-6));
+  }
+}
+
+TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
+  const std::int64_t n = 12;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  for (const Participation& participation : {Participation::single(), epochs(n, 3), epochs(n, 12)})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const DenseOptimumProblem problem{prefix(n), objective, participation};
+      const DenseOptimum optimum =
+          find_dense_optimum(problem, {.gap = 1e-4, .max_iterations = 300});
+      for (const char* name : {"square-root", "tree", "normalized-square-root", "independent"}) {
+        const Matrix encoder = make_strategy({.name = name, .num_steps = n})->encoder();
+        EXPECT_GE(error_of(problem, encoder), optimum.lower_bound) << name;
+      }
+      for (int i = 0; i < 20; ++i) {
+        Matrix encoder = optimum.encoder;
+        for (double& entry : encoder.reshaped()) entry += 1e-3 * normal(random);
+        EXPECT_GE(error_of(problem, encoder), optimum.lower_bound);
+      }
+    }
+}
+
+TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const Optimum fast = find_optimum({.num_steps = 48, .objective = objective, .decay = 0.9}, {});
+    const Matrix a = Workload::momentum({.num_steps = 48, .momentum = 0, .decay = 0.9}).matrix();
+    const DenseOptimum dense = find_dense_optimum({a, objective});
+    EXPECT_TRUE(relatively_close(dense.lower_bound, fast.lower_bound, 2e-10));
+    EXPECT_TRUE(relatively_close(dense.upper_bound, fast.upper_bound, 2e-10));
+  }
+}
+
+TEST(DenseOptimum, is_multiplicative_over_products_and_scales_with_the_queries) {
+  // gamma_F of a Kronecker product is the product.
+  Matrix product = Matrix::Zero(32, 32);
+  const Matrix a = prefix(4), b = prefix(8);
+  for (Eigen::Index i = 0; i < 32; ++i)
+    for (Eigen::Index j = 0; j < 32; ++j) product(i, j) = a(i / 8, j / 8) * b(i % 8, j % 8);
+  const double of_product = find_dense_optimum(mean_of(product)).lower_bound;
+  const double factors =
+      find_dense_optimum(mean_of(a)).lower_bound * find_dense_optimum(mean_of(b)).lower_bound;
+  EXPECT_TRUE(relatively_close(of_product, factors, 2e-10));
+  for (const double scale : {1e-200, 3.0, 1e200}) {
+    const DenseOptimum scaled = find_dense_optimum(mean_of(scale * a));
+    EXPECT_TRUE(relatively_close(scaled.lower_bound / scale,
+                                 find_dense_optimum(mean_of(a)).lower_bound, 2e-10));
+  }
+}
+
+TEST(DenseOptimum, giving_up_does_not_look_like_convergence) {
+  const DenseOptimumProblem problem = mean_of(prefix(40));
+  const DenseOptimum early = find_dense_optimum(problem, {.max_iterations = 3});
+  EXPECT_EQ(early.status, SolverStatus::not_converged);
+  EXPECT_EQ(early.iterations, 3);
+  EXPECT_LT(early.lower_bound, early.upper_bound);
+  std::int64_t calls = 0;
+  double last_gap = std::numeric_limits<double>::infinity();
+  const auto progress = [&](const OptimumProgress& p) {
+    EXPECT_LE(p.gap, last_gap) << "the best bounds never get worse";
+    last_gap = p.gap;
+    return ++calls < 5;
+  };
+  const DenseOptimum stopped = find_dense_optimum(problem, {.progress = progress});
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  EXPECT_EQ(stopped.iterations, 5);
+  EXPECT_GE(stopped.upper_bound, stopped.lower_bound);
+}
+
+TEST(DenseOptimum, bad_problems_are_refused_by_name) {
+  const auto solve = [](const DenseOptimumProblem& problem) {
+    (void)find_dense_optimum(problem, {});
+  };
+  EXPECT_ERROR(solve({Matrix()}), "invalid_argument", "number of queries must be between 1");
+  EXPECT_ERROR(solve({Matrix::Ones(1, 2049)}), "invalid_argument",
+               "number of columns must be between 1 and 2048, got 2049");
+  EXPECT_ERROR(solve({Matrix::Constant(2, 2, NAN)}), "invalid_argument", "queries");
+  EXPECT_ERROR(solve({Matrix(Vector{{1, 0}}.asDiagonal())}), "invalid_argument",
+               "row 1 must be not all 0");
+  EXPECT_ERROR(solve({Matrix{{1, 0}, {1, 0}}}), "invalid_argument", "column 1 must be not all 0");
+  EXPECT_ERROR(solve({prefix(6), Objective::mean, epochs(8, 2)}), "invalid_argument",
+               "num_steps must be num_epochs * epoch_length = 8, got 6");
+  EXPECT_ERROR(
+      solve({prefix(6), Objective::mean,
+             Participation::min_separation({.max_participations = 2, .min_separation = 2})}),
+      "unsupported", "got min-separation");
+  EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, epochs(1026, 2)}),
+               "unsupported", "num_steps must be at most 1024, got 1026");
+  EXPECT_ERROR((void)find_dense_optimum({prefix(2)}, {.gap = 0}), "invalid_argument", "gap");
+}
+
+TEST(NuclearNorm, is_bounded_from_below_by_any_matrix_and_closely_by_the_polar_factor) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  const auto random_matrix = [&](Eigen::Index rows, Eigen::Index columns) {
+    Matrix matrix(rows, columns);
+    for (double& entry : matrix.reshaped()) entry = normal(random);
+    return matrix;
+  };
+  for (const Eigen::Index rank : {2, 5, 8}) {
+    const Matrix w = random_matrix(12, rank) * random_matrix(rank, 8);
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const double nuclear = svd.singularValues().sum();
+    const Matrix magnitude = w.cwiseAbs();
+    const detail::RoundedMatrix rounded{
+        .values = w, .magnitude = magnitude, .relative_error = 0x1p-50};
+    // A partial isometry where w has not full rank, whose Gram matrix is a projector.
+    const Matrix polar = svd.matrixU().leftCols(rank) * svd.matrixV().leftCols(rank).transpose();
+    const double bound = detail::nuclear_norm_bound(rounded, polar);
+    EXPECT_LE(bound, nuclear);
+    EXPECT_GE(bound, nuclear * (1 - 1e-12));
+    for (const double size : {1e-3, 0.1, 10.0}) {
+      const Matrix wrong = polar + size * random_matrix(12, 8);
+      EXPECT_LE(detail::nuclear_norm_bound(rounded, wrong), nuclear);
+      EXPECT_LE(detail::nuclear_norm_bound(rounded, 3 * polar), nuclear) << "its norm is seen";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dpftrl

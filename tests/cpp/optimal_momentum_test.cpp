@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The certified optimum with momentum: banded resolvents, known answers, status.
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/workload.hpp"
+#include "golden/momentum_golden.hpp"
+#include "optimal/momentum_resolvent.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Interval;
+using detail::InverseRoot;
+using detail::MomentumWeights;
+using detail::RootDiagonal;
+
+MomentumWeights uneven_weights(std::int64_t n, double decay, double momentum) {
+  MomentumWeights problem{.weights = {.rows = {}, .columns = {}, .decay = decay},
+                          .momentum = momentum};
+  for (std::int64_t i = 0; i < n; ++i) {
+    problem.weights.rows.push_back(1 + static_cast<double>((5 * i) % 7));
+    problem.weights.columns.push_back(std::exp(static_cast<double>((3 * i) % 11) / 2));
+  }
+  return problem;
+}
+
+/// W^T W.
+Matrix dense_gram(const MomentumWeights& problem) {
+  const std::int64_t n = std::ssize(problem.weights.rows);
+  const Matrix a =
+      Workload::momentum(
+          {.num_steps = n, .momentum = problem.momentum, .decay = problem.weights.decay})
+          .matrix();
+  const Eigen::Map<const Vector> u(problem.weights.rows.data(), a.rows()),
+      v(problem.weights.columns.data(), a.rows());
+  const Matrix w = u.cwiseSqrt().asDiagonal() * a * v.cwiseSqrt().asDiagonal();
+  return w.transpose() * w;
+}
+
+TEST(MomentumResolvent, diagonals_are_those_of_the_dense_matrix) {
+  // 9 nodes do not fill the second group of 8.
+  for (const std::int64_t n : {1, 2, 3, 4, 30})
+    for (const double momentum : {0.3, 0.9})
+      for (const double decay : {1.0, 0.9}) {
+        const MomentumWeights problem = uneven_weights(n, decay, momentum);
+        const Eigen::SelfAdjointEigenSolver<Matrix> solver(dense_gram(problem));
+        const Vector& inverses = solver.eigenvalues();
+        const Interval interval = detail::momentum_spectrum(problem);
+        EXPECT_LE(interval.low, 1 / inverses(inverses.size() - 1));
+        EXPECT_GE(interval.high, 1 / inverses(0));
+        InverseRoot root{.shifts = {}, .weights = {}, .direct = 0.5};
+        Vector values = Vector::Constant(inverses.size(), root.direct);
+        for (int k = 0; k < 9; ++k) {
+          root.shifts.push_back(1e-4 * std::pow(5.0, k));
+          root.weights.push_back(1 + k);
+          values.array() +=
+              root.weights.back() * inverses.array() / (1 + root.shifts.back() * inverses.array());
+        }
+        const Vector dense = solver.eigenvectors().cwiseAbs2() * values;
+        const RootDiagonal diagonal = detail::momentum_root_diagonal(root, interval, problem);
+        for (Eigen::Index i = 0; i < dense.size(); ++i)
+          EXPECT_NEAR(diagonal.values[static_cast<std::size_t>(i)], dense(i),
+                      1e-10 * dense(i) + 1e-13 * dense.maxCoeff())
+              << n << " " << momentum << " " << decay << " " << i;
+        EXPECT_LE(diagonal.rounding_error, 1e-14);
+      }
+}
+
+TEST(MomentumResolvent, without_momentum_it_agrees_with_the_other_sweeps) {
+  const MomentumWeights problem = uneven_weights(500, 1, 0);
+  const Interval interval = detail::spectrum(problem.weights);
+  const InverseRoot root = detail::inverse_root_within(interval, 1e-12);
+  const RootDiagonal one = detail::root_diagonal(root, problem.weights);
+  const RootDiagonal two = detail::momentum_root_diagonal(root, interval, problem);
+  for (std::size_t i = 0; i < 500; ++i)
+    EXPECT_TRUE(testing::relatively_close(one.values[i], two.values[i],
+                                          one.rounding_error + two.rounding_error));
+}
+
+TEST(MomentumOptimum, known_answers_lie_between_the_bounds) {
+  for (const auto& golden : golden::momentum::optimum) {
+    const OptimumProblem problem{.num_steps = golden.num_steps,
+                                 .objective = Objective::mean,
+                                 .decay = golden.decay,
+                                 .momentum = golden.momentum};
+    const Optimum optimum = find_optimum(problem, {});
+    EXPECT_EQ(optimum.status, SolverStatus::converged);
+    EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + 1.0001e-10);
+    EXPECT_LE(optimum.lower_bound, golden.mean * (1 + 2e-12));
+    EXPECT_GE(optimum.upper_bound, golden.mean * (1 - 2e-12));
+  }
+}
+
+TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
+  std::vector<double> rates;
+  for (int t = 0; t < 40; ++t) rates.push_back(0.55 + 0.45 * std::cos(0.07 * t));
+  const OptimumProblem problem{
+      .num_steps = 40, .objective = Objective::mean, .momentum = 0.8, .rates = rates};
+  const Optimum optimum = find_optimum(problem, {});
+  Matrix w = Workload::learning_rates({.rates = rates, .momentum = 0.8}).matrix();
+  const auto lower_bound = [&](const Vector& v) {
+    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w * v.cwiseSqrt().asDiagonal());
+    return svd.singularValues().sum() / std::sqrt(v.sum() * 40);
+  };
+  Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), 40);
+  EXPECT_EQ(optimum.status, SolverStatus::converged);
+  EXPECT_TRUE(testing::relatively_close(optimum.lower_bound, lower_bound(v), 1e-11));
+  // No other dual does better, and one that is perturbed a little does worse.
+  v(20) *= 1.01;
+  EXPECT_LT(lower_bound(v), optimum.lower_bound * (1 - 1e-9));
+}
+
+TEST(MomentumOptimum, the_max_objective_stops_where_it_says) {
+  OptimumProblem problem{.num_steps = 64, .objective = Objective::max, .momentum = 0.5};
+  const Optimum stopped = find_optimum(problem, {});
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  EXPECT_LE(stopped.upper_bound / stopped.lower_bound, 1 + kMomentumMaxGap);
+  EXPECT_EQ(find_optimum(problem, {.gap = 1e-3}).status, SolverStatus::converged);
+  EXPECT_EQ(find_optimum(problem, {.max_iterations = 5}).status, SolverStatus::not_converged);
+  problem.momentum = 0.9;
+  const Optimum optimum = find_optimum(problem, {.max_iterations = 100});
+  // An independent dense computation: 12.290222 to 12.290414.
+  EXPECT_LE(optimum.lower_bound, 12.290414);
+  EXPECT_GE(optimum.lower_bound, 12.28);
+  EXPECT_GE(optimum.upper_bound, 12.290222);
+  EXPECT_LE(optimum.upper_bound, 12.35);
+}
+
+TEST(MomentumOptimum, bad_problems_are_refused_by_name) {
+  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .momentum = 1}, {}), "invalid_argument",
+               "momentum must be at least 0 and below 1, got 1");
+  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .momentum = NAN}, {}), "invalid_argument",
+               "momentum must be at least 0 and below 1, got NaN");
+  EXPECT_ERROR((void)find_optimum({.num_steps = kMaxMomentumSteps + 1, .momentum = 0.5}, {}),
+               "invalid_argument", "num_steps with momentum must be between 1 and 65536");
+}
+
+}  // namespace
+}  // namespace dpftrl

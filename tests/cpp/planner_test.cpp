@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for a plan, piece by piece, and what it says about what it found.
+#include "dpftrl/planner.hpp"
+
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+PlannerOptions options_for(const std::string& name, std::int64_t num_steps,
+                           StrategyParameters parameters = {}) {
+  return {.strategy = {.name = name, .num_steps = num_steps, .parameters = std::move(parameters)}};
+}
+
+TEST(Planner, says_how_far_from_the_best_it_is) {
+  // The optima are known answers: max 2.746433332077, mean 2.739384656092 at 512 steps.
+  for (const Objective objective : {Objective::max, Objective::mean}) {
+    const double best = objective == Objective::max ? 2.746433332077 : 2.739384656092;
+    const PlannerResult found = find_plan(options_for("optimal", 512, {.objective = objective}));
+    EXPECT_EQ(found.status, SolverStatus::converged);
+    EXPECT_GT(found.iterations, 3);
+    ASSERT_TRUE(found.lower_bound.has_value());
+    EXPECT_LE(*found.lower_bound, best);
+    EXPECT_GE(*found.lower_bound, best * (1 - 2e-7));
+    EXPECT_GE(found.objective_error, best * (1 - 1e-12));
+    EXPECT_LE(found.objective_error, best * (1 + 1e-4)) << "8 buffers";
+    const PlannerResult exact =
+        find_plan(options_for("optimal", 512, {.num_buffers = 0, .objective = objective}));
+    EXPECT_GE(exact.objective_error, best * (1 - 1e-12));
+    EXPECT_LE(exact.objective_error, best * (1 + 1e-6)) << "full accuracy";
+  }
+}
+
+TEST(Planner, weights_in_closed_form_take_no_iteration_and_lose_little) {
+  struct Case {
+    Objective objective;
+    double best, loss;
+  };
+  for (const auto& [objective, best, loss] : {Case{Objective::max, 2.746433332077, 2.5e-2},
+                                              Case{Objective::mean, 2.739384656092, 2e-4}}) {
+    PlannerOptions options = options_for("optimal", 512, {.objective = objective});
+    options.use_solver = false;
+    Planner planner(options);
+    EXPECT_FALSE(planner.advance());
+    const PlannerResult found = planner.result();
+    EXPECT_EQ(found.iterations, 0);
+    EXPECT_LE(found.objective_error, best * (1 + loss));
+    ASSERT_TRUE(found.lower_bound.has_value());
+    EXPECT_LE(*found.lower_bound, best);
+  }
+}
+
+TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {
+  Planner planner(options_for("optimal", 200));
+  EXPECT_EQ(planner.progress().fraction, 0);
+  double last = 0;
+  std::int64_t pieces = 0;
+  while (planner.advance()) {
+    const PlannerProgress now = planner.progress();
+    EXPECT_EQ(now.iterations, ++pieces);
+    EXPECT_GE(now.fraction, last);
+    EXPECT_LE(now.fraction, 1);
+    last = now.fraction;
+  }
+  EXPECT_EQ(planner.progress().fraction, 1);
+  const PlannerResult found = planner.result(), whole = find_plan(options_for("optimal", 200));
+  EXPECT_EQ(found.iterations, whole.iterations);
+  EXPECT_EQ(found.plan.list("column_weights"), whole.plan.list("column_weights"));
+  EXPECT_FALSE(planner.advance()) << "nothing is left";
+}
+
+TEST(Planner, giving_up_does_not_look_like_convergence) {
+  PlannerOptions options = options_for("optimal", 256);
+  options.max_iterations = 3;
+  const PlannerResult used_up = find_plan(options);
+  EXPECT_EQ(used_up.status, SolverStatus::not_converged);
+  EXPECT_EQ(used_up.iterations, 3);
+  Planner planner(options_for("optimal", 256));
+  EXPECT_TRUE(planner.advance());
+  EXPECT_TRUE(planner.advance());
+  const PlannerResult stopped = planner.result();
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  const PlannerResult found = find_plan(options_for("optimal", 256));
+  EXPECT_LE(found.objective_error, stopped.objective_error);
+  EXPECT_LE(*stopped.lower_bound, *found.lower_bound);
+  options = options_for("blt", 256);
+  options.max_iterations = 1;
+  EXPECT_EQ(find_plan(options).status, SolverStatus::not_converged);
+}
+
+TEST(Planner, families_are_optimised_for_the_participation) {
+  const Participation often =
+      Participation::min_separation({.max_participations = 4, .min_separation = 8});
+  for (const std::string name : {"blt", "banded-toeplitz"}) {
+    PlannerOptions options = options_for(name, 64);
+    const StrategyPlan once = find_plan(options).plan;
+    options.strategy.participation = often;
+    const PlannerResult found = find_plan(options);
+    const auto of_once = planned_strategy(name, once, Workload::prefix_sums(64));
+    EXPECT_LT(found.objective_error, unit_error(*of_once, often).max_error * (1 - 1e-3)) << name;
+  }
+}
+
+TEST(Planner, what_cannot_be_searched_for_is_refused) {
+  const auto refuses = [](const PlannerOptions& options, const char* message) {
+    EXPECT_ERROR(Planner{options}, "invalid_argument", message);
+  };
+  refuses(options_for("tree", 8), "planner: tree is not found by a search");
+  refuses(options_for("oak", 8), "strategy must be one of");
+  refuses(options_for("blt", 8, {.decays = {0.5}, .weights = {0.1}}),
+          "planner: decays cannot be given for a search");
+  refuses(options_for("blt", 8, {.normalize_columns = true}), "normalize_columns cannot be given");
+  refuses(options_for("blt", 8, {.epoch_length = 4}), "epoch_length cannot be given");
+  refuses(options_for("optimal", 8, {.num_bands = 4}), "num_bands is not a parameter of optimal");
+  refuses(options_for("optimal", 8, {.num_buffers = 65}), "num_buffers must be between 0 and 64");
+  refuses(options_for("optimal", 0), "num_steps");
+  PlannerOptions options = options_for("blt", 8);
+  options.use_solver = false;
+  refuses(options, "planner: blt has no closed form without a solver");
+  options = options_for("optimal", 8);
+  options.max_iterations = 0;
+  refuses(options, "max_iterations");
+  options.max_iterations = {};
+  options.strategy.participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 3});
+  refuses(options, "");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies given by the entries of their encoder: the dense optimum, general bands. The laws of
+// catalogue_test run over both.
+#include <Eigen/LU>
+
+#include "catalogue.hpp"
+#include "dpftrl/bounds.hpp"
+#include "dpftrl/mechanism.hpp"
+#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/strategy/dense.hpp"
+#include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+Participation epochs(std::int64_t n, std::int64_t k) {
+  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
+}
+
+std::shared_ptr<const Strategy> make(const char* name, const Workload& workload,
+                                     const Participation& participation,
+                                     const StrategyParameters& parameters = {}) {
+  return make_strategy({.name = name,
+                        .num_steps = workload.num_steps(),
+                        .workload = workload,
+                        .parameters = parameters,
+                        .participation = participation});
+}
+
+TEST(DenseStrategy, the_slack_covers_the_encoder_of_the_stored_decoder) {
+  for (const std::int64_t n : {1, 2, 7, 40})
+    for (const Workload& workload : testing::other_workloads(n)) {
+      const std::shared_ptr<const Strategy> s = make("optimal", workload, Participation::single());
+      if (dynamic_cast<const DenseStrategy*>(s.get()) == nullptr) continue;  // has a recursion
+      const LongMatrix b = s->decoder().cast<long double>();
+      const LongMatrix a = workload.matrix().cast<long double>();
+      const LongMatrix exact = b.partialPivLu().solve(a);
+      const Matrix stated = s->encoder();
+      double excess = 0;
+      for (Eigen::Index j = 0; j < exact.cols(); ++j)
+        excess = std::max(
+            excess, static_cast<double>((exact.col(j) - stated.col(j).cast<long double>()).norm()) /
+                        stated.col(j).norm());
+      EXPECT_LE(excess, s->encoder_slack()) << workload.name() << ", n = " << n;
+      EXPECT_LE(s->encoder_slack(), 1e-9);
+      if (n == 40) {
+        EXPECT_GT(excess, 0) << "the check sees something";
+      }
+    }
+}
+
+/// Of column norms, which are what privacy rests on, not of row norms.
+TEST(DenseStrategy, the_triangular_encoder_has_the_gram_matrix_it_was_made_from) {
+  Matrix encoder = testing::rough_matrix(9);
+  encoder.col(3) *= 2;
+  encoder.row(2).swap(encoder.row(5));
+  const Matrix lower = lower_triangular_encoder(encoder);
+  EXPECT_TRUE(lower.isLowerTriangular(0));
+  EXPECT_GT(lower.diagonal().minCoeff(), 0);
+  EXPECT_LE((lower.transpose() * lower - encoder.transpose() * encoder).cwiseAbs().maxCoeff(),
+            1e-12);
+  EXPECT_GT((lower * lower.transpose() - encoder.transpose() * encoder).cwiseAbs().maxCoeff(), 0.1)
+      << "not its transpose";
+  EXPECT_ERROR((void)lower_triangular_encoder(Matrix::Zero(2, 2)), "unsupported",
+               "must be positive definite");
+}
+
+TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices) {
+  const std::int64_t n = 64;
+  for (const Workload& workload : testing::other_workloads(n))
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const auto s = make("optimal", workload, Participation::single(), {.objective = objective});
+      const UnitError error = unit_error(*s, Participation::single());
+      const double own = objective == Objective::mean ? error.mean_error : error.max_error;
+      const double bound = *certified_lower_bound(*s, Participation::single(), objective);
+      EXPECT_GE(own, bound * (1 - 1e-12)) << workload.name();
+      EXPECT_LE(own, bound * (objective == Objective::mean ? 1 + 1e-6 : 1.05)) << workload.name();
+      EXPECT_TRUE(relatively_close(error.sensitivity.value, 1, 1e-12));
+    }
+  // Known independently.
+  const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  const auto s = make("optimal", momentum, Participation::single(), {.objective = Objective::mean});
+  EXPECT_TRUE(
+      relatively_close(unit_error(*s, Participation::single()).mean_error, 11.437990371, 1e-5));
+}
+
+TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
+  constexpr double kKnown[][2] = {{2, 2.973025}, {4, 4.407853}, {8, 7.008548}};
+  const Workload prefix = Workload::prefix_sums(64);
+  for (const auto& [k, least] : kKnown) {
+    const Participation participation = epochs(64, static_cast<std::int64_t>(k));
+    const auto s = make("optimal", prefix, participation, {.objective = Objective::mean});
+    const UnitError error = unit_error(*s, participation);
+    EXPECT_GE(error.mean_error, least * (1 - 2e-7));
+    EXPECT_LE(error.mean_error, least * (1 + 1e-4));
+    EXPECT_TRUE(relatively_close(brute_force_sensitivity(s->encoder(), participation).value,
+                                 error.sensitivity.value, 1e-12));
+    // For it alone: the bound is not one for single participation.
+    EXPECT_GT(s->certified_lower_bound(Objective::mean, participation), least * (1 - 1e-5));
+    EXPECT_EQ(s->certified_lower_bound(Objective::mean, Participation::single()), 0);
+    EXPECT_LT(*certified_lower_bound(*s, Participation::single(), Objective::mean), 2.1);
+  }
+}
+
+TEST(DenseStrategy, buffers_ask_for_the_recursion) {
+  const Workload momentum = Workload::momentum({.num_steps = 32, .momentum = 0.9});
+  const auto recursion = make("optimal", momentum, Participation::single(), {.num_buffers = 4});
+  EXPECT_EQ(dynamic_cast<const DenseStrategy*>(recursion.get()), nullptr);
+  const auto epochs_too =
+      make("optimal", Workload::prefix_sums(32), epochs(32, 2), {.num_buffers = 4});
+  EXPECT_NE(dynamic_cast<const OptimalStrategy*>(epochs_too.get()), nullptr);
+}
+
+TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeated_participation) {
+  const Participation apart =
+      Participation::min_separation({.max_participations = 3, .min_separation = 5});
+  const auto s = make("banded", Workload::prefix_sums(24), apart);
+  EXPECT_EQ(s->num_bands(), 5) << "no more than the separation";
+  EXPECT_LE((s->encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
+  const Sensitivity repeated = sensitivity(*s, apart);
+  EXPECT_EQ(repeated.exactness, Exactness::exact);
+  EXPECT_TRUE(relatively_close(repeated.value, std::sqrt(3.0), 1e-14));
+  EXPECT_TRUE(
+      relatively_close(brute_force_sensitivity(s->encoder(), apart).value, std::sqrt(3.0), 1e-14));
+  EXPECT_EQ(make("banded", Workload::prefix_sums(24), Participation::single())->num_bands(), 16);
+  // More bands than the separation, if one insists: a dense bound.
+  const auto wide = make("banded", Workload::prefix_sums(24), apart, {.num_bands = 7});
+  EXPECT_GE(sensitivity(*wide, apart).value,
+            brute_force_sensitivity(wide->encoder(), apart).value * (1 - 1e-12));
+}
+
+double error_under(const char* name, std::int64_t n, const Participation& optimised_for,
+                   const Participation& used_with) {
+  const auto s =
+      make(name, Workload::prefix_sums(n), optimised_for, {.objective = Objective::mean});
+  return unit_error(*s, used_with).mean_error;
+}
+
+TEST(SearchedFamilies, are_better_for_the_participation_that_they_are_made_for) {
+  const std::int64_t n = 96;
+  const Participation single = Participation::single(), four = epochs(n, 4),
+                      apart = Participation::min_separation(
+                          {.max_participations = 6, .min_separation = 4});
+  for (const char* name : {"blt", "banded-toeplitz"}) {
+    EXPECT_LT(error_under(name, n, apart, apart), error_under(name, n, single, apart) * 0.99)
+        << name;
+    EXPECT_GT(error_under(name, n, apart, single), error_under(name, n, single, single)) << name;
+  }
+  for (const char* name : {"blt", "optimal"})
+    EXPECT_LT(error_under(name, n, four, four), 0.99 * error_under(name, n, single, four)) << name;
+}
+
+TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
+  const std::int64_t n = 64;
+  const auto made = Mechanism::make({.strategy = "optimal",
+                                     .num_steps = n,
+                                     .target = {.epsilon = 1, .delta = 1e-6},
+                                     .participation = epochs(n, 4),
+                                     .parameters = {.objective = Objective::mean}});
+  EXPECT_TRUE(relatively_close(made->certificate().mean_error, 4.407853, 1e-4));
+  EXPECT_LE(made->certificate().decoder_residual, 1e-12);
+  // Longer than what the residual is computed for: epochs of the horizon do not fit its beginning.
+  EXPECT_NO_THROW((void)Mechanism::make({.strategy = "banded-toeplitz",
+                                         .num_steps = 600,
+                                         .target = {.epsilon = 1, .delta = 1e-6},
+                                         .participation = epochs(600, 3)}));
+}
+
+TEST(CertifiedLowerBound, no_strategy_is_below_it_and_the_optimum_is_close) {
+  for (const std::int64_t n : {2, 24, 200})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      std::vector<Workload> workloads = testing::other_workloads(n);
+      workloads.push_back(Workload::prefix_sums(n));
+      for (const Workload& workload : workloads)
+        for (const Participation& participation : {Participation::single(), epochs(n, 2)}) {
+          if (n > 128 && !workload.is_prefix()) continue;
+          for (const char* name : {"square-root", "tree", "optimal"}) {
+            const auto s = make(name, workload, participation, {.objective = {}});
+            const UnitError error = unit_error(*s, participation);
+            const double own = objective == Objective::mean ? error.mean_error : error.max_error;
+            const auto bound = certified_lower_bound(*s, participation, objective);
+            ASSERT_TRUE(bound.has_value());
+            EXPECT_LE(*bound, own * (1 + 1e-9)) << name << workload.name() << n;
+            EXPECT_GE(*bound, error_lower_bound(workload).value_or(0));
+          }
+        }
+    }
+  const auto s = make_strategy({.name = "square-root", .num_steps = 10000});
+  const double mean = *certified_lower_bound(*s, Participation::single(), Objective::mean);
+  EXPECT_LE(mean, 3.670451040961);
+  EXPECT_GE(mean, 3.670451040961 * (1 - 3e-5));
+  EXPECT_GE(*certified_lower_bound(*s, Participation::single(), Objective::max), 3.674193 * 0.999);
+}
+
+TEST(DenseStrategy, bad_parts_are_refused_by_name) {
+  const Workload workload = Workload::prefix_sums(2);
+  const auto with = [&](const Matrix& encoder) {
+    DenseStrategy(workload, {.name = "dense", .encoder = encoder});
+  };
+  EXPECT_ERROR(with(Matrix::Identity(3, 3)), "wrong_length", "encoder must have 2 entries, got 3");
+  EXPECT_ERROR(with(Matrix{{1, 1}, {0, 1}}), "invalid_argument", "must be lower triangular");
+  EXPECT_ERROR(with(Matrix{{1, 0}, {0, 0}}), "invalid_argument",
+               "encoder(1, 1) must be positive and finite, got 0");
+  EXPECT_ERROR(with(Matrix{{1, 0}, {NAN, 1}}), "invalid_argument", "encoder");
+  EXPECT_ERROR(with(Matrix{{1e-200, 0}, {1, 1e200}}), "unsupported", "far enough from singular");
+  EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
+               "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
+  EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",
+               "got 12");
+}
+
+}  // namespace
+}  // namespace dpftrl

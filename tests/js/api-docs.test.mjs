@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The API documentation is made from the declarations that are shipped, and its examples run.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { consumer, importEntry, installed, node, root } from './support/consumer.mjs';
+
+const dist = join(installed, 'dist');
+const declarations = readdirSync(dist).filter((name) => name.endsWith('.d.ts'));
+
+/** The programs of the @example blocks in a declaration file. */
+function examplesIn(name) {
+  const text = readFileSync(join(dist, name), 'utf8');
+  return [...text.matchAll(/@example\n *\* ```js\n(.*?) *\* ```/gs)].map(([, code]) =>
+    code.replaceAll(/^ *\* ?/gm, ''),
+  );
+}
+
+test('api documentation: generated without a warning, with a page for everything', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
+  try {
+    const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
+    const options = join(root, 'wasm/typedoc.json');
+    const { code, stdout, stderr } = await node([typedoc, '--options', options, '--out', out]);
+    assert.equal(code, 0, `${stdout}${stderr}`);
+    const pages = [
+      'functions/index.load.html',
+      'functions/worker-client.connect.html',
+      'interfaces/index.DpFtrl.html',
+      'interfaces/index.PrefixSum.html',
+      'classes/index.DpError.html',
+    ];
+    for (const page of pages) assert.ok(existsSync(join(out, page)), page);
+    const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
+    assert.match(text, /Everything a privacy claim rests on/);
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+});
+
+test('api documentation: every example runs', async () => {
+  const programs = declarations.flatMap((name) =>
+    examplesIn(name).map((program, i) => [`${name.slice(0, -5)}-${i}`, program]),
+  );
+  assert.ok(programs.length >= 10);
+  for (const [name, program] of programs) {
+    const file = join(consumer, `api-${name}.mjs`);
+    writeFileSync(file, program);
+    const { code, stdout, stderr } = await node([file]);
+    assert.equal(code, 0, `${name}: ${stderr}`);
+    assert.equal(stderr, '', name);
+    assert.notEqual(stdout, '', name);
+  }
+});
+
+test('api documentation: every function of the library has an example', async () => {
+  const dp = await (await importEntry('dp-ftrl')).load();
+  const all = declarations.flatMap(examplesIn).join('\n');
+  for (const [name, value] of Object.entries(dp)) {
+    if (typeof value === 'function') assert.ok(all.includes(`dp.${name}(`), name);
+  }
+});

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --budget: releases of one data set add up, and the one too many is refused.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-budget-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const input = 'who,x\na,1\nb,0\na,1\nc,1\n';
+let numBudgets = 0;
+const freshPath = () => join(folder, `budget-${++numBudgets}.json`);
+const read = (path) => JSON.parse(readFileSync(path, 'utf8'));
+const limit = ['--budget-epsilon', '1', '--budget-delta', '1e-6'];
+
+function release(path, epsilon, more = []) {
+  const privacy = ['--epsilon', String(epsilon), '--delta', '1e-6', '--clip', '1'];
+  return ['release', ...privacy, '--column', 'x', '--mechanism', 'tree', '--budget', path, ...more];
+}
+
+async function accepted(args) {
+  const { code, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+}
+
+const dp = await (await importEntry('dp-ftrl')).load();
+const muOf = (epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu;
+
+test('budget: one release may spend all of it, and then none is left', async () => {
+  const path = freshPath();
+  await accepted(release(path, 1, limit));
+  const before = readFileSync(path, 'utf8');
+  const { limit: kept, neighbours, unit, spent, releases } = JSON.parse(before);
+  assert.deepEqual(kept, { epsilon: 1, delta: 1e-6 });
+  assert.deepEqual([neighbours, unit, releases.length], ['zero-out', 'one row', 1]);
+  assert.equal(spent.mu, muOf(1));
+  assert.ok(spent.epsilon >= 1 - 1e-12 && spent.epsilon <= 1 + 1e-12);
+  assert.deepEqual(Object.keys(releases[0]), [
+    'when',
+    'mu',
+    'epsilon',
+    'delta',
+    'mechanism',
+    'numSteps',
+    'columns',
+  ]);
+  const { stdout } = await fails(release(path, 1e-3), 2, /all 2 would spend .* beyond the limit/, {
+    input,
+  });
+  assert.equal(stdout, '', 'nothing is released');
+  assert.equal(readFileSync(path, 'utf8'), before);
+});
+
+test('budget: mus add up as squares, so many small releases fit', async () => {
+  const path = freshPath();
+  // Three of 0.55 mu: 0.953; a fourth: 1.1.
+  const target = 0.55 * muOf(1);
+  const { epsilon } = dp.calibrate({ mu: target, delta: 1e-6 });
+  for (let i = 1; i <= 3; ++i) {
+    await accepted(release(path, epsilon, i === 1 ? limit : []));
+    close(read(path).spent.mu, target * Math.sqrt(i), 1e-10);
+  }
+  const { mu, epsilon: together } = read(path).spent;
+  close(together, dp.calibrate({ mu, delta: 1e-6 }).epsilon, 1e-12);
+  const shown = new RegExp(dp.calibrate({ mu: 2 * target, delta: 1e-6 }).epsilon.toPrecision(4));
+  await fails(release(path, epsilon), 2, shown, { input });
+  assert.equal(read(path).releases.length, 3);
+});
+
+test('budget: written down before the first number, and kept when the release fails', async () => {
+  const path = freshPath();
+  const args = release(path, 0.5, [...limit, '--steps', '2']);
+  await fails(args, 2, /past the horizon/, { input });
+  assert.equal(read(path).releases.length, 1);
+  // A file that is refused before any number: nothing was spent.
+  const output = join(folder, 'no/where.csv');
+  await fails(release(path, 0.1, ['--output', output]), 2, /does not exist/, { input });
+  assert.equal(read(path).releases.length, 1);
+});
+
+test('budget: releases at the same time do not overlook each other', async () => {
+  const path = freshPath();
+  const { epsilon } = dp.calibrate({ mu: 0.4 * muOf(1), delta: 1e-6 });
+  await accepted(release(path, epsilon, limit));
+  const results = await Promise.all(
+    Array.from({ length: 4 }, () => dpFtrl(release(path, epsilon), { input })),
+  );
+  const done = results.filter(({ code }) => code === 0).length;
+  assert.equal(read(path).releases.length, 1 + done);
+  for (const { code, stdout, stderr } of results.filter((it) => it.code !== 0)) {
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /another release is using it/);
+    assert.equal(stdout, '');
+  }
+  const left = readdirSync(folder).filter((name) => /\.(lock|tmp)$/.test(name));
+  assert.deepEqual(left, []);
+});
+
+test('budget: what protects another unit does not add up', async () => {
+  const path = freshPath();
+  await accepted(release(path, 0.1, limit));
+  const who = ['--user-column', 'who', '--max-contributions', '2'];
+  await fails(release(path, 0.1, who), 2, /for unit "one row".*they do not add up/, { input });
+  const other = ['--neighbours', 'replace-one'];
+  await fails(release(path, 0.1, other), 2, /neighbours "zero-out", .*"replace-one"/, { input });
+  const persons = freshPath();
+  await accepted(release(persons, 0.1, [...limit, ...who]));
+  // Any bound per person protects persons.
+  await accepted(release(persons, 0.1, ['--user-column', 'who', '--max-contributions', '1']));
+  assert.equal(read(persons).unit, 'one person (column "who")');
+});
+
+test('budget: files and options that cannot be right', async () => {
+  const path = freshPath();
+  const ledger = () => ({
+    format: 'dp-ftrl budget 1',
+    limit: { epsilon: 1, delta: 1e-6 },
+    neighbours: 'zero-out',
+    unit: 'one row',
+    spent: { mu: 0, epsilon: 0 },
+    releases: [],
+  });
+  const cases = [
+    ['{', /it is not JSON/],
+    ['null', /its format is not/],
+    [JSON.stringify({ ...ledger(), format: 'x' }), /its format is not/],
+    [JSON.stringify({ ...ledger(), limit: { epsilon: 0, delta: 1 } }), /its limit is not/],
+    [JSON.stringify({ ...ledger(), releases: [{ mu: -1 }] }), /a release in it has no mu > 0/],
+    [JSON.stringify({ ...ledger(), releases: [{ mu: null }] }), /a release in it has no mu > 0/],
+    [JSON.stringify({ ...ledger(), unit: 1 }), /does not say what it protects/],
+  ];
+  for (const [text, message] of cases) {
+    writeFileSync(path, text);
+    await fails(release(path, 0.1), 2, message, { input });
+    assert.equal(readFileSync(path, 'utf8'), text);
+  }
+  writeFileSync(path, JSON.stringify(ledger()));
+  const wider = ['--budget-epsilon', '2', '--budget-delta', '1e-6'];
+  await fails(release(path, 0.1, wider), 2, /has the limit \(1, 0.000001\)/, { input });
+  await fails(release(path, 0.1, ['--seed', '1']), 2, /does not go with --seed/, { input });
+  await fails(release(path, 0.1, ['--show-nonprivate']), 2, /--show-nonprivate/, { input });
+  await fails(release(path, 0.1, ['--budget-epsilon', '1']), 2, /--budget-delta together/, {
+    input,
+  });
+  const none = freshPath();
+  await fails(release(none, 0.1), 2, /there is no file .*--budget-epsilon/, { input });
+  assert.ok(!existsSync(none));
+  await fails(release(join(folder, 'no/b.json'), 0.1, limit), 2, /folder does not exist/, {
+    input,
+  });
+});

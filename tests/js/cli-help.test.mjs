@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Every command has examples in its help, and each of them runs as it stands there.
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { cli, dpFtrl, root, run } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-help-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
+const env = { ...process.env, PATH: `${dirname(cli)}${delimiter}${process.env.PATH}` };
+
+async function commands() {
+  const { stdout } = await dpFtrl(['--help']);
+  return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) {2,}/gm)].map(([, name]) => name);
+}
+
+/** The lines of the examples, those that go on in the next one joined. */
+async function examplesOf(command) {
+  const { stdout } = await dpFtrl([command, '--help']);
+  const [, text] = stdout.split(/^Examples.*:\n/m);
+  assert.ok(text, `${command}: no examples`);
+  return text.replaceAll(/\\\n +/g, '').trim().split(/\n */);
+}
+
+test('help: every example of every command runs', async () => {
+  const names = await commands();
+  assert.ok(names.length >= 4);
+  for (const name of names) {
+    const examples = await examplesOf(name);
+    assert.ok(examples.length > 0);
+    for (const example of examples) {
+      assert.ok(example.includes(`dp-ftrl ${name} `), example);
+      const script = `set -o pipefail; ${example}`;
+      const { code, stdout, stderr } = await run('bash', ['-c', script], { cwd: folder, env });
+      assert.equal(code, 0, `${example}\n${stderr}`);
+      assert.equal(stdout === '', example.includes('--output'), example);
+    }
+  }
+});

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command optimize, and --strategy wherever a mechanism is named.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails, json } from './support/command.mjs';
+import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-optimize-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const saved = dp.optimize({ numSteps: 30 });
+const strategy = file('strategy.json', JSON.stringify(saved));
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
+const rows = `x\n${'1\n'.repeat(30)}`;
+
+test('optimize: the JSON is that of the library', async () => {
+  const search = ['optimize', '--steps', '30'];
+  assert.deepEqual(await json(search), saved);
+  const cases = [
+    [['--buffers', '3', '--objective', 'mean'], { buffers: 3, objective: 'mean' }],
+    [['--buffers', 'exact'], { buffers: 0 }],
+    [['--solver', 'none'], { solver: 'none' }],
+    [['--max-iterations', '2'], { maxIterations: 2 }],
+    [['--workload', 'momentum=0,decay=0.9'], { workload: { momentum: 0, decay: 0.9 } }],
+    [['--mechanism', 'blt', '--buffers', '1'], { mechanism: 'blt', buffers: 1 }],
+    [
+      ['--mechanism', 'blt', '--participations', '3', '--min-separation', '5'],
+      { mechanism: 'blt', participation: { participations: 3, minSeparation: 5 } },
+    ],
+  ];
+  for (const [args, options] of cases) {
+    assert.deepEqual(await json([...search, ...args]), dp.optimize({ numSteps: 30, ...options }));
+  }
+});
+
+test('optimize: a report for people, a file written whole, a silent standard error', async () => {
+  const report = await dpFtrl(['optimize', '--steps', '30']);
+  assert.equal(report.code, 0);
+  assert.equal(report.stderr, '', 'it is no terminal');
+  const lines = [/^mechanism +optimal\n/, /\nmax error +1\.8/, /\nstatus +converged\n/, /\ngap +/];
+  for (const line of lines) {
+    assert.match(report.stdout, line);
+  }
+  const path = join(folder, 'written.json');
+  const written = await dpFtrl(['optimize', '--steps', '30', '--output', path]);
+  assert.equal(written.stdout, report.stdout);
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), saved);
+  assert.deepEqual(await json(['optimize', '--steps', '30', '--output', path]), saved);
+});
+
+test('error, compare and release take a saved strategy', async () => {
+  const { steps, parameters, ...rest } = await json(['error', '--strategy', strategy]);
+  const { numSteps, ...expected } = dp.error({ mechanism: saved, numSteps: 30 });
+  assert.deepEqual([rest, steps, parameters], [expected, numSteps, {}]);
+  const table = await dpFtrl(['error', '--strategy', strategy, '--steps', '30']);
+  assert.match(table.stdout, /^mechanism +optimal from .*strategy\.json\n/);
+  const compared = await json(['compare', '--steps', '30', '--strategy', strategy]);
+  assert.deepEqual(compared, dp.compare({ numSteps: 30, strategies: [saved] }));
+  const words = await dpFtrl(['compare', '--steps', '30', '--strategy', strategy]);
+  assert.match(words.stdout, /^ *\d+ +optimal \(saved\) /m);
+
+  const release = async (...args) => {
+    const given = ['release', ...privacy, '--seed', '5', ...args];
+    const { code, stdout } = await dpFtrl(given, { input: rows });
+    assert.equal(code, 0);
+    return stdout;
+  };
+  const named = await release('--mechanism', 'optimal', '--steps', '30');
+  assert.equal(named.split('\n').length, 32);
+  assert.equal(await release('--strategy', strategy), named, 'bit for bit, horizon from the file');
+  assert.equal(await release('--strategy', strategy, '--steps', '30'), named);
+  assert.equal(await release('--steps', '30'), named, 'and it is the default');
+  assert.notEqual(await release('--mechanism', 'blt', '--steps', '30'), named);
+  const mentions = await dpFtrl(
+    ['release', ...privacy.slice(0, -1), '--strategy', strategy],
+    { input: rows },
+  );
+  assert.match(mentions.stderr, /mechanism optimal from .*strategy\.json, .*horizon 30 rows/);
+});
+
+test('misuse: files that are no strategy for this', async () => {
+  const error = ['error', '--strategy'];
+  const text = JSON.stringify(saved);
+  const changed = (change) => {
+    const it = structuredClone(saved);
+    change(it);
+    return file('changed.json', JSON.stringify(it));
+  };
+  const cases = [
+    [[...error, join(folder, 'none.json')], /--strategy .*none\.json: there is no such file/],
+    [[...error, folder], /--strategy .* is a folder/],
+    [[...error, file('cut.json', text.slice(0, -9))], /--strategy .*cut\.json is not JSON/],
+    [[...error, file('empty.json', '')], /empty\.json is not JSON/],
+    [[...error, file('list.json', '[1]')], /--strategy .*list\.json is not a saved strategy/],
+    [[...error, file('other.json', '{"a":1}')], /format must be "dp-ftrl strategy", got undefined/],
+    [[...error, changed((it) => (it.version = 2))], /version must be 1, the one .* reads, got 2/],
+    [[...error, strategy, '--steps', '31'], /numSteps must be 30, that of .*, got 31/],
+    [[...error, strategy, '--mechanism', 'tree'], /give --strategy or --mechanism, not both/],
+    [[...error, strategy, '--buffers', '3'], /give --strategy or --buffers, not both/],
+    [[...error, strategy, '--workload', 'window=2'], /workload must be that of the saved strategy/],
+    [['compare', '--steps', '4', '--strategy', strategy], /numSteps must be 30, that of the saved/],
+    [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /numSteps must be 30/],
+    [['optimize'], /--steps is required/],
+    [['optimize', '--steps', '4', 'x'], /optimize reads no file, got x/],
+    [['optimize', '--steps', '4', '--mechanism', 'tree'], /tree is not found by a search/],
+    [['optimize', '--steps', '4', '--solver', 'fast'], /--solver must be one of exact, none/],
+    [['optimize', '--steps', '4', '--buffers', 'all'], /--buffers must be a whole number/],
+    [['optimize', '--steps', '4', '--strategy', strategy], /unknown option "--strategy"/],
+    [
+      ['optimize', '--steps', '4', '--output', join(folder, 'no/where.json')],
+      /--output .*where\.json: the folder does not exist/,
+    ],
+  ];
+  for (const [args, message] of cases) {
+    const { stdout } = await fails(args, 2, message, { input: rows });
+    assert.equal(stdout, '', args.join(' '));
+  }
+});
+
+test('release: rows past the horizon of the file are refused', async () => {
+  const args = ['release', ...privacy, '--strategy', strategy];
+  const input = `${rows}1\n`;
+  const { stdout } = await fails(args, 2, /row 31 .* is past the horizon of --steps 30/, { input });
+  assert.equal(stdout.trimEnd().split('\n').length, 31);
+});
+
+test('optimize: interrupted, it leaves nothing behind', async () => {
+  const before = readdirSync(folder);
+  const path = join(folder, 'interrupted.json');
+  const child = spawn(cli, ['optimize', '--steps', '2000000', '--output', path, '--json']);
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  child.kill('SIGINT');
+  const [code, signal] = await new Promise((resolve) => {
+    child.on('close', (...how) => resolve(how));
+  });
+  // A shell reports 130 for a command that this signal has ended.
+  assert.deepEqual([code, signal, stdout], [null, 'SIGINT', '']);
+  assert.deepEqual(readdirSync(folder), before);
+});
+
+test('progress: a line on standard error, for a terminal, after a second', async () => {
+  // `script` runs a command in a terminal of its own.
+  const command = `${cli} optimize --steps 400000 --max-iterations 12 --json > ${folder}/out.json`;
+  const child = spawn('script', ['-qec', command, '/dev/null']);
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => (shown += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 0, shown);
+  assert.match(shown, /\r\x1b\[Koptimize: optimal (\[[#.]{30}\] \d+ iterations, )?\d+ s/);
+  assert.match(shown, /\r\x1b\[K$/, 'and it is wiped at the end');
+  assert.equal(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')).iterations, 12);
+});

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Persons and events: what of a person counts, what a step is, and what leaving a person out can
+// change. The oracle below works on all rows at once and shares nothing with the command.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+import { generator, importSource } from './support/sources.mjs';
+
+const { ContributionBound } = await importSource('people.ts');
+const { ContributionGrid } = await importSource('contribution.ts');
+const { bucketOf, bucketText, parseTime } = await importSource('time.ts');
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
+const release = ['release', ...privacy];
+const people = (k, s) => [
+  '--user-column',
+  'who',
+  '--max-contributions',
+  String(k),
+  ...(s === undefined ? [] : ['--min-separation', String(s)]),
+];
+const daily = ['--time-column', 'when', '--bucket', 'day'];
+
+/** Which rows count: the earliest of each person that keep the pattern. */
+function counting(rows, k, s) {
+  return rows.filter((row, i) => {
+    const before = rows.slice(0, i).filter((it) => it.who === row.who);
+    const steps = [];
+    for (const { step } of [...before, row]) {
+      const fits = steps.length < k && steps.every((other) => step - other >= s);
+      if (fits && !steps.includes(step)) steps.push(step);
+    }
+    return steps.includes(row.step);
+  });
+}
+
+/** Running sums of the contributions, each person's at a step together, clipped to norm 1. */
+function truth(rows, numSteps) {
+  const parts = new Map();
+  for (const { who, step, x, y } of rows) {
+    const [a, b] = parts.get(`${who} ${step}`)?.sum ?? [0, 0];
+    parts.set(`${who} ${step}`, { step, sum: [a + x, b + y] });
+  }
+  const steps = Array.from({ length: numSteps }, () => [0, 0]);
+  for (const { step, sum } of parts.values()) {
+    const shrink = Math.max(1, Math.hypot(...sum));
+    sum.forEach((value, j) => (steps[step][j] += value / shrink));
+  }
+  const total = [0, 0];
+  return steps.map((each) => each.map((value, j) => (total[j] += value)));
+}
+
+function randomRows(random, numRows, oneAStep) {
+  let step = 0;
+  return Array.from({ length: numRows }, (_, i) => {
+    if (random() < 0.4) step += Math.floor(4 * random());
+    const who = `p${Math.floor(5 * random())}`;
+    return { who, step: oneAStep ? i : step, x: 3 * random() - 1, y: random() };
+  });
+}
+
+const DAY = 86_400_000;
+const day = (step) => new Date(Date.UTC(2026, 1, 26) + step * DAY).toISOString().slice(0, 10);
+const csv = (rows) =>
+  `when,who,x,y\n${rows.map(({ who, step, x, y }) => `${day(step)},${who},${x},${y}\n`).join('')}`;
+const from = ['--from', day(0)];
+const columns = ['--column', 'x', '--column', 'y'];
+
+async function released(args, rows) {
+  const result = await dpFtrl([...args, ...columns, '--seed', '3', '--show-nonprivate'], {
+    input: csv(rows),
+  });
+  assert.equal(result.code, 0, result.stderr);
+  return { ...result, rows: parse(result.stdout, { columns: true, cast: true }) };
+}
+
+test('people: the earliest that keeps the pattern counts, and no other person matters', () => {
+  const random = generator(1);
+  for (let round = 0; round < 200; ++round) {
+    const [k, s] = [1 + Math.floor(4 * random()), 1 + Math.floor(5 * random())];
+    const rows = randomRows(random, 40, round % 2 === 0);
+    const bounded = (given) => {
+      const bound = new ContributionBound({ maxContributions: k, minSeparation: s });
+      const kept = given.filter(({ who, step }) => bound.admits(who, step));
+      assert.equal(bound.numDropped, given.length - kept.length);
+      return kept;
+    };
+    const kept = bounded(rows);
+    assert.deepEqual(kept, counting(rows, k, s));
+    const others = (given) => given.filter(({ who }) => who !== 'p0');
+    assert.deepEqual(bounded(others(rows)), others(kept));
+  }
+});
+
+test('people: a contribution on the grid is never longer than the clip norm', () => {
+  const random = generator(2);
+  let numShortened = 0;
+  for (let round = 0; round < 3000; ++round) {
+    const dimension = 1 + (round % 7);
+    const [clipNorm, grid] = [[1, 2 ** -31], [0.3, 2 ** -20], [5, 2 ** -2], [7, 1]][round % 4];
+    const scale = [1e-3, 1, 1e3, 1e300][Math.floor(4 * random())] * clipNorm;
+    const record = Float64Array.from({ length: dimension }, () => scale * (2 * random() - 1));
+    const sum = new Float64Array(dimension);
+    new ContributionGrid(clipNorm, grid).addTo(sum, record);
+    assert.ok(sum.every(Number.isInteger));
+    const square = sum.reduce((total, x) => total + BigInt(x) ** 2n, 0n);
+    const most = BigInt(Math.floor(clipNorm / grid)) ** 2n;
+    assert.ok(square <= most, `${square} > ${most}`);
+    // Toward zero, and by no more than one or two grids.
+    const ratio = Math.hypot(...Array.from(record, (x) => x / scale));
+    const shrink = Math.max(1, ratio * (scale / clipNorm));
+    record.forEach((x, j) => {
+      const exact = x / shrink / grid;
+      assert.ok(Math.abs(sum[j]) <= Math.abs(exact) + 1e-6 * Math.abs(exact) + 1e-6);
+      assert.ok(Math.abs(sum[j] - exact) < 2.001 + 1e-6 * Math.abs(exact), `${sum[j]} ${exact}`);
+    });
+    if (square === most) ++numShortened;
+  }
+  assert.ok(numShortened > 100, 'the bound was reached, so the check can fail');
+});
+
+test('times: known buckets, offsets, and what is no time', () => {
+  const at = (text, bucket) => bucketText(bucketOf(parseTime(text), bucket), bucket);
+  const cases = [
+    ['2026-03-01', 'day', '2026-03-01'],
+    ['2024-02-29T23:59:59.999Z', 'day', '2024-02-29'],
+    ['2026-01-01T00:30:00+01:00', 'day', '2025-12-31'],
+    ['2026-01-01 23:30-0230', 'day', '2026-01-02'],
+    ['2026-03-01T09:30', 'hour', '2026-03-01T09:00Z'],
+    ['2026-03-01 09:30:59', 'minute', '2026-03-01T09:30Z'],
+    ['2026-03-01', 'week', '2026-02-23'],
+    ['2026-03-02', 'week', '2026-03-02'],
+    ['1969-12-31', 'week', '1969-12-29'],
+    ['1969-12-31T23:59', 'minute', '1969-12-31T23:59Z'],
+    ['2026-12-31', 'month', '2026-12'],
+    ['0050-12-31', 'year', '0050'],
+  ];
+  for (const [text, bucket, expected] of cases) assert.equal(at(text, bucket), expected, text);
+  const wrong = ['', '2026', '2026-02-30', '2026-13-01', '2026-03-01T24:00', '2026-03-01T09:60'];
+  for (const text of [...wrong, '1772355000', '3/1/2026', '2026-03-01T09', ' 2026-03-01']) {
+    assert.equal(parseTime(text), undefined, text);
+  }
+});
+
+for (const oneAStep of [true, false]) {
+  const name = oneAStep ? 'rows' : 'days';
+  const time = oneAStep ? [] : [...daily, ...from];
+
+  test(`people: by ${name}, sums of what counts plus the noise of that pattern`, async () => {
+    const { load } = await importEntry('dp-ftrl');
+    const dp = await load();
+    const random = generator(oneAStep ? 4 : 5);
+    for (const [k, s] of [
+      [1, undefined],
+      [3, undefined],
+      [2, 5],
+    ]) {
+      const rows = randomRows(random, 60, oneAStep);
+      const numSteps = rows.at(-1).step + 1;
+      const { rows: out } = await released([...release, ...time, ...people(k, s)], rows);
+      const expected = truth(counting(rows, k, s ?? 1), numSteps);
+      assert.equal(out.length, numSteps);
+      const sums = dp.prefixSum({
+        mechanism: 'tree',
+        numSteps,
+        epsilon: 1,
+        delta: 1e-6,
+        dimension: 2,
+        insecureSeed: 3,
+        participation: k === 1 ? 'single' : { participations: k, minSeparation: s ?? 1 },
+      });
+      const noise = sums.releaseMany(new Float64Array(2 * numSteps));
+      out.forEach((row, t) => {
+        assert.equal(row.step, t + 1);
+        assert.equal(row.std, sums.stddev(t));
+        if (!oneAStep) assert.equal(row.when, day(t));
+        ['x', 'y'].forEach((column, j) => {
+          const slack = rows.length * sums.grid;
+          assert.ok(Math.abs(row[`${column}_true`] - expected[t][j]) <= slack);
+          assert.ok(Math.abs(row[column] - expected[t][j] - noise[2 * t + j]) <= slack);
+          assert.ok(Number.isInteger(row[column] / sums.grid), 'on the grid');
+        });
+      });
+      sums.dispose();
+    }
+  });
+
+  test(`people: by ${name}, leaving one out changes no more than the pattern allows`, async () => {
+    const rows = randomRows(generator(6), 80, oneAStep);
+    const [k, s] = [3, 4];
+    const args = [...release, ...time, ...people(k, s)];
+    // The steps are public: by rows the person's are blank, by days the range is given.
+    const range = oneAStep ? [] : ['--to', day(rows.at(-1).step)];
+    const blank = (row) => (row.who === 'p1' ? { ...row, x: 0, y: 0 } : row);
+    const without = oneAStep ? rows.map(blank) : rows.filter(({ who }) => who !== 'p1');
+    const [all, rest] = await Promise.all(
+      [rows, without].map(async (each) => (await released([...args, ...range], each)).rows),
+    );
+    assert.equal(all.length, rest.length);
+    const changes = [];
+    let last = [0, 0];
+    all.forEach((row, t) => {
+      const gap = [row.x - rest[t].x, row.y - rest[t].y];
+      const step = Math.hypot(gap[0] - last[0], gap[1] - last[1]);
+      last = gap;
+      if (step === 0) return;
+      assert.ok(step <= 1, `a change of norm ${step}`);
+      changes.push(t);
+    });
+    assert.ok(changes.length > 0 && changes.length <= k, `${changes.length} steps change`);
+    assert.ok(changes.every((t, i) => i === 0 || t - changes[i - 1] >= s));
+  });
+}
+
+test('events: empty buckets are steps too, up to the last of the range', async () => {
+  const input = 'when\n2026-01-30T10:00Z\n2026-01-30T11:00Z\n2026-02-02\n';
+  const shown = ['--seed', '1', '--show-nonprivate', '--time-column', 'when', '--bucket', 'day'];
+  const sums = async (args) => {
+    const { stdout } = await dpFtrl([...release, ...shown, ...args], { input });
+    return parse(stdout, { columns: true, cast: true }).map((row) => [row.when, row.rows_true]);
+  };
+  const days = [
+    ['2026-01-30', 2],
+    ['2026-01-31', 2],
+    ['2026-02-01', 2],
+    ['2026-02-02', 3],
+  ];
+  assert.deepEqual(await sums([]), days);
+  assert.deepEqual(await sums(['--steps', '9']), days);
+  assert.deepEqual(await sums(['--from', '2026-01-29', '--to', '2026-02-03']), [
+    ['2026-01-29', 0],
+    ...days,
+    ['2026-02-03', 3],
+  ]);
+});
+
+test('events: a long gap between two events is bridged', async () => {
+  const input = 'when\n2026-01-01\n2026-01-08T03:00Z\n';
+  const args = ['--time-column', 'when', '--bucket', 'minute', '--steps', '20000', '--quiet'];
+  const { stdout, code } = await dpFtrl([...release, ...args], { input });
+  assert.equal(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 1 + 7 * 1440 + 3 * 60 + 1);
+  assert.match(lines.at(-1), /^10261,2026-01-08T03:00Z,/);
+});
+
+test('events: many rows of one bucket are clipped one by one, not their sum', async () => {
+  const input = `when,x\n${'2026-01-01,5\n'.repeat(1000)}`;
+  const args = [...daily, '--column', 'x', '--seed', '1', '--show-nonprivate'];
+  const { stdout } = await dpFtrl([...release, ...args], { input });
+  assert.equal(parse(stdout, { columns: true, cast: true })[0].x_true, 1000);
+});
+
+test('guarantee: it says whom it protects', async () => {
+  const input = 'when,who,x\n2026-01-01,a,1\n2026-01-01,b,1\n2026-01-03,a,1\n';
+  const text = async (...args) =>
+    (await dpFtrl([...release, '--column', 'x', ...args], { input })).stderr;
+  assert.match(await text(), /: one row is protected, not a person .*\(the number of rows is pu/);
+  assert.match(
+    await text(...people(2, 2)),
+    /: one person \(column "who"\) is protected, of whom the earliest at most 2 rows, at least 2 /,
+  );
+  assert.match(
+    await text(...people(1), ...daily),
+    /at most 1 days, count; .* horizon 3 days \(the first and the last day are public\)/,
+  );
+});
+
+test('people: how many rows did not count is shown with --show-nonprivate only', async () => {
+  const input = 'who,x\na,1\nb,1\na,1\na,1\n';
+  const args = [...release, '--column', 'x', '--json', ...people(1)];
+  const hidden = await dpFtrl(args, { input });
+  assert.ok(!hidden.stdout.includes('numDropped'));
+  assert.doesNotMatch(hidden.stderr, /did not count/);
+  assert.equal(JSON.parse(hidden.stdout).protects, 'one person (column "who")');
+  const shown = await dpFtrl([...args, '--show-nonprivate'], { input });
+  assert.equal(JSON.parse(shown.stdout).numDropped, 2);
+  assert.match(shown.stderr, /warning: 2 rows did not count: NOT private/);
+});
+
+test('people and events: faults are named, and of a person no text', async () => {
+  const cases = [
+    [daily, 'when\n2026-01-01\nSECRET\n', 'not_a_time', /row 2 \(line 3\), column "when" must be/],
+    [daily, 'when\n2026-01-02\n2026-01-01\n', 'out_of_order', /earlier day than the row above/],
+    [[...daily, ...from], 'when\n2026-01-02\n', 'out_of_order', /before the day of --from/],
+    [people(1), 'who,x\na,1\n ,1\n', 'missing', /row 2 \(line 3\), column "who" is missing/],
+    [people(1), 'who,x\na,1\nb,SECRET\n', 'not_a_number', /row 2 \(line 3\), column "x" is not/],
+    [[...daily, ...from, '--to', day(1)], `when\n${day(2)}\n`, 'past_horizon', /horizon of --to/],
+    [daily, 'when\n2026-01-01\n2026-02-01\n', 'past_horizon', /horizon of --steps 9/],
+  ];
+  for (const [args, input, code, message] of cases) {
+    const horizon = args.includes('--to') ? [] : ['--steps', '9'];
+    const all = [...release, '--json', ...args, ...horizon];
+    const { stdout } = await fails(all, 2, message, { input });
+    assert.ok(!stdout.includes('SECRET'));
+    assert.equal(JSON.parse(stdout).error.code, code);
+    if (code === 'past_horizon') continue;
+    const whole = await fails([...release, ...args], 2, message, { input });
+    assert.equal(whole.stdout, '', 'nothing is released when the horizon is not known');
+  }
+  // Every step before the fault is there.
+  const args = [...release, ...daily, '--steps', '9', '--quiet'];
+  const { stdout } = await dpFtrl(args, { input: 'when\n2026-01-01\n2026-02-01\n' });
+  assert.equal(stdout.trimEnd().split('\n').length, 10);
+});
+
+test('people and events: options that do not go together', async () => {
+  const cases = [
+    [['--user-column', 'who'], /--user-column needs --max-contributions/],
+    [['--max-contributions', '2'], /--max-contributions needs --user-column/],
+    [people(0), /--max-contributions must be a whole number of at least 1, got "0"/],
+    [[...people(1), '--epochs', '2'], /give --user-column or --epochs, not both/],
+    [people(1, 0), /--min-separation must be a whole number of at least 1, got "0"/],
+    [['--user-column', 'nobody', '--max-contributions', '1'], /unknown column "nobody"/],
+    [[...people(1), '--column', 'who'], /column "who" cannot be summed as well/],
+    [['--time-column', 'when'], /--time-column needs --bucket minute\|hour\|day/],
+    [['--bucket', 'day'], /--bucket needs --time-column/],
+    [['--time-column', 'when', '--bucket', 'days'], /--bucket must be one of minute, .* "days"/],
+    [[...daily, '--from', 'May'], /--from must be a date .*, got "May"/],
+    [[...daily, '--to', '2026-01-01'], /--to needs --from/],
+    [[...daily, ...from, '--to', '2026-01-01'], /--to must not be before --from/],
+    [[...daily, ...from, '--to', day(1), '--steps', '2'], /give --steps or --to, not both/],
+    [[...daily, '--epochs', '2'], /no --epochs/],
+    [
+      ['--user-column', 'when', '--max-contributions', '1', ...daily],
+      /--user-column and --time-column must be two columns/,
+    ],
+  ];
+  for (const [args, message] of cases) {
+    const { stdout } = await fails([...release, ...args], 2, message, { input: csv([]) });
+    assert.equal(stdout, '');
+  }
+});
+
+test('events: the example, of which each member counts once a week', async () => {
+  const path = join(root, 'examples/gym_visits.csv');
+  const rows = parse(readFileSync(path, 'utf8'), { columns: true, cast: true });
+  const { stdout } = await dpFtrl([
+    ...['release', '--epsilon', '2', '--delta', '1e-6', '--clip', '90', '--column', 'minutes'],
+    ...['--user-column', 'member', '--max-contributions', '12', '--min-separation', '7'],
+    ...['--time-column', 'time', '--bucket', 'day', '--seed', '1', '--show-nonprivate', path],
+  ]);
+  const start = Date.UTC(2026, 2, 2);
+  const steps = rows.map(({ time, member, minutes }) => ({
+    who: member,
+    step: Math.floor((Date.parse(time) - start) / DAY),
+    minutes,
+  }));
+  const total = counting(steps, 12, 7).reduce((sum, { minutes }) => sum + minutes, 0);
+  assert.equal(parse(stdout, { columns: true, cast: true }).at(-1).minutes_true, total);
+});

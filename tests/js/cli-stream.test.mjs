@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Long inputs: memory that does not grow with the rows, and progress for who waits at a terminal.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { cli, run } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-stream-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
+
+/** A file of so many rows of 100 persons, one a minute. */
+function table(numRows) {
+  const path = join(folder, `${numRows}.csv`);
+  const file = openSync(path, 'w');
+  writeSync(file, 'when,who,x\n');
+  for (let row = 0; row < numRows; row += 1000) {
+    let text = '';
+    for (let i = row; i < row + 1000; ++i) {
+      const when = new Date(i * 60_000).toISOString().slice(0, 16);
+      text += `${when},person-${i % 100},0.5\n`;
+    }
+    writeSync(file, text);
+  }
+  closeSync(file);
+  return path;
+}
+
+/** Outcome of a release with 24 MB for everything but the records' numbers. */
+async function inLittleMemory(args, stdin) {
+  const child = spawn(cli, ['release', ...privacy, '--quiet', ...args], {
+    stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'ignore'],
+    env: { ...process.env, NODE_OPTIONS: '--max-old-space-size=24' },
+  });
+  let numLines = 0;
+  child.stdout.on('data', (bytes) => {
+    for (const byte of bytes) numLines += Number(byte === 10);
+  });
+  if (stdin) {
+    child.stdin.on('error', () => {}); // It may end before it has read everything.
+    createReadStream(stdin).pipe(child.stdin);
+  }
+  const [code] = await once(child, 'close');
+  return { code, numLines };
+}
+
+test('memory: that of a few rows is enough for a long file, or a pipe with a horizon', async () => {
+  const path = table(300_000);
+  const people = ['--user-column', 'who', '--max-contributions', '3', '--min-separation', '7'];
+  const hours = [...people, '--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
+  // Without --steps a file is read twice.
+  assert.deepEqual(await inLittleMemory([...hours, path]), { code: 0, numLines: 5001 });
+  const piped = await inLittleMemory([...hours, '--steps', '5000'], path);
+  assert.deepEqual(piped, { code: 0, numLines: 5001 });
+  // What has to be kept does not fit: the limit is felt.
+  assert.notEqual((await inLittleMemory(hours, path)).code, 0);
+});
+
+/** Standard error as a terminal shows it, with the results in a file. */
+async function onTerminal(args) {
+  const output = join(folder, 'out.csv');
+  const words = [cli, 'release', ...privacy, ...args].map((word) => `'${word}'`).join(' ');
+  const { stdout } = await run('script', ['-qec', `${words} > '${output}'`, '/dev/null']);
+  return stdout;
+}
+
+test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async () => {
+  const args = ['--column', 'x', '--steps', '1000000', table(200_000)];
+  const shown = await onTerminal(args);
+  assert.match(shown, /\r\x1b\[Kstep \d+ of 1000000 \(\d+ %\)/);
+  assert.match(shown, /\r\x1b\[K$/);
+  assert.equal(await onTerminal([...args, '--quiet']), '');
+});

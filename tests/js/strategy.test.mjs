@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Optimised mechanisms as plain data: found, kept as JSON, used wherever a mechanism is named.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const target = { epsilon: 1, delta: 1e-6 };
+
+const SEARCHES = [
+  { mechanism: 'optimal', numSteps: 100 },
+  { mechanism: 'optimal', numSteps: 100, buffers: 3, objective: 'mean' },
+  { mechanism: 'optimal', numSteps: 60, buffers: 0 },
+  { mechanism: 'optimal', numSteps: 100, solver: 'none' },
+  { mechanism: 'optimal', numSteps: 30, workload: { momentum: 0, decay: 0.9 } },
+  { mechanism: 'blt', numSteps: 100, buffers: 2 },
+  { mechanism: 'blt-normalized', numSteps: 50, buffers: 2, objective: 'mean' },
+  { mechanism: 'banded', numSteps: 40, bands: 4 },
+  { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
+];
+
+const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 });
+
+test('optimize: all that is known about a result, as plain data', () => {
+  for (const options of SEARCHES) {
+    const it = dp.optimize(options);
+    assert.deepEqual(Object.keys(it), [
+      'format',
+      'version',
+      'mechanism',
+      'numSteps',
+      'workload',
+      'participation',
+      'objective',
+      'error',
+      'lowerBound',
+      'ratio',
+      'status',
+      'iterations',
+      'parameters',
+    ]);
+    assert.deepEqual([it.format, it.version], ['dp-ftrl strategy', 1]);
+    assert.deepEqual([it.mechanism, it.numSteps], [options.mechanism, options.numSteps]);
+    assert.equal(it.objective, options.objective ?? 'max');
+    assert.deepEqual(it.workload, options.workload ?? 'prefix');
+    assert.equal(it.participation, 'single');
+    assert.equal(it.status, 'converged');
+    assert.equal(it.iterations > 0, options.solver !== 'none');
+    assert.ok(it.error >= it.lowerBound && it.lowerBound > 1);
+    assert.equal(it.ratio, it.error / it.lowerBound);
+    const { maxError, meanError } = dp.error({ mechanism: it, numSteps: it.numSteps });
+    assert.equal(it.error, it.objective === 'max' ? maxError : meanError);
+    assert.deepEqual(structuredClone(it), it);
+    assert.deepEqual(JSON.parse(JSON.stringify(it)), it, 'JSON loses nothing');
+  }
+});
+
+test('optimize: the certified optimum at 1024 steps, and full accuracy', () => {
+  const best = dp.optimize({ numSteps: 1024 });
+  assert.ok(best.lowerBound <= 2.961464832637 && best.lowerBound > 2.9614645);
+  close(best.error, 2.961464832637, 1e-4);
+  const exact = dp.optimize({ numSteps: 1024, buffers: 0 });
+  assert.ok(exact.ratio < 1 + 2e-7, `${exact.ratio}`);
+  assert.ok(exact.ratio < best.ratio);
+});
+
+/** Releases with a fixed seed, every bit of them. */
+function releases(mechanism, numSteps, options = {}) {
+  const sums = dp.prefixSum({ ...target, ...options, mechanism, numSteps, insecureSeed: 7 });
+  const totals = sums.releaseMany(new Float64Array(numSteps).fill(0.5));
+  sums.dispose();
+  return totals;
+}
+
+test('a strategy from JSON releases the same totals, bit for bit', () => {
+  for (const { workload, solver, ...options } of SEARCHES) {
+    if (workload !== undefined || solver !== undefined) continue;
+    const { mechanism, numSteps, ...parameters } = options;
+    const kept = JSON.parse(JSON.stringify(dp.optimize(options)));
+    assert.deepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
+    // And another number gives other totals: the comparison can fail.
+    const [name] = Object.keys(kept.parameters);
+    kept.parameters[name][0] *= 0.9;
+    assert.notDeepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
+  }
+});
+
+test('a saved strategy stands wherever a mechanism is named', () => {
+  const options = { mechanism: saved, numSteps: 40 };
+  const named = { mechanism: 'optimal', numSteps: 40 };
+  assert.deepEqual(dp.error(options), dp.error(named));
+  assert.deepEqual(dp.errorPerStep(options), dp.errorPerStep(named));
+  assert.deepEqual(dp.matrices(options), dp.matrices(named));
+  const certificate = (of) => dp.certificate({ ...of, ...target });
+  assert.deepEqual(certificate(options), certificate(named));
+  const steps = (mechanism) => {
+    const simulation = dp.simulation({ mechanism, numSteps: 40, ...target, lambda: 2 });
+    const { noisySums } = simulation.advance(40);
+    simulation.dispose();
+    return noisySums;
+  };
+  assert.deepEqual(steps(saved), steps('optimal'));
+  const often = { participations: 3, minSeparation: 5 };
+  assert.deepEqual(
+    dp.error({ ...options, participation: often }),
+    dp.error({ ...named, participation: often }),
+  );
+});
+
+test('the workload is that of the strategy', () => {
+  const workload = { rates: Array.from({ length: 20 }, (_, t) => 1 - 0.03 * t) };
+  const rated = dp.optimize({ numSteps: 20, objective: 'mean', workload });
+  assert.deepEqual(rated.workload, workload);
+  const own = dp.error({ mechanism: rated, numSteps: 20 });
+  assert.equal(own.workload, 'rates');
+  assert.deepEqual(dp.error({ mechanism: rated, numSteps: 20, workload }), own);
+  close(own.gap, own.meanError / own.lowerBound - 1, 1e-12);
+  const kept = JSON.parse(JSON.stringify(rated));
+  assert.deepEqual(dp.error({ mechanism: kept, numSteps: 20 }), own);
+  const other = { rates: workload.rates.map((rate) => rate + 0.1) };
+  rejects(
+    () => dp.error({ mechanism: rated, numSteps: 20, workload: other }),
+    RangeError,
+    'invalid_argument',
+    /workload must be that of the saved strategy, rates, got another one/,
+  );
+  rejects(
+    () => dp.error({ mechanism: rated, numSteps: 20, workload: 'prefix' }),
+    RangeError,
+    'invalid_argument',
+    /workload must be that of the saved strategy, rates, got prefix/,
+  );
+  rejects(
+    () => dp.prefixSum({ mechanism: rated, numSteps: 20, ...target }),
+    RangeError,
+    'invalid_argument',
+    /workload must be 'prefix', the only one that is released, got rates/,
+  );
+});
+
+test('optimize: participation is what blt and banded-toeplitz are made for', () => {
+  const participation = { participations: 4, minSeparation: 16 };
+  const often = dp.optimize({ mechanism: 'blt', numSteps: 64, participation });
+  const once = dp.optimize({ mechanism: 'blt', numSteps: 64 });
+  assert.deepEqual(often.participation, participation);
+  const error = (mechanism) => dp.error({ mechanism, numSteps: 64, participation }).maxError;
+  assert.equal(error(often), often.error);
+  assert.ok(error(often) < error(once));
+});
+
+test('damaged and foreign strategies are refused, and the field is named', () => {
+  const refuses = (change, Kind, code, message) => {
+    const damaged = structuredClone(saved);
+    change(damaged);
+    rejects(() => dp.error({ mechanism: damaged, numSteps: 40 }), Kind, code, message);
+  };
+  const range = (change, message) => refuses(change, RangeError, 'invalid_argument', message);
+  const type = (change, message) => refuses(change, TypeError, 'wrong_type', message);
+  const length = (change, message) => refuses(change, TypeError, 'wrong_length', message);
+  range((it) => delete it.format, /error: saved strategy: format must be "dp-ftrl strat/);
+  range((it) => (it.format = 'image/png'), /format must be .*, got "image\/png"/);
+  range((it) => delete it.version, /version must be 1, the one this package reads, got undefined/);
+  range((it) => (it.version = 2), /version must be 1, .*, got 2/);
+  range((it) => (it.version = '1'), /version must be 1, .*, got "1"/);
+  type((it) => (it.colour = 1), /unknown option "colour"/);
+  range((it) => (it.mechanism = 'oak'), /mechanism must be one of .*, got "oak"/);
+  range((it) => (it.mechanism = 'tree'), /tree is not a mechanism that a plan can define/);
+  range((it) => (it.mechanism = 'blt'), /columnWeights is not a list of blt/);
+  type((it) => delete it.mechanism, /mechanism must be a string, got undefined/);
+  type((it) => delete it.numSteps, /numSteps must be a number, got undefined/);
+  range((it) => (it.numSteps = 41), /numSteps must be 41, that of the saved strategy, got 40/);
+  type((it) => delete it.workload, /workload must be given, got nothing/);
+  range((it) => (it.workload = 'sums'), /workload must be 'prefix' or an object, got "sums"/);
+  range((it) => (it.objective = 'both'), /objective must be one of max, mean, got "both"/);
+  range((it) => (it.status = 'fine'), /status must be one of converged, stopped, not converged/);
+  type((it) => (it.error = null), /error must be a number, got null/);
+  type((it) => (it.lowerBound = '2'), /lowerBound must be a number, got string/);
+  type((it) => delete it.parameters, /parameters must be an object, got undefined/);
+  type((it) => (it.parameters = [1]), /parameters must be an object, got array/);
+  type((it) => (it.parameters.shifts = null), /parameters\.shifts must be an array of numbers/);
+  type((it) => (it.parameters.shifts[1] = null), /parameters\.shifts\[1\] must be a number, got n/);
+  type((it) => (it.parameters.shifts[1] = '1'), /parameters\.shifts\[1\] must be a number, got s/);
+  range((it) => (it.parameters.shifts[1] = NaN), /parameters\.shifts\[1\] must be finite, got NaN/);
+  range((it) => (it.parameters.shifts[1] = -1), /shifts must be positive and finite, got -1/);
+  range((it) => delete it.parameters.decay, /plan: decay must be a list of numbers, got nothing/);
+  range((it) => (it.parameters.colour = [1]), /plan: colour is not a list of optimal/);
+  length((it) => it.parameters.columnWeights.pop(), /columnWeights must have 40 entries, got 39/);
+  length((it) => it.parameters.rowWeights.push(1), /rowWeights must have 40 entries, got 41/);
+  length((it) => it.parameters.weights.push(1), /weights must have 8 entries, got 9/);
+});
+
+test('nothing else can be given beside a saved strategy', () => {
+  const options = { mechanism: saved, numSteps: 40 };
+  const others = { buffers: 8, objective: 'max', normalizeColumns: true };
+  for (const [name, value] of Object.entries(others)) {
+    rejects(
+      () => dp.error({ ...options, [name]: value }),
+      RangeError,
+      'invalid_argument',
+      new RegExp(`${name} cannot be given together with a plan`),
+    );
+  }
+  const of = (mechanism) => () => dp.error({ mechanism, numSteps: 4 });
+  rejects(of(null), TypeError, 'wrong_type', /a string, got null/);
+  rejects(of([]), RangeError, 'invalid_argument', /format/);
+});
+
+test('optimize: what cannot be searched for is refused', () => {
+  const refuses = (options, Kind, code, message) =>
+    rejects(() => dp.optimize({ numSteps: 8, ...options }), Kind, code, message);
+  refuses({ mechanism: 'tree' }, RangeError, 'invalid_argument', /tree is not found by a search/);
+  refuses({ mechanism: saved }, TypeError, 'wrong_type', /mechanism must be a string, got object/);
+  refuses({ numSteps: 0 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
+  refuses({ numSteps: 2 ** 40 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
+  refuses({ buffers: 65 }, RangeError, 'invalid_argument', /buffers must be between 0 and 64/);
+  refuses({ bands: 4 }, RangeError, 'invalid_argument', /bands is not a parameter of optimal/);
+  refuses({ solver: 'fast' }, RangeError, 'invalid_argument', /solver must be one of exact, none/);
+  refuses({ mechanism: 'blt', solver: 'none' }, RangeError, 'invalid_argument', /blt has no cl/);
+  refuses({ maxIterations: 0 }, RangeError, 'invalid_argument', /maxIterations must be between 1/);
+  refuses({ maxIterations: 1.5 }, RangeError, 'invalid_argument', /maxIterations must be an int/);
+  refuses({ epochLength: 4 }, RangeError, 'invalid_argument', /epochLength cannot be given/);
+  refuses({ epsilon: 1 }, TypeError, 'wrong_type', /unknown option "epsilon"/);
+});
+
+test('optimization: piece by piece to the same result, or given up', () => {
+  const before = dp.liveHandles;
+  const options = { numSteps: 300 };
+  const search = dp.optimization(options);
+  assert.deepEqual(search.progress, { iterations: 0, fraction: 0 });
+  assert.equal(search.advance(), true);
+  const early = search.result();
+  assert.equal(early.status, 'stopped');
+  let last = 0;
+  while (search.advance()) {
+    assert.ok(search.progress.fraction >= last && search.progress.fraction <= 1);
+    last = search.progress.fraction;
+  }
+  assert.ok(last > 0.5);
+  assert.equal(search.progress.fraction, 1);
+  assert.equal(search.finished, true);
+  assert.deepEqual(search.result(), dp.optimize(options));
+  assert.ok(early.error > search.result().error);
+  search.dispose();
+  assert.throws(() => search.advance() || search.result(), DpError);
+  assert.equal(dp.liveHandles, before, 'optimize leaves nothing behind');
+  const { status, iterations } = dp.optimize({ numSteps: 300, maxIterations: 2 });
+  assert.deepEqual([status, iterations], ['not converged', 2]);
+});
+
+test('error: ratio and gap of the objective to the bound, for every mechanism', () => {
+  for (const { name, parameters } of dp.mechanisms()) {
+    const options = { mechanism: name, numSteps: 50 };
+    const it = dp.error(options);
+    assert.equal(it.objective, 'max');
+    assert.equal(it.ratio, it.maxError / it.lowerBound);
+    assert.equal(it.gap, it.ratio - 1);
+    assert.ok(it.gap >= 0, name);
+    if (!parameters.includes('objective')) continue;
+    const mean = dp.error({ ...options, objective: 'mean' });
+    assert.equal(mean.ratio, mean.meanError / mean.lowerBound);
+  }
+  const unknown = dp.error({ mechanism: 'tree', numSteps: 2 ** 30 });
+  assert.deepEqual([unknown.lowerBound, unknown.ratio, unknown.gap], [null, null, null]);
+});
+
+test('compare: saved strategies stand in the table', () => {
+  const coarse = dp.optimize({ numSteps: 40, buffers: 1 });
+  const { mechanisms } = dp.compare({ numSteps: 40, strategies: [coarse, saved] });
+  const rows = mechanisms.filter((row) => row.saved);
+  assert.deepEqual(
+    rows.map((row) => row.maxError),
+    [saved.error, coarse.error],
+  );
+  assert.ok(rows.every((row) => row.mechanism === 'optimal' && row.ratio >= 1));
+  assert.equal(mechanisms.length - 2, dp.compare({ numSteps: 40 }).mechanisms.length);
+  const refuses = (options, message) =>
+    assert.throws(() => dp.compare({ numSteps: 40, ...options }), message);
+  refuses({ strategies: saved }, /strategies must be an array, got object/);
+  refuses({ strategies: ['optimal'] }, /strategies\[0\] must be a saved strategy, got string/);
+  refuses({ numSteps: 41, strategies: [saved] }, /numSteps must be 40, that of the saved/);
+  refuses({ workload: { window: 3 }, strategies: [saved] }, /that of the saved strategy, prefix/);
+});

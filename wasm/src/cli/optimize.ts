@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl optimize: the numbers of an optimised mechanism, for --strategy.
+
+import { Worker } from 'node:worker_threads';
+import { load } from '../index.js';
+import type { SavedStrategy } from '../types.js';
+import { connect } from '../worker-client.js';
+import { Args, required, type Known } from './args.js';
+import { Misuse } from './failure.js';
+import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.js';
+import { participationText, readMechanism, readParticipation } from './mechanism.js';
+import { AtomicFile, StandardOutput } from './output.js';
+import { ProgressLine } from './progress.js';
+import { report } from './report.js';
+import { readWorkload } from './workload.js';
+
+export const options: Known = {
+  ...MECHANISM_OPTIONS,
+  steps: 'value',
+  workload: 'value',
+  ...PARTICIPATION_OPTIONS,
+  solver: 'value',
+  'max-iterations': 'value',
+  output: 'value',
+  json: 'flag',
+};
+
+function describe(saved: SavedStrategy, name: string): string {
+  const { participation, ratio, objective, workload } = saved;
+  return report(
+    {
+      ...saved,
+      name,
+      workload: typeof workload === 'string' ? workload : JSON.stringify(workload),
+      participation: participationText(participation),
+      gap: ratio === null ? null : ratio - 1,
+    },
+    false,
+    {
+      name: 'mechanism',
+      numSteps: 'steps',
+      workload: 'workload',
+      participation: 'participation',
+      objective: 'objective',
+      error: `${objective} error`,
+      lowerBound: 'lower bound, any mechanism',
+      ratio: 'error / lower bound',
+      gap: 'gap',
+      status: 'status',
+      iterations: 'iterations',
+    },
+  );
+}
+
+/** In a worker: this thread shows progress, and ends at once when it is told to. */
+async function search(options: Parameters<ReturnType<typeof connect>['optimize']>[0]) {
+  const client = connect({ worker: new Worker(new URL('./worker.js', import.meta.url)) });
+  const line = new ProgressLine(`optimize: ${options.mechanism}`);
+  try {
+    return await client.optimize(options, { onProgress: (progress) => line.update(progress) });
+  } finally {
+    line.end();
+    client.terminate();
+  }
+}
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`optimize reads no file, got ${args.files[0]}`);
+  const numSteps = required('steps', args.steps());
+  const participation = readParticipation(args);
+  const workload = await readWorkload(args, numSteps);
+  const solver = args.oneOf('solver', ['exact', 'none'], 'exact');
+  const maxIterations = args.count('max-iterations');
+  const output = args.text('output');
+  const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
+  // A folder that is not there is told now, and not after the search.
+  if (output !== undefined) await (await AtomicFile.create(output)).abandon();
+  const saved = await search({
+    mechanism,
+    ...parameters,
+    numSteps,
+    workload,
+    participation,
+    solver,
+    ...(maxIterations !== undefined && { maxIterations }),
+  });
+  const json = `${JSON.stringify(saved)}\n`;
+  const asTable = output !== undefined && !args.has('json');
+  if (output !== undefined) {
+    const file = await AtomicFile.create(output);
+    try {
+      await file.write(json);
+      await file.commit();
+    } catch (error) {
+      await file.abandon();
+      throw error;
+    }
+  }
+  await new StandardOutput().write(
+    asTable || !args.has('json') ? describe(saved, nameText(mechanism, parameters)) : json,
+  );
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Whom a release protects, in words.
+
+import type { Participation } from '../types.js';
+import type { People } from './people.js';
+import type { Times } from './time.js';
+
+export interface Protection {
+  /** What a budget adds up over: releases that protect the same. */
+  unit: string;
+  /** A clause of the guarantee. */
+  text: string;
+  /** What a step is, plural. */
+  steps: string;
+  /** What the guarantee does not hide. */
+  isPublic: string;
+}
+
+export interface Released {
+  participation: Participation;
+  people: People | undefined;
+  times: Times | undefined;
+  numSteps: number;
+}
+
+export function protection({ participation, people, times, numSteps }: Released): Protection {
+  const steps = times ? `${times.bucket}s` : 'rows';
+  const isPublic = times
+    ? `the first and the last ${times.bucket} are public`
+    : 'the number of rows is public';
+  if (people) {
+    const { column, maxContributions: most, minSeparation } = people;
+    const apart = most > 1 ? `, at least ${minSeparation} ${steps} apart` : '';
+    const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
+    const unit = `one person (column ${JSON.stringify(column)})`;
+    const which = `the earliest at most ${most} ${steps}${apart}, count; ${rest}`;
+    return { unit, text: `${unit} is protected, of whom ${which}`, steps, isPublic };
+  }
+  if (participation === 'single') {
+    const text = 'one row is protected, not a person with several (see --user-column)';
+    return { unit: 'one row', text, steps, isPublic };
+  }
+  if ('epochs' in participation) {
+    const { epochs } = participation;
+    const unit = `one user with one row in each of ${epochs} epochs`;
+    const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
+    const text = `one user is protected, with ${which}, always in the same place`;
+    return { unit, text, steps, isPublic };
+  }
+  const { participations, minSeparation } = participation;
+  const which = `at most ${participations} rows, at least ${minSeparation} rows apart`;
+  return {
+    unit: `one user with ${which}`,
+    text: `one user is protected, with ${which}`,
+    steps,
+    isPublic,
+  };
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --strategy FILE: a mechanism that was optimised before.
+
+import { readFile } from 'node:fs/promises';
+import type { CatalogueEntry, MechanismName, MechanismParameters } from '../types.js';
+import type { SavedStrategy } from '../types.js';
+import type { Args } from './args.js';
+import { Misuse } from './failure.js';
+import { givenParameters, nameText, readMechanism } from './mechanism.js';
+
+/** What is asked for: a mechanism by name with its parameters, or one from a file. */
+export interface Chosen {
+  mechanism: MechanismName | SavedStrategy;
+  parameters: MechanismParameters;
+  /** In words, for a table. */
+  name: string;
+  saved: SavedStrategy | undefined;
+}
+
+/** The object in a file. What it must be is checked where it is used. */
+export async function readStrategyFile(path: string): Promise<SavedStrategy> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new Misuse(`--strategy ${path}: there is no such file`);
+    }
+    if (code === 'EISDIR') throw new Misuse(`--strategy ${path} is a folder`);
+    throw new Error(`--strategy ${path}: ${message}`, { cause: error });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Misuse(`--strategy ${path} is not JSON: it is damaged, cut short or something else`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Misuse(`--strategy ${path} is not a saved strategy`);
+  }
+  return value as SavedStrategy;
+}
+
+export async function readChosen(
+  args: Args,
+  catalogue: readonly CatalogueEntry[],
+): Promise<Chosen> {
+  const path = args.text('strategy');
+  if (path === undefined) {
+    const { mechanism, ...parameters } = readMechanism(args, catalogue);
+    return { mechanism, parameters, name: nameText(mechanism, parameters), saved: undefined };
+  }
+  const [other] = givenParameters(args);
+  if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
+  const saved = await readStrategyFile(path);
+  return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
+}
+
+/** The horizon: --steps, or that of the file; what that must be is checked where it is used. */
+export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
+  return args.steps() ?? saved?.numSteps;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The search for an optimised mechanism, piece by piece or at once.
+
+import { DEFAULT_MECHANISM } from './defaults.js';
+import type { Core, CorePlannerProgress } from './core.js';
+import { CoreHandle, type Backstop } from './handle.js';
+import { OPTIMIZE_OPTIONS, readNamed, readOptions } from './options.js';
+import { saveStrategy, type Asked } from './strategy.js';
+import type { MechanismName, Optimization, OptimizeProgress } from './types.js';
+import type { Participation, SavedStrategy, Workload } from './types.js';
+
+/** Arrays as plain ones, which JSON has. */
+function plainWorkload(workload: Workload): Workload {
+  if (typeof workload === 'string') return workload;
+  const entries = Object.entries(workload).map(([name, value]) => [
+    name,
+    typeof value === 'object' ? Array.from(value as ArrayLike<number>) : value,
+  ]);
+  return Object.fromEntries(entries) as Workload;
+}
+
+class CoreOptimization extends CoreHandle implements Optimization {
+  private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
+
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    id: number,
+    private readonly asked: Asked,
+  ) {
+    super(core, backstop, id, 'optimization');
+  }
+
+  get finished(): boolean {
+    return this.state.done;
+  }
+
+  get progress(): OptimizeProgress {
+    const { iterations, fraction } = this.state;
+    return { iterations, fraction };
+  }
+
+  advance(): boolean {
+    if (!this.finished) this.state = this.core.call('plannerAdvance', this.id);
+    return !this.finished;
+  }
+
+  result(): SavedStrategy {
+    return saveStrategy(this.asked, this.core.call('plannerResult', this.id));
+  }
+}
+
+export function makeOptimization(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Optimization {
+  const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
+  const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
+  const named = readNamed(reader, mechanism);
+  const id = core.call('plannerCreate', {
+    ...named,
+    useSolver: reader.oneOfOr('solver', ['exact', 'none'], 'exact') === 'exact',
+    maxIterations: reader.countOr('maxIterations', undefined),
+  });
+  return new CoreOptimization(core, backstop, id, {
+    mechanism,
+    numSteps: named.numSteps,
+    workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
+    participation: (reader.raw('participation') as Participation | undefined) ?? 'single',
+    objective: named.parameters.objective ?? 'max',
+  });
+}
+
+export function optimize(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): SavedStrategy {
+  const search = makeOptimization(core, backstop, mechanisms, options);
+  try {
+    while (search.advance());
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}
