@@ -28,7 +28,7 @@ struct Schedule {
 constexpr Schedule kFewParameters{
     .first = 100, .growth = 4, .most = 1e7, .num_rounds = 16, .gap_in_tolerances = 10};
 constexpr Schedule kManyParameters{
-    .first = 10, .growth = 2, .most = 400, .num_rounds = 40, .gap_in_tolerances = 100};
+    .first = 10, .growth = 2, .most = 400, .num_rounds = 80, .gap_in_tolerances = 100};
 
 /// ln of the mean or of the smooth maximum of rows, as a function of the parameters.
 class Aggregate {
