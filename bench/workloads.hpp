@@ -49,6 +49,10 @@ inline constexpr std::int64_t kNumSteps = 1024;
 /// Length of the bare fills: 128 KiB of doubles, within a level-2 cache.
 inline constexpr std::int64_t kFillLength = std::int64_t{1} << 14;
 
+/// Dimensions of the streamed rows.
+inline constexpr std::int64_t kSmall = std::int64_t{1} << 14;
+inline constexpr std::int64_t kLarge = std::int64_t{1} << 20;
+
 /// Gap between the bounds at which both solvers stop, and the iterations that the plain fixed point
 /// takes to it at 512 steps.
 inline constexpr double kSolverGap = 1e-7;
@@ -84,6 +88,52 @@ inline Workload streamed_rows(const std::string& name, const StrategyOptions& st
               }
             };
           }};
+}
+
+/// With four buffers where the family has buffers.
+inline std::shared_ptr<const Strategy> windowed_strategy(const std::string& name) {
+  StrategyParameters parameters;
+  if (name == "blt" || name == "optimal") parameters.num_buffers = 4;
+  return make_strategy({.name = name, .num_steps = kNumSteps, .parameters = parameters});
+}
+
+/// Windows of 16 rows: floats, doubles, or integers after the rounding test.
+template <class Stream, class Value, class Next>
+Workload windowed_rows(const std::string& kind, const std::string& strategy, std::int64_t dimension,
+                       Next next) {
+  static constexpr std::int64_t kNumRows = 16;
+  return {kind + "/" + strategy + "/" + std::to_string(dimension),
+          static_cast<double>(dimension * kNumRows), [=]() -> Run {
+            const auto shape = windowed_strategy(strategy);
+            const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
+            const auto stream = std::make_shared<Stream>(*shape, options);
+            return [=, rows = std::vector<Value>(
+                           static_cast<std::size_t>(dimension * kNumRows))]() mutable {
+              if (stream->step() == kNumSteps) *stream = Stream(*shape, options);
+              next(*stream, rows, kNumRows);
+              keep(rows.data());
+            };
+          }};
+}
+
+inline Workload float_window(const std::string& strategy, std::int64_t dimension) {
+  return windowed_rows<FloatNoiseStream, float>(
+      "float-window", strategy, dimension,
+      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); });
+}
+
+inline Workload double_window(const std::string& strategy, std::int64_t dimension) {
+  return windowed_rows<NoiseStream, double>(
+      "double-window", strategy, dimension,
+      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); });
+}
+
+/// Noise of 2^14 grids a standard deviation.
+inline Workload grid_window(const std::string& strategy, std::int64_t dimension) {
+  return windowed_rows<NoiseStream, std::int64_t>("grid-window", strategy, dimension,
+                                                  [](auto& stream, auto& rows, std::int64_t count) {
+                                                    stream.next_rounded(rows, count, 0x1p14);
+                                                  });
 }
 
 /// All rows of a mechanism that generates them in advance: the generation is part of the batch.
@@ -135,6 +185,22 @@ inline Workload counter(const std::string& strategy) {
               for (std::int64_t t = 0; t < kNumSteps; ++t) {
                 sum.release({&record, 1}, {&total, 1});
                 keep(&total);
+              }
+            };
+          }};
+}
+
+/// The same in batches of 256 releases.
+inline Workload counter_batch(const std::string& strategy) {
+  return {"counter-batch/" + strategy, static_cast<double>(kNumSteps), [=]() -> Run {
+            const auto mechanism = Mechanism::make({.strategy = strategy,
+                                                    .num_steps = kNumSteps,
+                                                    .target = {.epsilon = 1, .delta = 1e-6}});
+            return [=, records = std::vector<double>(256, 1), totals = zeros(256)]() mutable {
+              PrefixSum sum(mechanism, {.key = bench_key(), .grid = std::nullopt});
+              for (std::int64_t t = 0; t < kNumSteps; t += 256) {
+                sum.release_batch(records, totals, 256);
+                keep(totals.data());
               }
             };
           }};
@@ -231,8 +297,6 @@ inline Workload dense_fixed_point() {
 
 /// Rows of the mechanisms that need no more state than some rows.
 inline void add_streamed_rows(std::vector<Workload>& list) {
-  constexpr std::int64_t kSmall = std::int64_t{1} << 14;
-  constexpr std::int64_t kLarge = std::int64_t{1} << 20;
   const auto add = [&](const std::string& name, const StrategyOptions& strategy) {
     list.push_back(streamed_rows(name, strategy, kSmall, 64));
     list.push_back(streamed_rows(name, strategy, kLarge, 8));
@@ -261,9 +325,18 @@ inline std::vector<Workload> workloads() {
                                 bare_normals<float>("normals/float"),
                                 bare_normals<double>("normals/double")};
   add_streamed_rows(list);
+  for (const char* strategy : {"blt", "tree", "honaker", "haar", "banded-toeplitz",
+                               "banded-inverse-square-root", "optimal"})
+    list.push_back(float_window(strategy, kLarge));
+  for (const char* strategy : {"blt", "honaker", "optimal"}) {
+    list.push_back(double_window(strategy, kLarge));
+    list.push_back(grid_window(strategy, kLarge));
+  }
   list.push_back(pregenerated_rows("square-root", 1024));
   list.push_back(counter("honaker"));
   list.push_back(counter("square-root"));
+  list.push_back(counter_batch("blt"));
+  list.push_back(counter_batch("honaker"));
   list.push_back(matrix_product());
   add_analyses(list);
   list.push_back(dense_fixed_point());

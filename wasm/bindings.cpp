@@ -7,17 +7,12 @@
 #include <emscripten/val.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <memory>
 #include <span>
-#include <unordered_map>
-#include <variant>
 
 #include "convert.hpp"
-#include "dpftrl/bounds.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/planner.hpp"
@@ -26,46 +21,14 @@
 #include "dpftrl/sensitivity.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "guard.hpp"
+#include "handles.hpp"
+#include "rows.hpp"
+#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
-
-/// Objects owned by JavaScript handles, by number. A number is never used twice.
-class Handles {
- public:
-  template <typename Object>
-  double add(std::unique_ptr<Object> object) {
-    ++last_;
-    objects_.emplace(last_, std::move(object));
-    return static_cast<double>(last_);
-  }
-
-  template <typename Object>
-  Object& get(double handle) {
-    const auto found = objects_.find(count_of(handle));
-    const auto* object =
-        found == objects_.end() ? nullptr : std::get_if<std::unique_ptr<Object>>(&found->second);
-    if (object == nullptr) throw std::logic_error("no such handle");
-    return **object;
-  }
-
-  void remove(double handle) { objects_.erase(count_of(handle)); }
-  double size() const { return static_cast<double>(objects_.size()); }
-
- private:
-  std::unordered_map<std::int64_t,
-                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<Simulation>,
-                                  std::unique_ptr<Planner>>>
-      objects_;
-  std::int64_t last_ = 0;
-};
-
-Handles& handles() {
-  static Handles all;
-  return all;
-}
 
 val version() {
   return guarded([] { return std::string(DPFTRL_VERSION); });
@@ -133,38 +96,52 @@ val calibrate(const std::string& kind, double value, double delta) {
   });
 }
 
-/// Of workload and participation alone: their names, and the bound on every factorization.
+/// Of workload and participation alone: their names, and the bound on every factorization for
+/// `objective`.
 val problem(const val& options) {
   return guarded([&] {
     const Problem given = problem_of(options);
     val object = val::object();
     object.set("workload", given.workload.name());
     object.set("participation", std::string(given.participation.name()));
-    object.set("lowerBound", nullable(error_lower_bound(given.workload)));
+    set_bound(object, certified_lower_bound(given.workload, given.participation,
+                                            objective_named(text(options, "objective"))));
     return object;
   });
+}
+
+val error_object(const UnitError& error) {
+  val object = val::object();
+  object.set("sensitivity", error.sensitivity.value);
+  object.set("sensitivityExactness", std::string(to_string(error.sensitivity.exactness)));
+  object.set("sensitivityMethod", std::string(error.sensitivity.method));
+  object.set("maxError", error.max_error);
+  object.set("meanError", error.mean_error);
+  return object;
 }
 
 val unit_error_of(const val& options) {
   return guarded([&] {
     Problem given = problem_of(options);
     const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
-    const UnitError error = unit_error(*strategy, given.participation);
-    val object = val::object();
-    object.set("sensitivity", error.sensitivity.value);
-    object.set("sensitivityExactness", std::string(to_string(error.sensitivity.exactness)));
-    object.set("sensitivityMethod", std::string(error.sensitivity.method));
-    object.set("maxError", error.max_error);
-    object.set("meanError", error.mean_error);
-    return object;
+    return error_object(unit_error(*strategy, given.participation));
   });
 }
 
-val residual(const val& options) {
+/// All that there is to say about a factorization: its error, the bound for its objective, and the
+/// residual of its matrices.
+val appraisal(const val& options) {
   return guarded([&] {
-    const DecoderResidual checked =
-        decoder_residual(strategy_options(options, problem_of(options).workload));
-    val object = val::object();
+    const Problem given = problem_of(options);
+    const StrategyOptions wanted = strategy_options(options, given.workload);
+    const auto strategy = make_strategy(wanted);
+    const Objective objective = objective_of(wanted.parameters);
+    val object = error_object(unit_error(*strategy, given.participation));
+    object.set("workload", given.workload.name());
+    object.set("participation", std::string(given.participation.name()));
+    object.set("objective", std::string(name_of(objective)));
+    set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
+    const DecoderResidual checked = decoder_residual(*strategy, wanted);
     object.set("decoderResidual", checked.value);
     object.set("residualSteps", static_cast<double>(checked.num_steps));
     return object;
@@ -231,82 +208,15 @@ val planner_result(double handle) {
   return guarded([&] { return to_object(handles().get<Planner>(handle).result()); });
 }
 
-/// From the seed if one is given, else from 32 random bytes that the facade got from the platform.
-Key key_of(const val& options) {
-  if (const std::optional<std::uint64_t> seed = optional_seed(options, "insecureSeed"))
-    return Key::insecure_from_seed(*seed);
-  constexpr std::size_t kSize = 32;
-  std::array<std::byte, kSize> bytes{};
-  const val given = options["key"];
-  for (std::size_t i = 0; i < kSize; ++i) {
-    if (given.isUndefined() || given[i].isUndefined()) throw std::logic_error("no key");
-    bytes[i] = static_cast<std::byte>(given[i].as<unsigned>());
-  }
-  const Key key = Key::from_bytes(bytes);
-  volatile std::byte* wiped = bytes.data();
-  for (std::size_t i = 0; i < kSize; ++i) wiped[i] = std::byte{0};
-  return key;
-}
-
-val prefix_sum_create(const val& options) {
-  return guarded([&] {
-    auto sums =
-        std::make_unique<PrefixSum>(Mechanism::make(mechanism_options(options)),
-                                    PrefixSumOptions{.key = key_of(options),
-                                                     .dimension = count(options, "dimension"),
-                                                     .grid = optional_number(options, "grid")});
-    val object = val::object();
-    object.set("certificate", to_object(sums->mechanism().certificate()));
-    object.set("grid", sums->grid());
-    object.set("id", handles().add(std::move(sums)));
-    return object;
-  });
-}
-
-val prefix_sum_step(double handle) {
-  return guarded([&] { return static_cast<double>(handles().get<PrefixSum>(handle).step()); });
-}
-
-val prefix_sum_stddev(double handle, double step) {
-  return guarded(
-      [&] { return handles().get<PrefixSum>(handle).mechanism().release_stddev(count_of(step)); });
-}
-
-/// Releases row after row, and overwrites `records`, a Float64Array that only the facade knows,
-/// with the totals: nothing is allocated on the other side once a release has been made. If a row
-/// is refused the reply has `released`, the number of entries before it, and they are overwritten.
+/// Releases row after row, and overwrites them with the totals.
 val prefix_sum_release(double handle, const val& records) {
-  std::size_t done = 0;
-  bool complete = false;
-  val reply = guarded([&] {
-    PrefixSum& sums = handles().get<PrefixSum>(handle);
-    std::vector<double> rows = emscripten::convertJSArrayToNumberVector<double>(records);
-    const auto width = static_cast<std::size_t>(sums.dimension());
-    if (rows.size() % width != 0)
-      fail(ErrorCode::wrong_length,
-           "prefix_sum: the length of records must be a multiple of dimension = " +
-               to_text(sums.dimension()) + ", got " +
-               to_text(static_cast<std::int64_t>(rows.size())));
-    std::vector<double> total(width);
-    const auto write_back = [&] {
-      records.call<void>("set", val(emscripten::typed_memory_view(done, rows.data())));
-    };
-    try {
-      for (; done < rows.size(); done += width) {
-        const std::span<double> row = std::span(rows).subspan(done, width);
-        sums.release(row, total);
-        std::ranges::copy(total, row.begin());
-      }
-    } catch (...) {
-      write_back();
-      throw;
-    }
-    write_back();
-    complete = true;
-    return val::null();
-  });
-  if (!complete) reply.set("released", static_cast<double>(done));
-  return reply;
+  std::vector<double> total;
+  return over_rows<PrefixSum>(handle, records,
+                              [&](PrefixSum& sums, std::span<double> row, std::size_t) {
+                                total.resize(row.size());
+                                sums.release(row, total);
+                                std::ranges::copy(total, row.begin());
+                              });
 }
 
 val pair(double private_value, double twin_value) {
@@ -434,16 +344,16 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("calibrate", &calibrate);
   emscripten::function("problem", &problem);
   emscripten::function("unitError", &unit_error_of);
-  emscripten::function("residual", &residual);
+  emscripten::function("appraisal", &appraisal);
   emscripten::function("errorPerStep", &error_per_step);
   emscripten::function("matrices", &matrices);
   emscripten::function("certificate", &certificate);
   emscripten::function("plannerCreate", &planner_create);
   emscripten::function("plannerAdvance", &planner_advance);
   emscripten::function("plannerResult", &planner_result);
-  emscripten::function("prefixSumCreate", &prefix_sum_create);
-  emscripten::function("prefixSumStep", &prefix_sum_step);
-  emscripten::function("prefixSumStddev", &prefix_sum_stddev);
+  emscripten::function("prefixSumCreate", &create_totals<PrefixSum>);
+  emscripten::function("prefixSumStep", &step_of<PrefixSum>);
+  emscripten::function("prefixSumStddev", &release_stddev<PrefixSum>);
   emscripten::function("prefixSumRelease", &prefix_sum_release);
   emscripten::function("simulationCreate", &simulation_create);
   emscripten::function("simulationStep", &simulation_step);

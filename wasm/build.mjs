@@ -21,7 +21,8 @@ const { values: flags } = parseArgs({ options: { core: { type: 'string' } } });
 const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
-const browserEntries = ['index', 'external', 'worker', 'worker-client'];
+const browserEntries = ['index', 'external', 'worker', 'worker-client', 'indexed-db'];
+const nodeEntries = ['file-store'];
 /** Stands for the WebAssembly text while the code around it is broken into lines. */
 const placeholder = '@@wasm@@';
 /** What no file for browsers may contain: it breaks bundlers or a strict policy. */
@@ -111,6 +112,12 @@ async function bundle(out, glue, wasm, version) {
     entryPoints: [{ in: join(sources, 'cli/main.ts'), out: 'cli' }],
     banner: { js: `#!/usr/bin/env node\n${license}` },
   });
+  await build({
+    ...common,
+    platform: 'node',
+    entryPoints: nodeEntries.map((name) => join(sources, `${name}.ts`)),
+    banner: { js: license },
+  });
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
@@ -126,7 +133,7 @@ async function declarations(out, scratch) {
   } catch (error) {
     fail(`the TypeScript compiler found errors:\n${error.stdout ?? error.message}`);
   }
-  const wanted = browserEntries.map((name) => `${name}.d.ts`);
+  const wanted = [...browserEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
   const done = new Set();
   for (let file = wanted.pop(); file; file = wanted.pop()) {
     if (done.has(file)) continue;

@@ -6,6 +6,7 @@
 
 #include <emscripten/val.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +32,17 @@ emscripten::val owned_array(const Number* values, std::size_t size) {
 
 inline emscripten::val owned_array(std::span<const double> values) {
   return owned_array(values.data(), values.size());
+}
+
+inline emscripten::val owned_bytes(std::span<const std::byte> bytes) {
+  return owned_array(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
+
+/// Of a Uint8Array.
+inline std::vector<std::byte> bytes_of(const emscripten::val& array) {
+  const auto given = emscripten::convertJSArrayToNumberVector<std::uint8_t>(array);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(given));
+  return {bytes.begin(), bytes.end()};
 }
 
 /// Counts cross as doubles; the facade has checked that they are safe integers.
@@ -83,10 +95,18 @@ inline std::vector<double> numbers(const emscripten::val& options, const char* n
   return emscripten::convertJSArrayToNumberVector<double>(value);
 }
 
+inline Objective objective_named(std::string_view name) {
+  return name == "mean" ? Objective::mean : Objective::max;
+}
+
+inline std::string_view name_of(Objective objective) {
+  return objective == Objective::mean ? "mean" : "max";
+}
+
 inline std::optional<Objective> optional_objective(const emscripten::val& given) {
   const emscripten::val value = given["objective"];
   if (value.isUndefined()) return std::nullopt;
-  return value.as<std::string>() == "mean" ? Objective::mean : Objective::max;
+  return objective_named(value.as<std::string>());
 }
 
 /// What was saved of a search; nullptr where it is undefined.
@@ -198,19 +218,23 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
           .max_iterations = optional_count(options, "maxIterations")};
 }
 
-inline emscripten::val nullable(const std::optional<double>& value) {
-  return value ? emscripten::val(*value) : emscripten::val::null();
+/// A bound and how it was found, or null twice.
+inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& bound) {
+  object.set("lowerBound", bound ? emscripten::val(bound->value) : emscripten::val::null());
+  object.set("boundMethod", bound ? emscripten::val(std::string(to_string(bound->method)))
+                                  : emscripten::val::null());
 }
 
 inline std::string_view to_string(SolverStatus status) {
   if (status == SolverStatus::converged) return "converged";
+  if (status == SolverStatus::infeasible) return "infeasible";
   return status == SolverStatus::stopped ? "stopped" : "not converged";
 }
 
 inline emscripten::val to_object(const PlannerResult& result) {
   emscripten::val object = emscripten::val::object();
   object.set("error", result.objective_error);
-  object.set("lowerBound", nullable(result.lower_bound));
+  set_bound(object, result.lower_bound);
   object.set("status", std::string(to_string(result.status)));
   object.set("iterations", static_cast<double>(result.iterations));
   emscripten::val lists = emscripten::val::array();
@@ -243,7 +267,8 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("noiseStddev", certificate.noise_stddev);
   object.set("maxError", certificate.max_error);
   object.set("meanError", certificate.mean_error);
-  object.set("lowerBound", nullable(certificate.lower_bound));
+  object.set("objective", std::string(name_of(certificate.objective)));
+  set_bound(object, certificate.lower_bound);
   object.set("decoderResidual", certificate.decoder_residual);
   object.set("residualSteps", static_cast<double>(certificate.residual_steps));
   return object;

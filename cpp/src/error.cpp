@@ -21,6 +21,10 @@ std::string_view to_string(ErrorCode code) {
       return "resource_exhausted";
     case ErrorCode::entropy_unavailable:
       return "entropy_unavailable";
+    case ErrorCode::bad_state:
+      return "bad_state";
+    case ErrorCode::already_released:
+      return "already_released";
   }
   return "unknown";
 }

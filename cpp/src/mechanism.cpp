@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/bounds.hpp"
 #include "dpftrl/error.hpp"
-#include "dpftrl/unit_error.hpp"
 #include "dpftrl/workload.hpp"
 
 namespace dpftrl {
@@ -18,6 +16,11 @@ constexpr std::int64_t kResidualSteps = 256;
 /// Makes the noise std an upper bound: covers the rounding of its factors, of the sensitivity, and
 /// of the decoder's stored coefficients (docs/math/grid.md).
 constexpr double kRoundUp = 1 + 0x1p-36;
+
+DecoderResidual residual_of(const Strategy& strategy) {
+  const Matrix product = strategy.decoder() * strategy.encoder();
+  return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.num_steps()};
+}
 
 }  // namespace
 
@@ -33,15 +36,18 @@ DecoderResidual decoder_residual(const StrategyOptions& options) {
   if (options.parameters.plan)
     leading.parameters.plan = std::make_shared<const StrategyPlan>(
         options.parameters.plan->leading(leading.num_steps, options.num_steps));
-  const std::shared_ptr<const Strategy> strategy = make_strategy(leading);
-  return {(strategy->decoder() * strategy->encoder() - leading.workload->matrix())
-              .cwiseAbs()
-              .maxCoeff(),
-          leading.num_steps};
+  return residual_of(*make_strategy(leading));
 }
 
-Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, Certificate certificate)
-    : strategy_(std::move(strategy)), certificate_(std::move(certificate)) {}
+DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options) {
+  return options.num_steps <= kResidualSteps ? residual_of(strategy) : decoder_residual(options);
+}
+
+Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, const Participation& participation,
+                     Certificate certificate)
+    : strategy_(std::move(strategy)),
+      participation_(participation),
+      certificate_(std::move(certificate)) {}
 
 std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
   require_positive("mechanism", "clip_norm", options.clip_norm);
@@ -58,7 +64,8 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       strategy->encoder_slack() *
       static_cast<double>(options.participation.max_participations_within(options.num_steps));
   const double mu = mu_from_approximate_dp(options.target);
-  const DecoderResidual residual = decoder_residual(strategy_options);
+  const DecoderResidual residual = decoder_residual(*strategy, strategy_options);
+  const Objective objective = objective_of(options.parameters);
 
   Certificate certificate{
       .strategy = options.strategy,
@@ -79,13 +86,14 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
                       neighbour_distance(options.neighbours) * kRoundUp,
       .max_error = error.max_error,
       .mean_error = error.mean_error,
-      .lower_bound = error_lower_bound(strategy->workload()),
+      .objective = objective,
+      .lower_bound = certified_lower_bound(*strategy, options.participation, objective),
       .decoder_residual = residual.value,
       .residual_steps = residual.num_steps,
   };
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
   return std::shared_ptr<const Mechanism>(
-      new Mechanism(std::move(strategy), std::move(certificate)));
+      new Mechanism(std::move(strategy), options.participation, std::move(certificate)));
 }
 
 double Mechanism::release_stddev(std::int64_t step) const {

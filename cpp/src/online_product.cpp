@@ -54,8 +54,11 @@ BlockProducts::Spectrum BlockProducts::transformed(std::span<const double> low,
 }
 
 void BlockProducts::add_product(const Spectrum& x, std::size_t piece, Spectrum& sum) const {
-  const Spectrum& y = pieces_[piece];
-  for (std::size_t k = 0; k < length(); ++k) {
+  add_product(x, pieces_[piece], sum);
+}
+
+void BlockProducts::add_product(const Spectrum& x, const Spectrum& y, Spectrum& sum) {
+  for (std::size_t k = 0; k < sum.real.size(); ++k) {
     sum.real[k] += x.real[k] * y.real[k] - x.imaginary[k] * y.imaginary[k];
     sum.imaginary[k] += x.real[k] * y.imaginary[k] + x.imaginary[k] * y.real[k];
   }

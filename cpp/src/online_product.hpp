@@ -26,8 +26,11 @@ class BlockProducts {
 
   /// The transform of x, shorter ones being filled up with zeros.
   Spectrum transformed(std::span<const double> x) const;
+  /// That of another kernel of up to 2 length terms, given by its halves.
+  Spectrum transformed(std::span<const double> low, std::span<const double> high) const;
   /// Adds the spectrum of x times the kernel's terms from `piece` * length on.
   void add_product(const Spectrum& x, std::size_t piece, Spectrum& sum) const;
+  static void add_product(const Spectrum& x, const Spectrum& y, Spectrum& sum);
   /// Adds the second half of the product to `sums`, which may be shorter.
   void add_second_half(Spectrum spectrum, std::span<double> sums) const;
   /// Writes the first half, which is right where the kernel has no more than `length` terms.
@@ -36,7 +39,6 @@ class BlockProducts {
 
  private:
   std::size_t length() const { return fft_.size(); }
-  Spectrum transformed(std::span<const double> low, std::span<const double> high) const;
 
   Fft fft_;
   std::vector<double> cosines_, sines_;  ///< e^(i pi m / (2 length))

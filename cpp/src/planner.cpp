@@ -4,21 +4,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/bounds.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/banded_optimum.hpp"
 #include "dpftrl/optimal/blt_normalized_optimum.hpp"
 #include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/blt_scaled.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "optimal/banded_search.hpp"
+#include "optimal/blt_search.hpp"
 
 namespace dpftrl {
 namespace {
 
 Objective objective_of(const PlannerOptions& options) {
-  return options.strategy.parameters.objective.value_or(Objective::max);
+  return objective_of(options.strategy.parameters);
 }
 
 Workload workload_of(const PlannerOptions& options) {
@@ -59,8 +61,29 @@ class Planner::Search {
   virtual PlannerProgress progress() const = 0;
   virtual StrategyPlan plan() const = 0;
   virtual SolverStatus status() const = 0;
-  /// On the error of every factorization, for the workload and objective that were asked for.
-  virtual std::optional<double> lower_bound() const { return std::nullopt; }
+  /// On the error of every factorization, for the workload, participation and objective that were
+  /// asked for.
+  virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
+};
+
+/// Both solvers of the optimum bring their bounds together; how far they have come is measured on a
+/// logarithmic scale.
+class GapProgress {
+ public:
+  explicit GapProgress(double wanted) : wanted_(wanted) {}
+  void reached(double gap) {
+    if (first_ == 0) first_ = gap;
+    last_ = gap;
+  }
+  double fraction() const {
+    if (first_ == 0) return 0;
+    const double way = std::log(first_ / wanted_);
+    return way > 0 ? std::clamp(std::log(first_ / last_) / way, 0.0, 1.0) : 1;
+  }
+
+ private:
+  double wanted_;
+  double first_ = 0, last_ = 0;
 };
 
 class Planner::OptimumSearch final : public Search {
@@ -86,17 +109,13 @@ class Planner::OptimumSearch final : public Search {
   bool advance() override {
     if (!solver_) return false;
     const bool goes_on = solver_->advance();
-    if (first_gap_ == 0) first_gap_ = solver_->progress().gap;
+    way_.reached(solver_->progress().gap);
     if (!goes_on) optimum_ = solver_->result();
     return goes_on;
   }
 
   PlannerProgress progress() const override {
-    if (!solver_ || optimum_) return {iterations(), 1};
-    if (first_gap_ == 0) return {0, 0};
-    const double way = std::log(first_gap_ / kPlanGap),
-                 done = std::log(first_gap_ / solver_->progress().gap);
-    return {iterations(), way > 0 ? std::clamp(done / way, 0.0, 1.0) : 1};
+    return {iterations(), !solver_ || optimum_ ? 1 : way_.fraction()};
   }
 
   StrategyPlan plan() const override {
@@ -118,9 +137,9 @@ class Planner::OptimumSearch final : public Search {
     return optimum_ ? optimum_->status : SolverStatus::stopped;
   }
 
-  std::optional<double> lower_bound() const override {
+  std::optional<LowerBound> lower_bound() const override {
     if (!optimum_ || !is_for_workload_) return std::nullopt;
-    return optimum_->lower_bound;
+    return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
   }
 
  private:
@@ -131,75 +150,181 @@ class Planner::OptimumSearch final : public Search {
   std::int64_t num_buffers_;
   std::optional<OptimumSolver> solver_;
   std::optional<Optimum> optimum_;
-  double first_gap_ = 0;
+  GapProgress way_{kPlanGap};
 };
 
-/// The searches that cannot be interrupted.
-class Planner::FamilySearches final : public Search {
+/// The optimum from dense matrices.
+class Planner::DenseSearch final : public Search {
  public:
-  explicit FamilySearches(const PlannerOptions& options) : options_(options) {}
+  explicit DenseSearch(const PlannerOptions& options)
+      : search_(dense_search(workload_of(options), {.objective = objective_of(options),
+                                                    .participation = options.strategy.participation,
+                                                    .solver = solver_of(options)})),
+        solver_(search_.problem, search_.solver),
+        way_(search_.solver.gap) {}
 
   bool advance() override {
-    if (is_done_) return false;
-    const StrategyParameters& given = options_.strategy.parameters;
-    const std::int64_t n = options_.strategy.num_steps;
-    const FamilyOptions family = family_options(options_);
-    plan_.objective = objective_of(options_);
-    if (options_.strategy.name == kBlt) {
-      BltOptimum best = find_blt_optimum({.num_steps = n,
-                                          .objective = plan_.objective,
-                                          .participation = options_.strategy.participation,
-                                          .num_buffers = given.num_buffers},
-                                         family);
-      keep(best.search, {{"decays", std::move(best.decays)}, {"weights", std::move(best.weights)}});
-    } else if (options_.strategy.name == kBltNormalized) {
-      BltNormalizedOptimum best = find_blt_normalized_optimum(
-          {.num_steps = n, .objective = plan_.objective, .num_buffers = given.num_buffers}, family);
-      keep(best.search, {{"decays", std::move(best.decays)}, {"weights", std::move(best.weights)}});
-    } else if (options_.strategy.name == kBanded) {
-      const BandedOptimum best = find_banded_optimum(
-          banded_problem(n, given.num_bands, plan_.objective, options_.strategy.participation),
-          family);
-      const double* const first = best.columns.data();
-      keep(best.search, {{"columns", {first, first + best.columns.size()}}});
-    } else {
-      const std::int64_t bands =
-          require_between(kBandedToeplitz, "num_bands", given.num_bands.value_or(kDefaultNumBands),
-                          1, kMaxNumBands);
-      BandedToeplitzOptimum best =
-          find_banded_toeplitz_optimum({.num_steps = n,
-                                        .num_bands = std::min(bands, n),
-                                        .objective = plan_.objective,
-                                        .participation = options_.strategy.participation},
-                                       family);
-      keep(best.search, {{"coefficients", std::move(best.coefficients)}});
-    }
-    return false;
+    if (optimum_) return false;
+    const bool goes_on = solver_.advance();
+    way_.reached(solver_.progress().gap);
+    if (!goes_on) optimum_ = solver_.result();
+    return goes_on;
   }
 
-  PlannerProgress progress() const override { return {search_.iterations, is_done_ ? 1.0 : 0.0}; }
-  StrategyPlan plan() const override { return plan_; }
-  SolverStatus status() const override { return search_.status; }
+  PlannerProgress progress() const override {
+    return {solver_.progress().iteration, optimum_ ? 1 : way_.fraction()};
+  }
+
+  StrategyPlan plan() const override {
+    const Matrix columns =
+        columns_of(dense_optimal_encoder(search_.problem, optimum_ ? *optimum_ : solver_.result()));
+    const double* const first = columns.data();
+    return {.objective = search_.problem.objective,
+            .numbers = {{"columns", {first, first + columns.size()}}}};
+  }
+
+  SolverStatus status() const override {
+    return optimum_ ? optimum_->status : SolverStatus::stopped;
+  }
+
+  std::optional<LowerBound> lower_bound() const override {
+    return LowerBound{optimum_ ? optimum_->lower_bound : solver_.result().lower_bound,
+                      LowerBoundMethod::dense_dual};
+  }
 
  private:
-  void keep(const FamilySearch& search, std::vector<PlanNumbers> numbers) {
-    search_ = search;
-    plan_.numbers = std::move(numbers);
-    is_done_ = true;
+  static OptimumOptions solver_of(const PlannerOptions& options) {
+    OptimumOptions solver = DenseOptimalOptions{}.solver;
+    if (options.max_iterations) solver.max_iterations = *options.max_iterations;
+    return solver;
   }
 
+  dpftrl::DenseSearch search_;
+  DenseOptimumSolver solver_;
+  GapProgress way_;
+  std::optional<DenseOptimum> optimum_;
+};
+
+namespace {
+
+using detail::Pieces;
+using detail::Task;
+
+/// What a search of a family found.
+struct Found {
+  FamilySearch search;
+  std::vector<PlanNumbers> numbers;
+};
+
+Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& family,
+                          Pieces* pieces) {
+  const StrategyOptions& wanted = options.strategy;
+  const std::optional<std::int64_t> num_buffers = wanted.parameters.num_buffers;
+  const std::optional<std::int64_t> num_bands = wanted.parameters.num_bands;
+  const std::int64_t n = wanted.num_steps;
+  const Objective objective = objective_of(options);
+  Found found;
+  if (wanted.name == kBlt) {
+    const BltProblem problem{.num_steps = n,
+                             .objective = objective,
+                             .participation = wanted.participation,
+                             .num_buffers = num_buffers};
+    BltOptimum best = co_await detail::search_blt(problem, family, pieces);
+    found.search = best.search;
+    found.numbers.push_back({"decays", std::move(best.decays)});
+    found.numbers.push_back({"weights", std::move(best.weights)});
+  } else if (wanted.name == kBltNormalized) {
+    const BltNormalizedProblem problem{
+        .num_steps = n, .objective = objective, .num_buffers = num_buffers};
+    BltNormalizedOptimum best = co_await detail::search_blt_normalized(problem, family, pieces);
+    found.search = best.search;
+    found.numbers.push_back({"decays", std::move(best.decays)});
+    found.numbers.push_back({"weights", std::move(best.weights)});
+  } else if (wanted.name == kBltScaled) {
+    const BltNormalizedProblem problem = scaled_problem(n, num_buffers, objective);
+    const BltNormalizedOptimum best =
+        co_await detail::search_blt_normalized(problem, family, pieces);
+    ScaledBuffers numbers = scaled_buffers(best, n);
+    found.search = best.search;
+    found.numbers.push_back({"decays", std::move(numbers.buffers.decays)});
+    found.numbers.push_back({"weights", std::move(numbers.buffers.weights)});
+    found.numbers.push_back({"row_scales", std::move(numbers.row_scales)});
+  } else if (wanted.name == kBanded) {
+    const BandedProblem problem = banded_problem(n, num_bands, objective, wanted.participation);
+    const BandedOptimum best = co_await detail::search_banded(problem, family, pieces);
+    found.search = best.search;
+    const bool is_lesser = !(problem.participation == wanted.participation);
+    if (is_lesser) found.search.status = SolverStatus::infeasible;
+    const double* const first = best.columns.data();
+    found.numbers.push_back({"columns", {first, first + best.columns.size()}});
+  } else {
+    const std::int64_t bands = require_between(
+        kBandedToeplitz, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+    const BandedProblem problem{.num_steps = n,
+                                .num_bands = std::min(bands, n),
+                                .objective = objective,
+                                .participation = wanted.participation};
+    BandedToeplitzOptimum best = co_await detail::search_banded_toeplitz(problem, family, pieces);
+    found.search = best.search;
+    found.numbers.push_back({"coefficients", std::move(best.coefficients)});
+  }
+  co_return found;
+}
+
+}  // namespace
+
+/// The searches of families: a piece is some line searches.
+class Planner::FamilySearches final : public Search {
+ public:
+  explicit FamilySearches(const PlannerOptions& options)
+      : options_(options),
+        family_(family_options(options)),
+        task_(search_family(options_, family_, &pieces_)) {
+    pieces_.begin(task_.handle());
+  }
+
+  bool advance() override {
+    if (found_) return false;
+    if (!task_.is_done()) pieces_.resume();
+    if (task_.is_done()) found_ = task_.result();
+    return !found_;
+  }
+
+  PlannerProgress progress() const override {
+    if (found_) return {found_->search.iterations, 1};
+    const double done = static_cast<double>(pieces_.iterations());
+    return {pieces_.iterations(), done / (done + kTypicalIterations)};
+  }
+
+  StrategyPlan plan() const override {
+    if (!found_)
+      fail(ErrorCode::unsupported, "planner: the search for " + options_.strategy.name +
+                                       " must end before it has a result");
+    return {.objective = objective_of(options_), .numbers = found_->numbers};
+  }
+  SolverStatus status() const override { return found_->search.status; }
+
+ private:
+  static constexpr double kTypicalIterations = 200;
+
   PlannerOptions options_;
-  StrategyPlan plan_;
-  FamilySearch search_;
-  bool is_done_ = false;
+  FamilyOptions family_;
+  Pieces pieces_;
+  Task<Found> task_;
+  std::optional<Found> found_;
 };
 
 Planner::Planner(const PlannerOptions& options) : options_(options) {
   require_searchable(options);
-  if (options.strategy.name == OptimalStrategy::kName)
-    search_ = std::make_unique<OptimumSearch>(options);
-  else
+  const StrategyOptions& wanted = options.strategy;
+  if (wanted.name != OptimalStrategy::kName)
     search_ = std::make_unique<FamilySearches>(options);
+  else if (options.use_solver &&
+           is_densely_optimal(workload_of(options), wanted.parameters.num_buffers,
+                              objective_of(options), wanted.participation))
+    search_ = std::make_unique<DenseSearch>(options);
+  else
+    search_ = std::make_unique<OptimumSearch>(options);
 }
 
 Planner::~Planner() = default;
@@ -216,17 +341,20 @@ PlannerProgress Planner::progress() const {
 
 PlannerResult Planner::result() const {
   const Workload workload = workload_of(options_);
+  const Participation& participation = options_.strategy.participation;
   StrategyPlan plan = search_->plan();
-  const UnitError error = unit_error(*planned_strategy(options_.strategy.name, plan, workload),
-                                     options_.strategy.participation);
-  const std::optional<double> general = error_lower_bound(workload), own = search_->lower_bound();
+  const auto strategy = planned_strategy(options_.strategy.name, plan, workload);
+  const UnitError error = unit_error(*strategy, participation);
+  const Objective objective = objective_of(options_);
+  std::optional<LowerBound> bound = search_->lower_bound();
+  if (!bound || participation.max_participations_within(workload.num_steps()) > 1) {
+    const auto other = certified_lower_bound(*strategy, participation, objective);
+    if (!bound || (other && other->value > bound->value)) bound = other;
+  }
   return {.plan = std::move(plan),
           .error = error,
-          .objective_error =
-              objective_of(options_) == Objective::max ? error.max_error : error.mean_error,
-          .lower_bound = general && own ? std::max(*general, *own)
-                         : own          ? own
-                                        : general,
+          .objective_error = objective == Objective::max ? error.max_error : error.mean_error,
+          .lower_bound = bound,
           .status = search_->status(),
           .iterations = search_->progress().iterations};
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "checkpoint.hpp"
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
 
@@ -86,7 +87,10 @@ void clip_to_norm(std::span<double> record, double clip_norm) {
 
 PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
     : mechanism_(require_given(std::move(mechanism))),
-      noise_(mechanism_->strategy(), {.key = options.key, .dimension = options.dimension}) {
+      commitment_(detail::key_commitment(options.key)),
+      noise_(
+          mechanism_->strategy(),
+          {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only}) {
   if (!(mechanism_->noise_stddev() >= kMinNoise))
     fail_argument("prefix_sum", "noise_stddev", "at least 2^-900",
                   to_text(mechanism_->noise_stddev()));
@@ -113,31 +117,153 @@ PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
                   "noise std 2^40",
                   to_text(grid_));
   max_norm_squared_ = floor_of_square(clip_in_grids);
+  max_contributions_ =
+      std::max(mechanism_->num_steps(), static_cast<std::int64_t>(kMaxSumInGrids / clip_in_grids));
   const std::size_t dimension = static_cast<std::size_t>(options.dimension);
   sums_.assign(dimension, 0);
   quantised_.assign(dimension, 0);
-  rounded_noise_.assign(dimension, 0);
   scratch_.assign(dimension, 0);
 }
 
 void PrefixSum::release(std::span<const double> record, std::span<double> noisy) {
   require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  require_left(1);
+  require_room(1);
   quantise(record);
-  noise_.next(scratch_);
-  const RowErrorBound bound = noise_.row_error_bound();
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    const std::optional<std::int64_t> certain = round_if_certain(scratch_[i], bound);
-    if (!certain) ++num_recomputed_;
-    rounded_noise_[i] =
-        certain ? *certain : noise_.rounded(static_cast<std::int64_t>(i), noise_scale_);
-  }
-  // Only now, as a recomputation may lack memory: nothing below throws, so a record counts once.
+  end_step(noisy);
+  ++num_contributions_;
+}
+
+void PrefixSum::contribute(std::span<const double> contribution) {
+  require_length("prefix_sum", "contribution", static_cast<std::int64_t>(contribution.size()),
+                 dimension());
+  require_left(1);
+  require_room(1);
+  quantise(contribution);
+  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += quantised_[i];
+  ++num_contributions_;
+}
+
+void PrefixSum::release(std::span<double> noisy) {
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  require_left(1);
+  std::ranges::fill(quantised_, 0);
+  end_step(noisy);
+}
+
+void PrefixSum::require_room(std::int64_t num_records) const {
+  if (num_records > max_contributions_ - num_contributions_)
+    fail(ErrorCode::resource_exhausted, "prefix_sum: the sums are full after " +
+                                            to_text(max_contributions_) +
+                                            " contributions; a coarser grid takes more");
+}
+
+void PrefixSum::end_step(std::span<double> noisy) {
+  // May lack memory for a recomputation: nothing below throws, so a record counts once.
+  const std::span<const std::int64_t> noise = rounded_noise();
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] += quantised_[i];
     // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-    noisy[i] = static_cast<double>(sums_[i] + rounded_noise_[i]) * grid_;
+    noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
   }
+  ++step_;
+}
+
+void PrefixSum::release_batch(std::span<const double> records, std::span<double> noisy,
+                              std::int64_t num_records) {
+  require_between("prefix_sum", "num_records", num_records, 0, num_steps());
+  const std::int64_t length = num_records * dimension();
+  require_length("prefix_sum", "records", static_cast<std::int64_t>(records.size()), length);
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), length);
+  require_left(num_records);
+  require_room(num_records);
+  require_all_finite("prefix_sum", "records", records);
+  const std::size_t width = sums_.size();
+  for (std::size_t begin = 0; begin < records.size(); begin += width)
+    release(records.subspan(begin, width), noisy.subspan(begin, width));
+}
+
+std::array<std::byte, 16> PrefixSum::fingerprint() const {
+  detail::Sha256 hash;
+  hash.append(noise_.fingerprint());
+  hash.append(mechanism_->clip_norm());
+  hash.append(mechanism_->noise_stddev());
+  hash.append(grid_);
+  return detail::shortened(hash.finish());
+}
+
+std::vector<std::byte> PrefixSum::checkpoint() {
+  std::vector<std::byte> bytes = detail::begin_checkpoint();
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_contributions_));
+  for (const std::int64_t sum : sums_) detail::append_word(bytes, static_cast<std::uint64_t>(sum));
+  const std::int64_t state_step = noise_.write_state(step_, bytes);
+  detail::seal_checkpoint({.kind = detail::CheckpointKind::prefix_sum,
+                           .step = step_,
+                           .state_step = state_step,
+                           .fingerprint = fingerprint(),
+                           .commitment = commitment_},
+                          bytes);
+  return bytes;
+}
+
+void PrefixSum::restore_without_ledger(std::span<const std::byte> bytes) {
+  restore(bytes);
+}
+
+void PrefixSum::restore(std::span<const std::byte> bytes) {
+  const detail::CheckpointHeader header =
+      detail::open_checkpoint("prefix_sum",
+                              {.kind = detail::CheckpointKind::prefix_sum,
+                               .fingerprint = fingerprint(),
+                               .commitment = commitment_},
+                              num_steps(), bytes);
+  const std::span<const std::byte> state = bytes.subspan(detail::kCheckpointHeaderSize);
+  const std::size_t size = 8 * (1 + sums_.size());
+  if (state.size() < size)
+    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain " + to_text(dimension()) +
+                                   " sums, got " +
+                                   to_text(static_cast<std::int64_t>(state.size())) + " bytes");
+  const std::uint64_t num_contributions = detail::word_at(state, 0);
+  if (num_contributions > static_cast<std::uint64_t>(max_contributions_))
+    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain at most " +
+                                   to_text(max_contributions_) + " contributions, got more");
+  end_of_window_ = first_of_window_;
+  noise_.restore_state(header.state_step, state.subspan(size), header.step);
+  num_contributions_ = static_cast<std::int64_t>(num_contributions);
+  for (std::size_t i = 0; i < sums_.size(); ++i)
+    sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * (1 + i)));
+  step_ = header.step;
+}
+
+void PrefixSum::require_left(std::int64_t num_records) const {
+  if (num_records > num_steps() - step_)
+    fail(ErrorCode::past_horizon, "prefix_sum: step must be below the horizon " +
+                                      to_text(num_steps()) + ", got " +
+                                      to_text(step_ + num_records - 1));
+}
+
+std::span<const std::int64_t> PrefixSum::rounded_noise() {
+  const std::size_t width = sums_.size();
+  if (step_ < first_of_window_ || step_ >= end_of_window_) {
+    end_of_window_ = first_of_window_;
+    noise_.seek(step_);
+    // No more rows at once than were asked for before.
+    const std::int64_t count =
+        std::min({noise_.window_size(), std::max<std::int64_t>(1, step_), num_steps() - step_});
+    window_.resize(static_cast<std::size_t>(count) * width);
+    noise_.next_rounded(window_, count, noise_scale_);
+    first_of_window_ = step_;
+    end_of_window_ = step_ + count;
+  }
+  const std::span<std::int64_t> row =
+      std::span(window_).subspan(static_cast<std::size_t>(step_ - first_of_window_) * width, width);
+  for (std::size_t i = 0; i < width; ++i) {
+    if (row[i] != kUndecided) continue;
+    row[i] = noise_.rounded_entry({step_, static_cast<std::int64_t>(i)}, noise_scale_);
+    ++num_recomputed_;
+  }
+  return row;
 }
 
 void PrefixSum::quantise(std::span<const double> record) {
@@ -156,19 +282,6 @@ void PrefixSum::quantise(std::span<const double> record) {
     norm_squared -= 2 * std::abs(*largest) - 1;
     *largest += *largest > 0 ? -1 : 1;
   }
-}
-
-std::optional<std::int64_t> PrefixSum::round_if_certain(double unit_noise,
-                                                        const RowErrorBound& bound) const {
-  constexpr double kUnitRoundoff = 0x1p-53;
-  const double scaled = noise_scale_ * unit_noise;
-  const double nearest = std::floor(scaled + 0.5);
-  const double margin = 0.5 - std::abs(scaled - nearest);
-  const double error = noise_scale_ * (bound.absolute + bound.relative * std::abs(unit_noise)) +
-                       2 * kUnitRoundoff * std::abs(scaled);
-  // False for a NaN, and from 2^51 on, where the error exceeds 1/2.
-  if (!(margin > error * (1 + 0x1p-30))) return std::nullopt;
-  return static_cast<std::int64_t>(nearest);
 }
 
 }  // namespace dpftrl

@@ -3,37 +3,63 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "dpftrl/bounds.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/sensitivity.hpp"
+#include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 17;
+constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
+/// Beyond so many steps three evaluations have to do: what they prove is 10^-5 below the optimum.
+constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
+constexpr std::int64_t kMaxMomentumSolvedSteps = 256;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
 /// The bound is below the optimum by about the square of this.
-const OptimumOptions kSolver = {.gap = 1e-3, .max_iterations = 60};
+constexpr double kGap = 1e-3;
 
-/// By a solver, for one participation or fixed epochs; 0: too long for one.
-double solved_lower_bound(const Workload& workload, const Participation& participation,
-                          Objective objective) {
+/// Of prefix sums and the like, or (mean) with momentum, whatever the participation; 0: none.
+double solved_lower_bound(const Workload& workload, Objective objective) {
   const std::int64_t n = workload.num_steps();
-  const bool has_epochs = participation.kind() == Participation::Kind::fixed_epoch;
-  const bool is_tridiagonal = has_optimum(workload, objective);
-  if (n <= kMaxDenselySolvedSteps && (has_epochs || !is_tridiagonal))
-    return find_dense_optimum(
-               {.queries = workload.matrix(),
-                .objective = objective,
-                .participation = has_epochs ? participation : Participation::single()},
-               kSolver)
+  if (has_optimum(workload, objective)) {
+    if (n > kMaxSolvedSteps) return 0;
+    return find_optimum(optimum_problem(workload, objective),
+                        {.gap = kGap, .max_iterations = n <= kMaxWellSolvedSteps ? 60 : 3})
         .lower_bound;
-  if (is_tridiagonal && n <= kMaxSolvedSteps)
-    return find_optimum(optimum_problem(workload, objective), kSolver).lower_bound;
-  return 0;
+  }
+  const bool has_momentum = workload.momentum() != 0 &&
+                            std::ranges::all_of(workload.rates(), [](double x) { return x > 0; });
+  if (!has_momentum || objective == Objective::max || n > kMaxMomentumSolvedSteps) return 0;
+  return find_optimum({.num_steps = n,
+                       .objective = Objective::mean,
+                       .decay = workload.decay(),
+                       .momentum = workload.momentum(),
+                       .rates = workload.rates()},
+                      {.gap = kGap, .max_iterations = 5})
+      .lower_bound;
+}
+
+/// By dense matrices, for fixed epochs or where the former has nothing; 0: too long.
+double densely_solved_lower_bound(const Workload& workload, const Participation& participation,
+                                  Objective objective) {
+  const bool has_epochs = participation.kind() == Participation::Kind::fixed_epoch;
+  if (workload.num_steps() > kMaxDenselySolvedSteps) return 0;
+  if (!has_epochs && has_optimum(workload, objective)) return 0;
+  return find_dense_optimum({.queries = workload.matrix(),
+                             .objective = objective,
+                             .participation = has_epochs ? participation : Participation::single()},
+                            {.gap = kGap, .max_iterations = 20})
+      .lower_bound;
+}
+
+std::optional<LowerBound> best_of(std::initializer_list<LowerBound> bounds) {
+  const LowerBound best = std::ranges::max(bounds, {}, &LowerBound::value);
+  return best.value > 0 ? std::optional(best) : std::nullopt;
 }
 
 }  // namespace
@@ -58,16 +84,39 @@ std::vector<double> unit_error_per_step(const Strategy& strategy,
   return errors;
 }
 
-std::optional<double> certified_lower_bound(const Strategy& strategy,
-                                            const Participation& participation,
-                                            Objective objective) {
-  const Workload& workload = strategy.workload();
-  double bound = strategy.certified_lower_bound(objective, participation);
-  if (bound == 0) bound = solved_lower_bound(workload, participation, objective);
-  if (bound == 0 && objective == Objective::max)
-    bound = solved_lower_bound(workload, participation, Objective::mean);
-  bound = std::max(bound, error_lower_bound(workload).value_or(0));
-  return bound > 0 ? std::optional(bound) : std::nullopt;
+std::string_view to_string(LowerBoundMethod method) {
+  if (method == LowerBoundMethod::dual) return "dual";
+  return method == LowerBoundMethod::dense_dual ? "dense dual" : "schatten";
+}
+
+std::optional<LowerBound> certified_lower_bound(const Workload& workload,
+                                                const Participation& participation,
+                                                Objective objective) {
+  const double dense = densely_solved_lower_bound(workload, participation, objective);
+  double solved = dense > 0 ? 0 : solved_lower_bound(workload, objective);
+  if (dense == 0 && solved == 0 && objective == Objective::max)
+    solved = solved_lower_bound(workload, Objective::mean);
+  return best_of({{dense, LowerBoundMethod::dense_dual},
+                  {solved, LowerBoundMethod::dual},
+                  {error_lower_bound(workload).value_or(0), LowerBoundMethod::schatten}});
+}
+
+std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
+                                                const Participation& participation,
+                                                Objective objective) {
+  const double own = strategy.certified_lower_bound(objective, participation);
+  const bool is_dense = dynamic_cast<const DenseStrategy*>(&strategy) != nullptr;
+  const auto other = [&] {
+    return certified_lower_bound(strategy.workload(), participation, objective);
+  };
+  if (own == 0) return other();
+  const LowerBound bound{own, is_dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual};
+  // What is known of one participation says little about more; and dual variables need not be good
+  // ones, which long horizons are trusted to have.
+  const std::int64_t n = strategy.num_steps();
+  const bool is_repeated = participation.max_participations_within(n) > 1;
+  if (!is_repeated && (is_dense || n > kMaxWellSolvedSteps)) return bound;
+  return best_of({bound, other().value_or(bound)});
 }
 
 }  // namespace dpftrl

@@ -32,7 +32,7 @@ std::int64_t allocations_left = kNever;
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kSteps = 40, kDimension = 12;
+constexpr std::int64_t kSteps = 24, kDimension = 6;
 
 PrefixSum make_sums(const std::shared_ptr<const Mechanism>& how, double grid) {
   return {how, {.key = Key::insecure_from_seed(5), .dimension = kDimension, .grid = grid}};
@@ -77,7 +77,7 @@ Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how, double
 }
 
 TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_record_once) {
-  for (const char* name : {"independent", "tree", "square-root", "hybrid"}) {
+  for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"}) {
     // So fine beside the noise that many entries are recomputed, which takes memory.
     const auto how = Mechanism::make(
         {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 0.02, .delta = 1e-6}});

@@ -87,6 +87,7 @@ inline std::vector<Variant> prefix_variants(std::int64_t num_steps) {
   add("optimal", ", full accuracy", {.num_buffers = 0});
   add("blt", ", given", {.decays = {0.97, 0.66}, .weights = {0.21, 0.28}});
   add("blt", ", mean, 2 buffers", {.num_buffers = 2, .objective = Objective::mean});
+  add("blt-scaled", ", mean", {.num_buffers = 1, .objective = Objective::mean});
   add("blt-normalized", ", mean", {.num_buffers = 2, .objective = Objective::mean});
   add("banded-toeplitz", ", mean, 3 bands", {.num_bands = 3, .objective = Objective::mean});
   add("banded", ", mean, 2 bands", {.num_bands = 2, .objective = Objective::mean});

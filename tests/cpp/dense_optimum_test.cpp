@@ -208,6 +208,37 @@ TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
   }
 }
 
+TEST(DenseOptimum, inactive_rows_do_not_keep_it_from_its_gap) {
+  for (const double momentum : {0.9, 0.99}) {
+    const Matrix a = Workload::momentum({.num_steps = 48, .momentum = momentum}).matrix();
+    for (const Participation& participation : {Participation::single(), epochs(48, 4)}) {
+      const DenseOptimum optimum =
+          find_dense_optimum({a, Objective::max, participation}, {.gap = 1e-4});
+      EXPECT_EQ(optimum.status, SolverStatus::converged);
+      EXPECT_LE(optimum.iterations, 80);
+      EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + 1.1e-4);
+      const auto [least, largest] = std::ranges::minmax(optimum.row_weights);
+      EXPECT_LT(least, 1e-2 * largest) << "inactive";
+    }
+  }
+}
+
+TEST(DenseOptimum, may_start_anywhere_and_ends_at_the_same_bounds) {
+  const std::vector<double> uneven = {1, 5, 0.1, 2, 3, 0.5, 1, 1};
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    DenseOptimumProblem problem{.queries = prefix(8), .objective = objective};
+    const DenseOptimum usual = find_dense_optimum(problem);
+    problem.start = {.column_weights = uneven, .row_weights = uneven};
+    const DenseOptimum other = find_dense_optimum(problem);
+    EXPECT_EQ(other.status, SolverStatus::converged);
+    EXPECT_TRUE(relatively_close(usual.lower_bound, other.lower_bound, 2e-10));
+    std::vector<double> columns;
+    for (const double weight : usual.column_weights.diagonal()) columns.push_back(weight);
+    problem.start = {.column_weights = columns, .row_weights = usual.row_weights};
+    EXPECT_LT(find_dense_optimum(problem).iterations, usual.iterations);
+  }
+}
+
 TEST(DenseOptimum, is_multiplicative_over_products_and_scales_with_the_queries) {
   // gamma_F of a Kronecker product is the product.
   Matrix product = Matrix::Zero(32, 32);
@@ -264,6 +295,18 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, epochs(1026, 2)}),
                "unsupported", "num_steps must be at most 1024, got 1026");
   EXPECT_ERROR((void)find_dense_optimum({prefix(2)}, {.gap = 0}), "invalid_argument", "gap");
+  const auto solve_from = [&](DenseOptimumStart start, const Participation& participation) {
+    solve({prefix(2), Objective::max, participation, std::move(start)});
+  };
+  EXPECT_ERROR(solve_from({{1, 1, 1}, {1, 1}}, Participation::single()), "wrong_length",
+               "column_weights");
+  EXPECT_ERROR(solve_from({{1, 1}, {}}, Participation::single()), "wrong_length", "row_weights");
+  EXPECT_ERROR(solve_from({{1, 0}, {1, 1}}, Participation::single()), "invalid_argument",
+               "column_weights must be positive");
+  EXPECT_ERROR(solve_from({{1, 1}, {1, NAN}}, Participation::single()), "invalid_argument",
+               "row_weights");
+  EXPECT_ERROR(solve_from({{1, 1}, {1, 1}}, epochs(2, 2)), "unsupported",
+               "a start is for one participation");
 }
 
 TEST(NuclearNorm, is_bounded_from_below_by_any_matrix_and_closely_by_the_polar_factor) {

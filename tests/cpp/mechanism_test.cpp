@@ -87,8 +87,8 @@ TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horiz
         info.name == "normalized-square-root" || info.name == "group-algebra" ||
         info.name == "nu" || info.name == "lambda-cgd" || info.name == "haar" ||
         info.name == "honaker-full" || info.name == "smooth-tree" || info.name == "tree-k" ||
-        info.name == "blt" || info.name == "blt-normalized" || info.name == "banded-toeplitz" ||
-        info.name == "banded" || info.name == "optimal";
+        info.name == "blt" || info.name == "blt-normalized" || info.name == "blt-scaled" ||
+        info.name == "banded-toeplitz" || info.name == "banded" || info.name == "optimal";
     if (depends_on_horizon) continue;
     const auto whole = testing::make_known(info.name, 37);
     const auto leading = testing::make_known(info.name, 21);

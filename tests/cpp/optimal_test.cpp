@@ -8,6 +8,7 @@
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/unit_error.hpp"
 #include "optimal/buffers.hpp"
 #include "optimal/quadrature.hpp"
 #include "optimal/resolvent.hpp"
@@ -282,6 +283,43 @@ TEST(Optimum, a_coarse_evaluation_widens_the_interval_and_never_crosses_the_opti
     }
 }
 
+TEST(Optimum, any_dual_variables_give_bounds_perturbed_ones_worse_bounds) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const OptimumProblem problem{.num_steps = 64, .objective = objective};
+    const Optimum optimum = find_optimum(problem, {});
+    const OptimumBounds own = optimum_bounds(problem, optimum.column_weights, 1e-12);
+    EXPECT_LE(std::abs(own.lower / optimum.lower_bound - 1), 1e-11);
+    EXPECT_LE(own.upper / own.lower, 1 + 1e-6);
+    for (std::size_t j = 0; j < 64; j += 9)
+      for (const double factor : {0.5, 0.99, 1.05, 1e3}) {
+        std::vector<double> v = optimum.column_weights;
+        v[j] *= factor;
+        const OptimumBounds bounds = optimum_bounds(problem, v, 1e-12);
+        EXPECT_LT(bounds.lower, optimum.lower_bound * (1 - 1e-8)) << "the certificate is lost";
+        EXPECT_GE(bounds.upper, optimum.lower_bound);
+        EXPECT_GT(bounds.upper / bounds.lower, 1 + 1e-5);
+      }
+    // A coarse quadrature widens both ways.
+    const OptimumBounds coarse = optimum_bounds(problem, optimum.column_weights, 1e-3);
+    EXPECT_LT(coarse.lower, own.lower);
+    EXPECT_GT(coarse.upper, own.upper);
+    std::vector<double> far(64, 1.0);
+    far[7] = 1e-30;
+    EXPECT_EQ(optimum_bounds(problem, far, 1e-6).lower, 0) << "beyond what was checked";
+    EXPECT_ERROR((void)optimum_bounds(problem, {}, 1e-6), "wrong_length", "column_weights");
+    far[7] = NAN;
+    EXPECT_ERROR((void)optimum_bounds(problem, far, 1e-6), "invalid_argument", "column_weights");
+  }
+}
+
+TEST(Optimum, a_gap_below_rounding_is_infeasible_and_says_so_at_once) {
+  const Optimum optimum = find_optimum({.num_steps = 1000}, {.gap = 1e-17});
+  EXPECT_EQ(optimum.status, SolverStatus::infeasible);
+  EXPECT_LE(optimum.iterations, 2);
+  EXPECT_GT(optimum.lower_bound, 0);
+  EXPECT_GE(optimum.upper_bound, optimum.lower_bound);
+}
+
 TEST(Optimum, giving_up_does_not_look_like_convergence) {
   const OptimumProblem problem{.num_steps = 256};
   const Optimum early = find_optimum(problem, {.max_iterations = 3});
@@ -376,7 +414,7 @@ double error_of(const OptimalStrategy& s) {
 
 TEST(Optimal, is_never_below_the_certificate_and_meets_it_with_enough_buffers) {
   for_every_plan({1, 2, 3, 7, 64, 200}, [](const OptimalStrategy& s, const OptimalPlanResult& r) {
-    const double ratio = error_of(s) / r.plan.lower_bound;
+    const double ratio = error_of(s) / r.lower_bound;
     EXPECT_GE(ratio, 1 - 1e-13);
     EXPECT_LE(ratio - 1, s.plan().shifts.size() > 8 ? 2e-8 : 2);
   });
@@ -395,7 +433,7 @@ TEST(Optimal, untuned_buffers_lose_what_was_measured) {
     const Workload workload = Workload::prefix_sums(known.num_steps);
     const OptimalPlanResult r =
         plan_optimal(workload, {.objective = known.objective, .num_buffers = known.num_buffers});
-    const double loss = error_of(OptimalStrategy(workload, r.plan)) / r.plan.lower_bound - 1;
+    const double loss = error_of(OptimalStrategy(workload, r.plan)) / r.lower_bound - 1;
     EXPECT_NEAR(loss, known.loss, 0.06 * known.loss) << known.num_steps << " " << known.num_buffers;
   }
 }
@@ -407,8 +445,12 @@ TEST(Optimal, weights_in_closed_form_lose_little) {
         workload, {.objective = Objective::mean, .num_buffers = 12, .use_solver = false});
     const OptimalPlanResult solved =
         plan_optimal(workload, {.objective = Objective::mean, .num_buffers = 12});
-    EXPECT_EQ(plain.plan.lower_bound, 0);
-    const double ratio = error_of(OptimalStrategy(workload, plain.plan)) / solved.plan.lower_bound;
+    EXPECT_EQ(plain.lower_bound, 0);
+    const OptimalStrategy s(workload, plain.plan);
+    const double ratio = error_of(s) / solved.lower_bound;
+    const double own = s.certified_lower_bound(Objective::mean, Participation::single());
+    EXPECT_LE(own, solved.lower_bound) << "what the weights themselves prove";
+    EXPECT_GE(own, solved.lower_bound * (1 - 2e-3));
     EXPECT_GE(ratio, 1);
     EXPECT_LE(ratio, 1 + 3e-4) << n;
   }
@@ -416,7 +458,8 @@ TEST(Optimal, weights_in_closed_form_lose_little) {
 
 TEST(Optimal, a_wrong_number_costs_accuracy_but_never_the_sensitivity) {
   const Workload workload = Workload::prefix_sums(40);
-  const OptimalPlan good = plan_optimal(workload, {}).plan;
+  const OptimalPlanResult found = plan_optimal(workload, {});
+  const OptimalPlan& good = found.plan;
   for (int fault = 0; fault < 4; ++fault) {
     OptimalPlan bad = good;
     if (fault == 0) bad.column_weights[7] *= 50;
@@ -426,22 +469,125 @@ TEST(Optimal, a_wrong_number_costs_accuracy_but_never_the_sensitivity) {
     const OptimalStrategy s(workload, bad);
     EXPECT_LE((s.encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
     EXPECT_LE((s.decoder() * s.encoder() - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12);
-    EXPECT_GE(error_of(s), good.lower_bound);
+    EXPECT_GE(error_of(s), found.lower_bound);
     EXPECT_GT(error_of(s), 1.0001 * error_of(OptimalStrategy(workload, good)));
   }
 }
 
-TEST(Optimal, one_wrong_term_in_the_column_recursion_would_be_noticed) {
-  // The norms of the columns against the encoder that the same numbers define.
-  const OptimalStrategy s(Workload::prefix_sums(40),
-                          plan_optimal(Workload::prefix_sums(40), {}).plan);
-  VaryingBuffers buffers =
-      *std::get<VaryingBufferedDecoder>(*std::get<FilteredDecoder>(s.decoder_form()).base).buffers;
-  const std::vector<double> norms = detail::column_norms_squared(buffers);
-  buffers.gains[8 * 20 + 3] *= 1.01;
-  const std::vector<double> others = detail::column_norms_squared(buffers);
-  EXPECT_GT(std::abs(others[5] / norms[5] - 1), 1e-9);
-  EXPECT_EQ(others[30], norms[30]) << "later columns do not see it";
+// Falsification: what is stated of a stream must notice whatever is wrong with its numbers.
+
+/// The Riccati recursion once more, with one term wrong on request.
+enum class Fault { none, no_update, no_noise, wrong_factor, gain_not_scaled };
+
+VaryingBuffers riccati(const OptimalPlan& plan, Fault fault) {
+  const std::size_t q = plan.shifts.size(), n = plan.column_weights.size();
+  VaryingBuffers numbers = detail::realise(
+      {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
+      {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay});
+  const auto size = testing::index_of(static_cast<std::int64_t>(q));
+  Matrix rest = Matrix::Zero(size, size);
+  for (std::size_t t = n; t-- > 0;) {
+    const Eigen::Map<const Vector> phi(&numbers.factors[t * q], size);
+    for (std::size_t k = 0; k < q; ++k)
+      if (fault != Fault::no_noise || t % 8 != 3)
+        rest.diagonal()(testing::index_of(static_cast<std::int64_t>(k))) +=
+            plan.weights[k] * plan.row_weights[t] * numbers.factors[t * q + k];
+    const Vector h = rest.rowwise().sum();
+    const double c_squared = h.sum() + plan.direct / plan.column_weights[t];
+    numbers.inverse_scales[t] = 1 / std::sqrt(c_squared);
+    const double gain_scale = fault == Fault::gain_not_scaled ? std::sqrt(c_squared) : c_squared;
+    Eigen::Map<Vector>(&numbers.gains[t * q], size) = h / gain_scale;
+    if (t == 0) break;
+    const Eigen::Map<const Vector> before(&numbers.factors[(t - 1) * q], size);
+    if (fault != Fault::no_update) rest -= h * h.transpose() / c_squared;
+    const Vector& carried = fault == Fault::wrong_factor ? Vector(phi) : Vector(before);
+    rest = carried.asDiagonal() * rest * carried.asDiagonal();
+  }
+  return numbers;
+}
+
+/// Column norms that the covariance predicts, which no gain has gone into.
+std::vector<double> predicted_norms_squared(const OptimalPlan& plan,
+                                            const VaryingBuffers& numbers) {
+  const std::size_t q = plan.shifts.size(), n = plan.column_weights.size();
+  std::vector<double> norms(n), variances(q, 0.0);
+  for (std::size_t t = n; t-- > 0;) {
+    norms[t] = plan.direct / plan.column_weights[t];
+    for (std::size_t k = 0; k < q; ++k) {
+      const double phi = numbers.factors[t * q + k];
+      variances[k] = phi * phi * variances[k] + plan.weights[k] * plan.row_weights[t] * phi;
+      norms[t] += variances[k];
+    }
+  }
+  return norms;
+}
+
+/// A stream of these numbers whose columns are scaled by what the covariance predicts.
+VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingBuffers& numbers) {
+  std::vector<double> scales = predicted_norms_squared(plan, numbers);
+  for (double& scale : scales) scale = std::sqrt(scale);
+  return {Workload::prefix_sums(std::ssize(plan.column_weights)),
+          {.name = "stream",
+           .buffers = std::make_shared<const VaryingBuffers>(numbers),
+           .column_scales = std::move(scales)}};
+}
+
+TEST(Optimal, a_wrong_term_of_the_riccati_recursion_does_not_pass) {
+  const OptimalPlan plan = plan_optimal(Workload::prefix_sums(60), {.num_buffers = 5}).plan;
+  for (const Fault fault : {Fault::none, Fault::no_update, Fault::no_noise, Fault::wrong_factor,
+                            Fault::gain_not_scaled}) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    const VaryingBufferedStrategy s = predicted_stream(plan, riccati(plan, fault));
+    double wrong = 0;
+    for (std::int64_t j = 0; j < 60; ++j)
+      wrong = std::max(wrong, std::abs(s.column_norm_squared(j) - 1));
+    // The check: columns are as long as the covariance says. Only the right recursion passes.
+    EXPECT_EQ(wrong <= 1e-12, fault == Fault::none) << wrong;
+    // Whatever the numbers, what is stated of them is true, and no certificate is undercut.
+    const Matrix encoder = s.encoder(), decoder = s.decoder();
+    EXPECT_TRUE(relatively_close(s.max_column_norm_squared(),
+                                 encoder.colwise().squaredNorm().maxCoeff(), 1e-12));
+    EXPECT_TRUE(relatively_close(s.row_norms().max_squared,
+                                 decoder.rowwise().squaredNorm().maxCoeff(), 1e-11));
+    EXPECT_GE(unit_error(s, Participation::single()).max_error,
+              OptimalStrategy(s.workload(), plan)
+                  .certified_lower_bound(Objective::max, Participation::single()));
+  }
+}
+
+TEST(Optimal, a_single_changed_gain_is_noticed) {
+  const OptimalPlan plan = plan_optimal(Workload::prefix_sums(40), {}).plan;
+  VaryingBuffers numbers = riccati(plan, Fault::none);
+  EXPECT_LE(std::abs(predicted_stream(plan, numbers).column_norm_squared(5) - 1), 1e-12);
+  numbers.gains[8 * 20 + 3] *= 1.01;
+  const VaryingBufferedStrategy s = predicted_stream(plan, numbers);
+  EXPECT_GT(std::abs(s.column_norm_squared(5) - 1), 1e-9);
+  EXPECT_LE(std::abs(s.column_norm_squared(30) - 1), 1e-12) << "later columns do not see it";
+}
+
+TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
+  // The norms of the columns are the diagonal of X, so that half the nodes show in them.
+  const Workload workload = Workload::prefix_sums(200);
+  const OptimalPlan full = plan_optimal(workload, {.num_buffers = 12}).plan;
+  const OptimalPlan half = plan_optimal(workload, {.num_buffers = 6}).plan;
+  ASSERT_EQ(half.column_weights, full.column_weights);
+  const auto distance = [&](const OptimalPlan& plan) {
+    const std::vector<double> norms = predicted_norms_squared(plan, riccati(plan, Fault::none));
+    const auto [low, high] = std::ranges::minmax(norms);
+    return high / low - 1;
+  };
+  EXPECT_LE(distance(full), 1e-5);
+  EXPECT_GT(distance(half), 1e-4) << "an optimum has columns of equal length";
+  const double bound = OptimalStrategy(workload, half)
+                           .certified_lower_bound(Objective::max, Participation::single());
+  EXPECT_EQ(bound, OptimalStrategy(workload, full)
+                       .certified_lower_bound(Objective::max, Participation::single()))
+      << "it rests on the dual variables alone";
+  const double full_ratio = error_of(OptimalStrategy(workload, full)) / bound,
+               half_ratio = error_of(OptimalStrategy(workload, half)) / bound;
+  EXPECT_GE(full_ratio, 1);
+  EXPECT_LE(full_ratio, 1 + 1e-5);
+  EXPECT_GT(half_ratio, 1 + 1e-4);
 }
 
 TEST(Optimal, a_plan_gives_the_same_bits_again) {
@@ -478,6 +624,27 @@ TEST(Optimal, long_double_recursions_agree_at_a_long_horizon) {
     worst = std::max(worst, static_cast<double>(std::abs(norms[t] / (c_squared + below) - 1)));
   }
   EXPECT_LE(worst, 1e-12);
+  // Of norms, which are off by half as much as their squares.
+  const OptimalStrategy stated(workload, plan);
+  EXPECT_GT(worst, 0);
+  EXPECT_GE(stated.encoder_slack(), worst / 2);
+  EXPECT_LE(stated.encoder_slack(), 1e-10);
+}
+
+TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
+  // c_1 g . phi = 2^30 - (2^30 - 1) = 1: the column (1, 1).
+  VaryingBuffers buffers{.num_buffers = 2,
+                         .inverse_scales = {1, 1},
+                         .gains = {0, 0, 0x1p30, 1 - 0x1p30},
+                         .factors = {1, 1, 1, 1},
+                         .max_row_stddev = 0,
+                         .max_state_stddev = 0};
+  const std::vector<double> norms = detail::column_norms_squared(buffers);
+  EXPECT_GE(detail::rounding_of_column_norms(buffers, norms), std::abs(norms[0] - 2) / 2);
+  EXPECT_GT(detail::rounding_of_column_norms(buffers, norms), 1);
+  buffers.gains = {0, 0, 0.5, 0.5};
+  EXPECT_LT(detail::rounding_of_column_norms(buffers, detail::column_norms_squared(buffers)),
+            1e-14);
 }
 
 TEST(Optimal, bad_plans_and_workloads_are_refused_by_name) {

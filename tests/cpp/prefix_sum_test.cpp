@@ -229,6 +229,59 @@ TEST(PrefixSum, past_the_horizon_is_refused) {
   EXPECT_EQ(sums.step(), 2);
 }
 
+TEST(PrefixSum, a_batch_is_its_releases_one_by_one) {
+  for (const char* name : {"blt", "honaker", "square-root"})
+    for (const std::int64_t dimension : {1, 3, 40}) {
+      const auto how = mechanism(name, 90);
+      const std::size_t width = static_cast<std::size_t>(dimension);
+      const std::vector<double> records = record(1, 90 * width, 0.3);
+      PrefixSum batch(how, with_seed(dimension)), single(how, with_seed(dimension));
+      std::vector<double> noisy(90 * width), expected(90 * width);
+      for (const auto& [first, count] : {std::pair{0, 1}, {1, 70}, {71, 0}, {71, 19}})
+        batch.release_batch(std::span(records).subspan(static_cast<std::size_t>(first) * width,
+                                                       static_cast<std::size_t>(count) * width),
+                            std::span(noisy).subspan(static_cast<std::size_t>(first) * width,
+                                                     static_cast<std::size_t>(count) * width),
+                            count);
+      for (std::size_t t = 0; t < 90; ++t)
+        single.release(std::span(records).subspan(t * width, width),
+                       std::span(expected).subspan(t * width, width));
+      EXPECT_EQ(noisy, expected) << name << " " << dimension;
+    }
+}
+
+TEST(PrefixSum, a_refused_batch_changes_nothing) {
+  const auto how = mechanism("tree", 3);
+  PrefixSum sums(how, with_seed(2)), undisturbed(how, with_seed(2));
+  std::vector<double> noisy(4), expected(4);
+  const std::vector<double> bad = {0.1, 0.2, 0.3, kNan};
+  EXPECT_ERROR(sums.release_batch(bad, noisy, 2), "invalid_argument", "records[3] must be finite");
+  EXPECT_ERROR(sums.release_batch(bad, noisy, 3), "wrong_length", "records must have 6 entries");
+  EXPECT_ERROR(sums.release_batch(bad, noisy, -1), "invalid_argument",
+               "num_records must be between 0 and 3");
+  const std::vector<double> good = {0.1, 0.2, 0.3, 0.4};
+  sums.release_batch(good, noisy, 2);
+  undisturbed.release_batch(good, expected, 2);
+  EXPECT_EQ(noisy, expected);
+  EXPECT_ERROR(sums.release_batch(good, noisy, 2), "past_horizon", "horizon 3");
+  EXPECT_EQ(sums.step(), 2);
+}
+
+TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
+  for (const char* name : {"blt", "honaker", "haar", "square-root"}) {
+    const auto how = mechanism(name, 40);
+    PrefixSumOptions slowly = with_seed(2);
+    slowly.exact_only = true;
+    PrefixSum quick(how, with_seed(2)), slow(how, slowly);
+    const std::vector<double> records = record(2, 80, 0.3);
+    std::vector<double> noisy(80), expected(80);
+    quick.release_batch(records, noisy, 40);
+    slow.release_batch(records, expected, 40);
+    EXPECT_EQ(noisy, expected) << name;
+    EXPECT_EQ(slow.num_recomputed(), 80);
+  }
+}
+
 /// Integers of the noise of a run on zero records, and how many were recomputed.
 struct NoiseRun {
   std::vector<std::int64_t> rounded;
@@ -367,6 +420,59 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
   clip_to_norm(tiny, 1);
   EXPECT_EQ(tiny, (std::vector<double>{3e-320, 4e-320}));
   EXPECT_ERROR(clip_to_norm(small, 0), "invalid_argument", "clip_norm must be positive");
+}
+
+TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise) {
+  const auto how = mechanism("honaker", 5);
+  PrefixSum sums(how, with_seed(3)), silent(how, with_seed(3));
+  std::vector<double> noisy(3), noise(3), total(3, 0.0);
+  for (std::uint64_t t = 0; t < 5; ++t) {
+    for (std::uint64_t i = 0; i < 10 * t; ++i) {
+      const std::vector<double> values = record(100 * t + i, 3, 0.7);
+      const std::vector<double> added = increment(how, values);
+      for (std::size_t j = 0; j < 3; ++j) total[j] += added[j];
+      sums.contribute(values);
+    }
+    sums.release(noisy);
+    silent.release(std::vector<double>(3, 0.0), noise);
+    for (std::size_t j = 0; j < 3; ++j)
+      EXPECT_EQ((noisy[j] - noise[j]) / sums.grid(), total[j]) << t;
+  }
+  // Mixed with records: a release with a record ends the open step too.
+  PrefixSum mixed(how, with_seed(3)), plain(how, with_seed(3));
+  const std::vector<double> half = {0.5, 0, 0};
+  mixed.contribute(half);
+  mixed.release(half, noisy);
+  plain.contribute(half);
+  plain.contribute(half);
+  plain.release(noise);
+  EXPECT_EQ(noisy, noise);
+}
+
+TEST(PrefixSum, a_refused_contribution_changes_nothing) {
+  PrefixSum sums(mechanism("tree", 2), with_seed(1)),
+      undisturbed(mechanism("tree", 2), with_seed(1));
+  std::vector<double> noisy(1), expected(1), wide(2);
+  const std::vector<double> bad = {kNan}, good = {1};
+  sums.contribute(good);
+  undisturbed.contribute(good);
+  EXPECT_ERROR(sums.contribute(bad), "invalid_argument", "must be finite, got NaN");
+  EXPECT_ERROR(sums.contribute(wide), "wrong_length", "contribution must have 1 entries, got 2");
+  EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entries, got 2");
+  sums.release(noisy);
+  undisturbed.release(expected);
+  EXPECT_EQ(noisy, expected);
+  sums.release(noisy);
+  EXPECT_ERROR(sums.release(noisy), "past_horizon", "horizon 2");
+  EXPECT_ERROR(sums.contribute(good), "past_horizon", "horizon 2");
+}
+
+TEST(PrefixSum, the_sums_have_room_for_2_to_31_contributions_and_for_the_horizon) {
+  const auto how = mechanism("tree", 8);
+  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-31)).max_contributions(), std::int64_t{1} << 31);
+  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-10)).max_contributions(), std::int64_t{1} << 52);
+  const auto longest = mechanism("tree", std::int64_t{1} << 40, 3);
+  EXPECT_GE(PrefixSum(longest, with_seed(1)).max_contributions(), std::int64_t{1} << 40);
 }
 
 TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) {

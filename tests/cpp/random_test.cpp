@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dpftrl/error.hpp"
+#include "simd/simd.hpp"
 
 namespace dpftrl {
 namespace {
@@ -106,18 +107,38 @@ TEST(Address, RejectsARowPastTheLast) {
 TEST(Groups, EqualTheBlockFunctionWordByWord) {
   const Key key = Key::insecure_from_seed(7);
   const std::uint64_t row = 0x1234'5678'9abc;
-  for (const std::uint64_t first_group : {0u, 5u, (1u << 30) - 9}) {
-    for (std::size_t num_groups = 0; num_groups <= 9; ++num_groups) {
-      std::vector<std::uint32_t> words(num_groups * kWordsPerGroup);
-      fill_groups(key, Stream::test, row, first_group, words);
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::uint64_t block = 4 * (first_group + i / 64) + i % 4;
-        const Block expected =
-            random_block(key, {Stream::test, row, static_cast<std::uint32_t>(block)});
-        ASSERT_EQ(words[i], expected[i % 64 / 4]) << first_group << " " << num_groups << " " << i;
+  for (const Stream stream : {Stream::test, Stream::noise_float_12, Stream::noise_float_8}) {
+    for (const std::uint64_t first_group : {0u, 5u, (1u << 30) - 9}) {
+      for (std::size_t num_groups = 0; num_groups <= 9; ++num_groups) {
+        std::vector<std::uint32_t> words(num_groups * kWordsPerGroup);
+        fill_groups(key, stream, row, first_group, words);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          const std::uint64_t block = 4 * (first_group + i / 64) + i % 4;
+          const Block expected =
+              random_block(key, {stream, row, static_cast<std::uint32_t>(block)});
+          ASSERT_EQ(words[i], expected[i % 64 / 4]) << first_group << " " << num_groups << " " << i;
+        }
       }
     }
   }
+}
+
+TEST(ChaCha, FewerRoundsMatchKnownVectorsAndBelongToTwoStreams) {
+  // draft-strombergson-chacha-test-vectors-01, TC1, 256-bit key.
+  const std::array<std::uint32_t, 8> key{};
+  const std::array<std::uint32_t, 4> counter_and_nonce{};
+  const auto first_word = [&](int num_rounds) {
+    Block words;
+    simd::kernels().chacha_block(key.data(), counter_and_nonce.data(), num_rounds, words.data());
+    return std::pair(words[0], words[1]);
+  };
+  EXPECT_EQ(first_word(8), std::pair(0x2fef003eU, 0xd6405f89U));
+  EXPECT_EQ(first_word(12), std::pair(0x6a9af49bU, 0x53f95507U));
+  EXPECT_EQ(first_word(20), std::pair(0xade0b876U, 0x903df1a0U));
+  for (const Stream stream : {Stream::noise, Stream::noise_float, Stream::synthetic_data})
+    EXPECT_EQ(num_rounds(stream), 20);
+  EXPECT_EQ(num_rounds(Stream::noise_float_12), 12);
+  EXPECT_EQ(num_rounds(Stream::noise_float_8), 8);
 }
 
 TEST(RowBatch, EqualsTheBlockFunctionWordByWord) {

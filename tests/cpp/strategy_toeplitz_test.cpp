@@ -23,6 +23,7 @@
 #include "golden/mechanisms_golden.hpp"
 #include "golden/momentum_golden.hpp"
 #include "strategy/scaled_square_root.hpp"
+#include "strategy/scaled_toeplitz.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -569,6 +570,46 @@ TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
   EXPECT_TRUE(relatively_close(normalized->row_norm_squared(n - 1), norm_squared, 1e-10));
 }
 
+TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion) {
+  for (const std::int64_t n : {1, 2, 128, 129, 1000}) {
+    std::vector<double> rates;
+    for (std::int64_t t = 0; t < n; ++t) rates.push_back(2 + std::sin(static_cast<double>(t)));
+    const std::vector<Workload> workloads = {
+        Workload::prefix_sums(n), Workload::learning_rates({.rates = rates}),
+        Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.99}),
+        Workload::momentum({.num_steps = n, .momentum = 0.9}),
+        Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.95})};
+    for (const char* name : {"square-root", "banded-square-root", "banded-inverse-square-root"})
+      for (const Workload& workload : workloads) {
+        const auto base = make(name, n);
+        const auto expected = normalized_strategy(base, workload);
+        const std::vector<double> rows =
+            scaled_toeplitz_rows(workload, reciprocal_series(base->toeplitz_encoder(), n),
+                                 std::get<FilteredDecoder>(expected->decoder_form()).column_scales);
+        for (std::int64_t t = 0; t < n; ++t)
+          ASSERT_TRUE(relatively_close(rows[static_cast<std::size_t>(t)],
+                                       expected->row_norm_squared(t), 1e-12))
+              << name << " " << workload.name() << " " << n << " " << t;
+      }
+  }
+  // Beyond the recursion.
+  const std::int64_t n = (1 << 16) + 1;
+  const auto root = make("normalized-square-root", n);
+  const std::vector<double> rows =
+      scaled_toeplitz_rows(Workload::prefix_sums(n), inverse_square_root_coefficients(n),
+                           std::get<FilteredDecoder>(root->decoder_form()).column_scales);
+  for (std::int64_t t = 0; t < n; t += 97)
+    EXPECT_TRUE(
+        relatively_close(rows[static_cast<std::size_t>(t)], root->row_norm_squared(t), 1e-10));
+  StrategyParameters parameters;
+  parameters.normalize_columns = true;
+  for (const char* name : {"nu", "banded-square-root", "banded-inverse-square-root"}) {
+    const auto plain = make(name, n), normalized = make(name, n, parameters);
+    EXPECT_LT(normalized->row_norms().max_squared,
+              plain->max_column_norm_squared() * plain->row_norms().max_squared);
+  }
+}
+
 TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
   StrategyParameters parameters;
   parameters.decays = {0.999, 0.9};
@@ -697,8 +738,9 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
       (void)tree->row_norms(), "unsupported",
       "normalized-tree: row norms for prefix are known for num_steps up to 2048, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
-  const auto damped = make("nu", 65537, parameters);
-  EXPECT_ERROR((void)damped->row_norm_squared(0), "unsupported",
+  const auto window = normalized_strategy(
+      make("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 9}));
+  EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported",
                "num_steps up to 65536, got 65537");
   EXPECT_ERROR(make("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");

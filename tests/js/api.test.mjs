@@ -47,7 +47,10 @@ test('error: known values at 1024 steps', () => {
     close(error.maxError, maxError, 1e-9);
     if (meanError) close(error.meanError, meanError, 1e-9);
     assert.ok(error.decoderResidual < 1e-12 && error.residualSteps > 0);
-    assert.ok(error.lowerBound <= error.meanError && error.meanError <= error.maxError);
+    assert.ok(error.lowerBound <= error.maxError && error.meanError <= error.maxError);
+    close(error.lowerBound, 2.961464832637, 1e-5);
+    assert.ok(error.lowerBound <= 2.961464832637);
+    assert.equal(error.boundMethod, 'dual');
   }
 });
 
@@ -64,9 +67,12 @@ test('error: per step, the largest is maxError and the root mean square meanErro
   }
 });
 
-test('error: no lower bound beyond 2^22 steps', () => {
+test('error: how the lower bound was found; none beyond 2^22 steps', () => {
+  const method = (numSteps) => dp.error({ mechanism: 'tree', numSteps }).boundMethod;
   assert.equal(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound, null);
-  assert.notEqual(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 }).lowerBound, null);
+  assert.equal(method(2 ** 22 + 1), null);
+  assert.equal(method(2 ** 22), 'schatten', 'where the optimum would take long');
+  assert.equal(method(2 ** 16), 'dual');
 });
 
 test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour distance', () => {

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
 import puppeteer from 'puppeteer-core';
 import { build as viteBuild } from 'vite';
-import { consumer, installed } from './support/consumer.mjs';
+import { consumer, installed, root } from './support/consumer.mjs';
 
 const candidates = [
   process.env.DPFTRL_CHROMIUM,
@@ -128,6 +128,71 @@ test('chromium: `./external` streams its file, and reads it when the type is wro
     });
   }
 });
+
+const useLedger = async () => {
+  const { load } = await import('/index.js');
+  const { IndexedDbStore } = await import('/indexed-db.js');
+  const dp = await load();
+  const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
+  const open = async (seed) => {
+    const store = await IndexedDbStore.open(`sums ${seed}`);
+    return dp.ledger({ ...target, insecureSeed: seed, store });
+  };
+  const codeOf = (promise) => promise.then(() => 'none', (error) => error.code);
+  const first = await open(7);
+  const other = await open(7); // as another tab would
+  const totals = [...(await first.releaseMany(0, [1, 0]))];
+  const refused = await codeOf(other.release(0, [0]));
+  const second = await open(7);
+  const again = [...(await second.release(0, [1]))];
+  const changed = await codeOf(second.release(0, [0.5]));
+  totals.push(...(await second.releaseMany(2, [1, 1])));
+  return { totals, again, refused, changed, apart: (await open(8)).step };
+};
+
+test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
+  serving({ ...dist, policy: strict }, async (address) => {
+    const page = await browser.newPage();
+    try {
+      await page.goto(`${address}/empty.html`);
+      const { totals, again, refused, changed, apart } = await page.evaluate(useLedger);
+      const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
+      const sums = dp.prefixSum({ ...target, insecureSeed: 7 });
+      assert.deepEqual(totals, [...sums.releaseMany([1, 0, 1, 1])]);
+      assert.deepEqual(again, totals.slice(0, 1));
+      assert.deepEqual([refused, changed, apart], ['store_in_use', 'already_released', 0]);
+      // After the page was closed and opened again.
+      await page.reload();
+      const goesOn = await page.evaluate(async () => {
+        const { load } = await import('/index.js');
+        const { IndexedDbStore } = await import('/indexed-db.js');
+        const store = await IndexedDbStore.open('sums 7');
+        const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
+        const ledger = await (await load()).ledger({ ...target, insecureSeed: 7, store });
+        return [ledger.step, ...(await ledger.release(4, [0.5]))];
+      });
+      assert.deepEqual(goesOn, [4, ...sums.release([0.5])]);
+      sums.dispose();
+    } finally {
+      await page.close();
+    }
+  }));
+
+test('chromium: workers that share a key make the noise of the whole', () =>
+  serving(
+    { folders: [join(root, 'examples/workers'), ...dist.folders].reverse(), policy: strict },
+    async (address) => {
+      const page = await browser.newPage();
+      try {
+        await page.goto(`${address}/index.html?dimension=5003&steps=3`);
+        await page.waitForSelector('body[data-done]');
+        const text = await page.$eval('#result', (element) => element.textContent);
+        assert.match(text, /^5003 coordinates, 3 steps\n4 workers .*\none worker .*\nthe same/);
+      } finally {
+        await page.close();
+      }
+    },
+  ));
 
 test('chromium: without wasm-unsafe-eval the error names it', () =>
   serving(

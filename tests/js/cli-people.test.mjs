@@ -12,8 +12,6 @@ import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
 import { generator, importSource } from './support/sources.mjs';
 
-const { ContributionBound } = await importSource('people.ts');
-const { ContributionGrid } = await importSource('contribution.ts');
 const { bucketOf, bucketText, parseTime } = await importSource('time.ts');
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
@@ -79,51 +77,6 @@ async function released(args, rows) {
   assert.equal(result.code, 0, result.stderr);
   return { ...result, rows: parse(result.stdout, { columns: true, cast: true }) };
 }
-
-test('people: the earliest that keeps the pattern counts, and no other person matters', () => {
-  const random = generator(1);
-  for (let round = 0; round < 200; ++round) {
-    const [k, s] = [1 + Math.floor(4 * random()), 1 + Math.floor(5 * random())];
-    const rows = randomRows(random, 40, round % 2 === 0);
-    const bounded = (given) => {
-      const bound = new ContributionBound({ maxContributions: k, minSeparation: s });
-      const kept = given.filter(({ who, step }) => bound.admits(who, step));
-      assert.equal(bound.numDropped, given.length - kept.length);
-      return kept;
-    };
-    const kept = bounded(rows);
-    assert.deepEqual(kept, counting(rows, k, s));
-    const others = (given) => given.filter(({ who }) => who !== 'p0');
-    assert.deepEqual(bounded(others(rows)), others(kept));
-  }
-});
-
-test('people: a contribution on the grid is never longer than the clip norm', () => {
-  const random = generator(2);
-  let numShortened = 0;
-  for (let round = 0; round < 3000; ++round) {
-    const dimension = 1 + (round % 7);
-    const [clipNorm, grid] = [[1, 2 ** -31], [0.3, 2 ** -20], [5, 2 ** -2], [7, 1]][round % 4];
-    const scale = [1e-3, 1, 1e3, 1e300][Math.floor(4 * random())] * clipNorm;
-    const record = Float64Array.from({ length: dimension }, () => scale * (2 * random() - 1));
-    const sum = new Float64Array(dimension);
-    new ContributionGrid(clipNorm, grid).addTo(sum, record);
-    assert.ok(sum.every(Number.isInteger));
-    const square = sum.reduce((total, x) => total + BigInt(x) ** 2n, 0n);
-    const most = BigInt(Math.floor(clipNorm / grid)) ** 2n;
-    assert.ok(square <= most, `${square} > ${most}`);
-    // Toward zero, and by no more than one or two grids.
-    const ratio = Math.hypot(...Array.from(record, (x) => x / scale));
-    const shrink = Math.max(1, ratio * (scale / clipNorm));
-    record.forEach((x, j) => {
-      const exact = x / shrink / grid;
-      assert.ok(Math.abs(sum[j]) <= Math.abs(exact) + 1e-6 * Math.abs(exact) + 1e-6);
-      assert.ok(Math.abs(sum[j] - exact) < 2.001 + 1e-6 * Math.abs(exact), `${sum[j]} ${exact}`);
-    });
-    if (square === most) ++numShortened;
-  }
-  assert.ok(numShortened > 100, 'the bound was reached, so the check can fail');
-});
 
 test('times: known buckets, offsets, and what is no time', () => {
   const at = (text, bucket) => bucketText(bucketOf(parseTime(text), bucket), bucket);

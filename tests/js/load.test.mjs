@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { entryUrl, importEntry, installed, node } from './support/consumer.mjs';
-import { loadIntercepted } from './support/intercept.mjs';
+import { intercepted, loadIntercepted } from './support/intercept.mjs';
 
-const { load, DpError } = await importEntry('dp-ftrl');
+const { createInstance, load, DpError } = await importEntry('dp-ftrl');
 const external = await importEntry('dp-ftrl/external');
 const wasmPath = join(installed, 'dist/dp-ftrl.wasm');
 const wasm = new Uint8Array(readFileSync(wasmPath));
@@ -244,6 +244,58 @@ test('load: a generator that fails later or writes nothing does not end the inst
   assert.equal(stderr, '');
   const refused = 'DpError entropy_unavailable; ';
   assert.equal(stdout, `${refused}${refused}alive with 2`);
+});
+
+test('createInstance: a memory of its own, handles and numbers of its own', async () => {
+  const one = await intercepted(() => createInstance());
+  const other = await intercepted(() => createInstance());
+  assert.notEqual(one.memory, other.memory);
+  assert.notEqual(one.dp, other.dp);
+  assert.notEqual(one.dp, await load());
+  const [own, before] = [one.memory.buffer.byteLength, other.memory.buffer.byteLength];
+  const big = { mechanism: 'square-root', numSteps: 2 ** 16, dimension: 64, ...known };
+  const sums = one.dp.prefixSum(big);
+  sums.release(new Float64Array(64));
+  assert.ok(one.memory.buffer.byteLength > own, 'its memory grew');
+  assert.equal(other.memory.buffer.byteLength, before);
+  assert.deepEqual([one.dp.liveHandles, other.dp.liveHandles], [1, 0]);
+  const small = { mechanism: 'tree', numSteps: 4, ...known, insecureSeed: 1 };
+  assert.deepEqual(one.dp.prefixSum(small).release([1]), other.dp.prefixSum(small).release([1]));
+  sums.dispose();
+});
+
+test('createInstance: takes what load takes, and nothing is remembered', async () => {
+  const module = await WebAssembly.compile(wasm);
+  const first = await createInstance({ wasm: module });
+  works(first);
+  assert.notEqual(await createInstance({ wasm: module }), first);
+  assert.notEqual(await load({ wasm: module }), first);
+  assert.equal(await load(), await load());
+  works(await external.createInstance());
+  const bad = createInstance({ wasm: new Uint8Array(9) });
+  await refused(bad, 'load_failed', /00 61 73 6d, got 00 00/);
+  works(await createInstance({ wasm }));
+  const gone = createInstance({ signal: AbortSignal.abort() });
+  await assert.rejects(gone, { name: 'AbortError' });
+  const giveUp = new AbortController();
+  const soon = createInstance({ signal: giveUp.signal });
+  giveUp.abort();
+  await assert.rejects(soon, { name: 'AbortError' });
+  await assert.rejects(createInstance({ wsam: 1 }), /createInstance: unknown option "wsam"/);
+  await assert.rejects(createInstance({ wasm: 5 }), /createInstance: wasm must be a URL/);
+});
+
+test('createInstance: one that stopped says so, and the others go on', async () => {
+  const other = await createInstance();
+  const { dp, trap } = await intercepted(() => createInstance());
+  const sums = dp.prefixSum({ numSteps: 8, mechanism: 'tree', ...known });
+  trap();
+  assert.throws(
+    () => sums.release([1]),
+    ({ code, message }) => code === 'aborted' && /call createInstance\(\) for a new/.test(message),
+  );
+  works(other);
+  works(await load());
 });
 
 test('abort: an instance that trapped says so from then on, load() gives another', async () => {

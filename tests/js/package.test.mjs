@@ -118,7 +118,8 @@ test('files for browsers contain nothing that a strict policy or a bundler stumb
     'eval(',
     'node:path',
   ];
-  for (const name of ['index.js', 'external.js', 'worker.js', 'worker-client.js']) {
+  const entries = ['index', 'external', 'worker', 'worker-client', 'indexed-db'];
+  for (const name of entries.map((entry) => `${entry}.js`)) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8');
     for (const word of forbidden) assert.ok(!text.includes(word), `${name}: ${word}`);
     assert.ok(!/\bfrom\s*["']node:|import\(["']node:/.test(text), `${name} imports from node:`);

@@ -19,6 +19,7 @@ const SEARCHES = [
   { mechanism: 'optimal', numSteps: 30, workload: { momentum: 0, decay: 0.9 } },
   { mechanism: 'blt', numSteps: 100, buffers: 2 },
   { mechanism: 'blt-normalized', numSteps: 50, buffers: 2, objective: 'mean' },
+  { mechanism: 'blt-scaled', numSteps: 50, buffers: 2 },
   { mechanism: 'banded', numSteps: 40, bands: 4 },
   { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
 ];
@@ -38,6 +39,7 @@ test('optimize: all that is known about a result, as plain data', () => {
       'objective',
       'error',
       'lowerBound',
+      'boundMethod',
       'ratio',
       'status',
       'iterations',
@@ -51,6 +53,7 @@ test('optimize: all that is known about a result, as plain data', () => {
     assert.equal(it.status, 'converged');
     assert.equal(it.iterations > 0, options.solver !== 'none');
     assert.ok(it.error >= it.lowerBound && it.lowerBound > 1);
+    assert.equal(it.boundMethod, 'dual');
     assert.equal(it.ratio, it.error / it.lowerBound);
     const { maxError, meanError } = dp.error({ mechanism: it, numSteps: it.numSteps });
     assert.equal(it.error, it.objective === 'max' ? maxError : meanError);
@@ -176,7 +179,7 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   type((it) => delete it.workload, /workload must be given, got nothing/);
   range((it) => (it.workload = 'sums'), /workload must be 'prefix' or an object, got "sums"/);
   range((it) => (it.objective = 'both'), /objective must be one of max, mean, got "both"/);
-  range((it) => (it.status = 'fine'), /status must be one of converged, stopped, not converged/);
+  range((it) => (it.status = 'fine'), /status must be one of converged, stopped, not converged, infeasible/);
   type((it) => (it.error = null), /error must be a number, got null/);
   type((it) => (it.lowerBound = '2'), /lowerBound must be a number, got string/);
   type((it) => delete it.parameters, /parameters must be an object, got undefined/);
@@ -191,6 +194,38 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   length((it) => it.parameters.columnWeights.pop(), /columnWeights must have 40 entries, got 39/);
   length((it) => it.parameters.rowWeights.push(1), /rowWeights must have 40 entries, got 41/);
   length((it) => it.parameters.weights.push(1), /weights must have 8 entries, got 9/);
+});
+
+test('the optimum of dense matrices is found once, saved, and used again', () => {
+  const workload = { momentum: 0.9, decay: 1 };
+  for (const options of [
+    { numSteps: 32, workload },
+    { numSteps: 32, workload, objective: 'mean' },
+    { numSteps: 32, participation: { epochs: 4 }, objective: 'mean' },
+  ]) {
+    const found = dp.optimize(options);
+    assert.deepEqual(Object.keys(found.parameters), ['columns']);
+    assert.equal(found.boundMethod, 'dense dual');
+    assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
+    const { numSteps, ...problem } = options;
+    const kept = JSON.parse(JSON.stringify(found));
+    const named = dp.matrices({ mechanism: 'optimal', ...options });
+    const { participation } = problem;
+    const again = dp.matrices({
+      mechanism: kept,
+      numSteps,
+      ...(participation !== undefined && { participation }),
+    });
+    assert.deepEqual(again, named);
+  }
+  const long = { mechanism: 'optimal', numSteps: 300, workload };
+  rejects(
+    () => dp.error(long),
+    DpError,
+    'unsupported',
+    /numSteps must be at most 256 .*: optimize it once and use what was found, or set buffers/,
+  );
+  assert.ok(dp.error({ ...long, buffers: 4 }).maxError > 0);
 });
 
 test('nothing else can be given beside a saved strategy', () => {

@@ -12,12 +12,16 @@ import { consumer, node, root } from './support/consumer.mjs';
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 const source = `
-import { DpError, load, type Certificate, type DpFtrl, type ErrorCode } from 'dp-ftrl';
+import { createInstance, DpError, load } from 'dp-ftrl';
+import type { Certificate, DpFtrl, ErrorCode, LearnedModel, Learner, PeopleSum } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
 import type { SavedStrategy } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
+import type { BatchProgress, RemotePrefixSum } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
+
+const multiplierOf = (dp: DpFtrl): number => dp.calibrate({ mu: 1, delta: 1e-6 }).noiseMultiplier;
 
 export async function use(): Promise<Certificate> {
   const dp: DpFtrl = await load();
@@ -38,6 +42,23 @@ export async function use(): Promise<Certificate> {
   client.cancel();
   serve({ postMessage() {} });
   const code: ErrorCode = 'past_horizon';
+  const people: PeopleSum = dp.peopleSum({ numSteps: 8, ...target });
+  people.contribute('ann', [1]);
+  people.contribute(['ann', 'bob'], totals.subarray(0, 2));
+  sums.contribute([1, 2]);
+  const day: Float64Array = people.endSteps(1, new Float64Array(1));
+  const learner: Learner = dp.learner({ numSteps: 8, loss: 'squared', radius: 2, ...target });
+  learner.learn(day, [1], new Float64Array(1));
+  const model: LearnedModel = learner.model();
+  dp.predict(model, [1, 2]).fill(multiplierOf(await createInstance()));
+  const remoteSums: RemotePrefixSum = await client.prefixSum({ numSteps: 8, ...target });
+  const onRows = ({ done, total }: BatchProgress) => done / total;
+  await remoteSums.releaseMany(totals, { onProgress: onRows });
+  await (await client.learner({ numSteps: 8, ...target })).learn([1], [1]);
+  // @ts-expect-error not a name
+  people.contribute(7, [1]);
+  // @ts-expect-error no such loss
+  dp.learner({ numSteps: 8, loss: 'hinge', ...target });
   const banded: ErrorOptions = {
     mechanism: 'banded-square-root',
     bands: 4,

@@ -236,3 +236,110 @@ test('worker: what is wrong with a search is told', async () => {
   await assert.rejects(client.optimize(options, { onProgress: 1 }), /a function, got number/);
   await assert.rejects(client.optimize(options, { progress() {} }), /unknown option/);
 });
+
+test('worker: sums and learners give what the library gives, in pieces', async () => {
+  const options = { mechanism: 'tree', numSteps: 20_000, ...target, dimension: 2, insecureSeed: 4 };
+  const records = Float64Array.from({ length: 20_000 }, (_, i) => (i % 7) / 10);
+  const own = dp.prefixSum(options);
+  const remote = await client.prefixSum(options);
+  assert.deepEqual(remote.certificate, own.certificate);
+  assert.equal(await remote.stddev(5), own.stddev(5));
+  const seen = [];
+  const onProgress = (progress) => seen.push(progress);
+  const totals = await remote.releaseMany(records, { onProgress });
+  assert.deepEqual(totals, own.releaseMany(records));
+  assert.ok(seen.length >= 1 && seen.every(({ done, total }) => done <= total && total === 10_000));
+  await remote.contribute([0.5, 0.5, 1, 0]);
+  own.contribute([0.5, 0.5, 1, 0]);
+  assert.deepEqual(await remote.endSteps(500), own.endSteps(500));
+  assert.deepEqual(await remote.endSteps(), own.endSteps());
+  assert.equal(await remote.step(), 10_501);
+  assert.deepEqual(await remote.releaseMany([]), new Float64Array());
+
+  const people = dp.peopleSum(options);
+  const remotePeople = await client.peopleSum(options);
+  const names = Array.from({ length: 3000 }, (_, i) => `p${i % 900}`);
+  const rows = records.subarray(0, 6000);
+  assert.deepEqual(await remotePeople.releaseEach(names, rows), people.releaseEach(names, rows));
+  assert.equal(await remotePeople.numDropped(), 2100);
+  await remotePeople.contribute('new', [1, 0]);
+  people.contribute('new', [1, 0]);
+  assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
+
+  const learner = dp.learner(options);
+  const remoteLearner = await client.learner(options);
+  const labels = Array.from({ length: 10_000 }, (_, i) => i % 2);
+  await remoteLearner.learn(records, labels);
+  learner.learn(records, labels);
+  assert.equal(remoteLearner.lambda, learner.lambda);
+  assert.equal(await remoteLearner.step(), 10_000);
+  assert.deepEqual(await remoteLearner.model(), learner.model());
+  for (const handle of [own, people, learner]) handle.dispose();
+  for (const handle of [remote, remotePeople, remoteLearner]) handle.dispose();
+  assert.equal(remote.disposed, true);
+  assert.equal(await client.liveHandles(), 0);
+  await assert.rejects(remote.step(), code('disposed'));
+});
+
+test('worker: a record that is refused in the middle of a batch has its own number', async () => {
+  const options = { mechanism: 'tree', numSteps: 5000, ...target, insecureSeed: 4 };
+  const remote = await client.prefixSum(options);
+  const records = new Float64Array(3000).fill(1);
+  records[2500] = NaN;
+  const own = dp.prefixSum(options);
+  const expected = own.releaseMany(records.subarray(0, 2500));
+  own.dispose();
+  await assert.rejects(remote.releaseMany(records), ({ message, released }) => {
+    assert.match(message, /^releaseMany: record 2500: .*finite/);
+    assert.deepEqual(released, expected);
+    return true;
+  });
+  await assert.rejects(remote.contribute(records), ({ message, contributed }) => {
+    assert.match(message, /^contribute: record 2500: .*finite/);
+    return contributed === 2500;
+  });
+  await assert.rejects(remote.endSteps(4000), ({ code: name, released }) => {
+    return name === 'past_horizon' && released.length === 2500;
+  });
+  await assert.rejects(remote.releaseMany('abc'), /records must be an array of numbers/);
+  remote.dispose();
+  const learner = await client.learner(options);
+  const labels = Array.from({ length: 3000 }, (_, i) => (i === 2000 ? 7 : 1));
+  await assert.rejects(learner.learn(new Float64Array(3000), labels), ({ message, learned }) => {
+    assert.match(message, /^learn: example 2000: .*label/);
+    return learned === 2000;
+  });
+  await assert.rejects(learner.learn([1, 2], [1]), /features must have 1 entries, got 2/);
+  learner.dispose();
+});
+
+test('worker: batches can be aborted, and what was cancelled is gone', async () => {
+  const options = { mechanism: 'tree', numSteps: 2 ** 20, ...target };
+  const remote = await client.prefixSum(options);
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  const batch = remote.endSteps(2 ** 20, {
+    signal: controller.signal,
+    onProgress: () => controller.abort(reason),
+  });
+  await assert.rejects(batch, (error) => error === reason);
+  const step = await remote.step();
+  assert.ok(step > 0 && step < 2 ** 20, `${step}`);
+  assert.equal((await remote.endSteps(3)).length, 3, 'it goes on from there');
+  await assert.rejects(remote.endSteps(1, { signal: 1 }), /signal must be an AbortSignal/);
+  client.cancel();
+  assert.equal(remote.disposed, true);
+  assert.equal(await client.liveHandles(), 0);
+  // One that is made in vain is disposed of.
+  const giveUp = new AbortController();
+  const soon = client.prefixSum(options, { signal: giveUp.signal });
+  giveUp.abort(reason);
+  await assert.rejects(soon, (error) => error === reason);
+  await client.mechanisms(); // answered after it was made
+  assert.equal(await client.liveHandles(), 0);
+  // Analyses take a signal too.
+  const signal = AbortSignal.abort(reason);
+  for (const name of ['error', 'errorPerStep', 'matrices', 'compare', 'certificate']) {
+    await assert.rejects(client[name]({ numSteps: 4 }, { signal }), (error) => error === reason);
+  }
+});

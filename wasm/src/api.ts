@@ -7,8 +7,13 @@ import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
+import { makeLearner } from './learner.js';
+import { makeLedger } from './ledger.js';
+import { predict } from './model.js';
+import { makeNoise } from './noise.js';
 import { makeOptimization, optimize } from './optimization.js';
 import { camelCase, type ParameterName } from './parameters.js';
+import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
 import { makeSimulation } from './simulation.js';
 import type { Calibration, CatalogueEntry, DpFtrl, UnitError } from './types.js';
@@ -49,23 +54,17 @@ export function makeApi(core: Core): DpFtrl {
 
   function error(options: unknown): UnitError {
     const given = factorization('error', options);
-    const { plan, objective: wanted } = given.parameters;
-    const objective = plan?.objective ?? wanted ?? 'max';
-    const problem = core.call('problem', given);
-    const unit = core.call('unitError', given);
-    const { lowerBound } = problem;
-    const aim = objective === 'max' ? unit.maxError : unit.meanError;
+    const unit = core.call('appraisal', given);
+    const { lowerBound, objective, maxError, meanError } = unit;
+    const aim = objective === 'max' ? maxError : meanError;
     const ratio = lowerBound === null ? null : aim / lowerBound;
     return {
       mechanism: given.mechanism,
       numSteps: given.numSteps,
       neighbours: 'zero-out',
-      ...problem,
       ...unit,
-      objective,
       ratio,
       gap: ratio === null ? null : ratio - 1,
-      ...core.call('residual', given),
     };
   }
 
@@ -84,6 +83,11 @@ export function makeApi(core: Core): DpFtrl {
     optimize: (options) => optimize(core, backstop, mechanisms, options),
     optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
+    peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
+    learner: (options) => makeLearner(core, backstop, mechanisms, options),
+    predict: (model, features, out) => predict(model, features, out),
+    noise: (options) => makeNoise(core, backstop, mechanisms, options),
+    ledger: (options) => makeLedger(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
     get liveHandles() {
       return core.call('liveHandles');

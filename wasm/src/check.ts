@@ -29,6 +29,15 @@ export function outOfRange(where: string, name: string, wanted: string, value: u
   return makeError('invalid_argument', `${where}: ${name} must be ${wanted}, got ${show(value)}`);
 }
 
+/** An integer from 0 to `most`. */
+export function requireCount(where: string, name: string, value: unknown, most: number): number {
+  if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
+  if (!Number.isInteger(value) || value < 0 || value > most) {
+    throw outOfRange(where, name, `an integer from 0 to ${most}`, value);
+  }
+  return value;
+}
+
 /**
  * The own enumerable properties of an options object, each read once. A key we do not know is
  * refused, and so is a known one that is not an own property: a misspelt or an inherited
@@ -136,7 +145,7 @@ function detached(where: string, name: string): Error {
 }
 
 /** A new Float64Array of a length or with the entries of a typed array. */
-function newFloat64s(
+export function newFloat64s(
   where: string,
   name: string,
   length: number,
@@ -192,6 +201,28 @@ export function writableLength(where: string, name: string, value: unknown): num
     throw detached(where, name);
   }
   return lengthOf.call(value) as number;
+}
+
+/**
+ * A place for copies that only this side knows, kept for the next call of the same length, so that
+ * a loop over batches of one size allocates nothing.
+ */
+export class Scratch {
+  private kept: Float64Array = new Float64Array();
+
+  /** What it held before stays in it. */
+  array(where: string, name: string, length: number): Float64Array {
+    if (this.kept.length !== length) this.kept = newFloat64s(where, name, length);
+    return this.kept;
+  }
+
+  /** As `float64s`. Only of a Float64Array no code but ours runs while it is read. */
+  copy(where: string, name: string, value: unknown): Float64Array {
+    if (!(value instanceof Float64Array)) return float64s(where, name, value);
+    const copy = this.array(where, name, writableLength(where, name, value));
+    overwrite(copy, value);
+    return copy;
+  }
 }
 
 /** Overwrites the beginning of an array, whatever a subclass makes of `set`. */

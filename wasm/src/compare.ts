@@ -16,6 +16,7 @@ const MAX_NORMALIZED_STEPS = 256;
 const MAX_SEARCHED_STEPS: Partial<Record<MechanismName, number>> = {
   optimal: 2 ** 17,
   'blt-normalized': 2 ** 14,
+  'blt-scaled': 2 ** 8,
   'banded-toeplitz': 2 ** 16,
   banded: 128,
 };
@@ -210,7 +211,10 @@ export function compare(
   const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
   const problem = readProblem(reader);
   // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
-  const { workload, participation, lowerBound } = core.call('problem', problem);
+  const { workload, participation, lowerBound, boundMethod } = core.call('problem', {
+    ...problem,
+    objective,
+  });
   const strategies = readStrategies(reader, catalogue);
   const table = new Table(core, problem, lowerBound, objective);
   for (const entry of catalogue) table.addDefault(entry);
@@ -227,6 +231,7 @@ export function compare(
     participation,
     objective,
     lowerBound,
+    boundMethod,
     mechanisms: table.rows,
     leftOut: table.leftOut,
   };

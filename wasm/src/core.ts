@@ -75,7 +75,7 @@ export interface CorePlannerProgress extends OptimizeProgress {
 
 export type CorePlannerResult = Pick<
   SavedStrategy,
-  'error' | 'lowerBound' | 'status' | 'iterations'
+  'error' | 'lowerBound' | 'boundMethod' | 'status' | 'iterations'
 > &
   Pick<CorePlan, 'numbers'>;
 
@@ -83,6 +83,10 @@ export interface CorePrefixSum {
   id: number;
   certificate: Certificate;
   grid: number;
+}
+
+export interface CoreLearner extends CorePrefixSum {
+  lambda: number;
 }
 
 export interface CoreSimulation {
@@ -103,15 +107,23 @@ export type CoreUnitError = Pick<
   'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
 >;
 
+export type CoreAppraisal = Omit<
+  UnitError,
+  'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
+>;
+
 /** The bound functions: name -> [arguments, value]. */
 interface CoreFunctions {
   version: [[], string];
   /** `parameters` in the words of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
-  problem: [[options: CoreProblem], Pick<UnitError, 'workload' | 'participation' | 'lowerBound'>];
+  problem: [
+    [options: CoreProblem & { objective: 'max' | 'mean' }],
+    Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,
+  ];
   unitError: [[options: CoreFactorization], CoreUnitError];
-  residual: [[options: CoreFactorization], Pick<UnitError, 'decoderResidual' | 'residualSteps'>];
+  appraisal: [[options: CoreFactorization], CoreAppraisal];
   errorPerStep: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Certificate];
@@ -123,6 +135,36 @@ interface CoreFunctions {
   prefixSumStddev: [[id: number, step: number], number];
   /** Overwrites the records with the totals. */
   prefixSumRelease: [[id: number, records: Float64Array], null];
+  prefixSumContribute: [[id: number, records: Float64Array], null];
+  /** Ends as many steps as there are totals, and overwrites them. */
+  prefixSumEndSteps: [[id: number, totals: Float64Array], null];
+  peopleSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
+  /** One person a record, by number. */
+  peopleSumContribute: [[id: number, people: Float64Array, records: Float64Array], null];
+  /** Overwrites the records with the totals. */
+  peopleSumReleaseEach: [[id: number, people: Float64Array, records: Float64Array], null];
+  peopleSumEndSteps: [[id: number, totals: Float64Array], null];
+  peopleSumStep: [[id: number], number];
+  peopleSumStddev: [[id: number, step: number], number];
+  peopleSumNumDropped: [[id: number], number];
+  learnerCreate: [[options: CoreMechanism & object], CoreLearner];
+  /** Overwrites the labels with the predictions. */
+  learnerLearn: [[id: number, features: Float64Array, labels: Float64Array], null];
+  learnerWeights: [[id: number, last: Float64Array, average: Float64Array], null];
+  learnerStep: [[id: number], number];
+  noiseCreate: [[options: CoreFactorization & object], number];
+  noiseStep: [[id: number], number];
+  noiseSeek: [[id: number, step: number], null];
+  noiseRounded: [[id: number, numRows: number, scale: number], Float64Array];
+  noiseCheckpoint: [[id: number], Uint8Array];
+  noiseRestore: [[id: number, bytes: Uint8Array], null];
+  ledgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
+  ledgerSteps: [[id: number], { decided: number; acknowledged: number }];
+  ledgerStddev: [[id: number, step: number], number];
+  ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
+  ledgerState: [[id: number], Uint8Array];
+  ledgerAcknowledge: [[id: number, numSteps: number], null];
+  ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
@@ -133,16 +175,23 @@ interface CoreFunctions {
 /** `released`: entries that were released before the refused record. */
 type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
 
+/** What follows when an instance becomes unusable. */
+export interface Renewal {
+  onAbort(): void;
+  /** How to get another one: 'load() again'. */
+  how: string;
+}
+
 export class Core {
   private failure: unknown = undefined;
 
   private constructor(
     private readonly functions: Record<string, (...args: unknown[]) => Reply>,
-    private readonly onAbort: () => void,
+    private readonly renewal: Renewal,
   ) {}
 
-  /** Instantiates a compiled module. `onAbort` is called when the instance becomes unusable. */
-  static async create(module: WebAssembly.Module, onAbort: () => void): Promise<Core> {
+  /** Instantiates a compiled module. */
+  static async create(module: WebAssembly.Module, renewal: Renewal): Promise<Core> {
     const glue = await new Promise<unknown>((resolve, reject) => {
       createCore({
         print: () => {},
@@ -155,7 +204,7 @@ export class Core {
         },
       }).then(resolve, reject);
     });
-    return new Core(glue as Record<string, (...args: unknown[]) => Reply>, onAbort);
+    return new Core(glue as Record<string, (...args: unknown[]) => Reply>, renewal);
   }
 
   /** True when the instance trapped and can no longer be used. */
@@ -172,7 +221,7 @@ export class Core {
       // No C++ exception gets here. The WebAssembly code itself stopped, or an exception of the
       // host went through it (the stack was exhausted, say): its state is unknown either way.
       this.failure = cause;
-      this.onAbort();
+      this.renewal.onAbort();
       throw this.abortedError();
     }
     // Only what the core put there, not what others put on Object.prototype.
@@ -188,7 +237,8 @@ export class Core {
     return new DpError(
       'aborted',
       `the WebAssembly instance stopped (${why}) and cannot be used any more, nor can its ` +
-        'handles; results obtained before stay valid; call load() again for a new instance',
+        'handles; results obtained before stay valid; call ' +
+        `${this.renewal.how} for a new instance`,
       { cause },
     );
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Why a call failed. The first six come from the C++ core; a value outside its range is a
+ * Why a call failed. The first eight come from the C++ core; a value outside its range is a
  * `RangeError` with code `invalid_argument`, a wrong type or shape a `TypeError` with code
  * `wrong_type` or `wrong_length`; everything else is a `DpError`.
  */
@@ -12,11 +12,15 @@ export type ErrorCode =
   | 'unsupported'
   | 'resource_exhausted'
   | 'entropy_unavailable'
+  | 'bad_state'
+  | 'already_released'
   | 'wrong_type'
   | 'load_failed'
   | 'compilation_blocked'
   | 'aborted'
   | 'disposed'
+  | 'store_in_use'
+  | 'store_failed'
   | 'cancelled'
   | 'internal';
 

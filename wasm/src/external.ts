@@ -2,13 +2,14 @@
 
 /** The package with its WebAssembly in a file beside it, streamed where the host can. */
 
-import { makeLoad } from './loader.js';
+import { makeCreateInstance, makeLoad } from './loader.js';
 import { compileSource } from './source.js';
 import type { DpFtrl, LoadOptions } from './types.js';
 
-const loadOnce = /* @__PURE__ */ makeLoad((signal) =>
-  compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal),
-);
+const compile = (signal: AbortSignal) =>
+  compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal);
+const loadOnce = /* @__PURE__ */ makeLoad(compile);
+const create = /* @__PURE__ */ makeCreateInstance(compile);
 
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
@@ -24,6 +25,24 @@ const loadOnce = /* @__PURE__ */ makeLoad((signal) =>
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
   return loadOnce(options);
+}
+
+/**
+ * Starts another instance, with a memory of its own that goes when the instance does: for one
+ * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
+ * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ *
+ * @example
+ * ```js
+ * import { createInstance } from 'dp-ftrl/external';
+ *
+ * const [one, other] = await Promise.all([createInstance(), createInstance()]);
+ * one.prefixSum({ mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6 });
+ * console.log(one.liveHandles, other.liveHandles); // 1 0
+ * ```
+ */
+export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
+  return create(options);
 }
 
 export { DpError, type ErrorCode } from './errors.js';

@@ -3,7 +3,7 @@
 /** The package with its WebAssembly inside: needs no network, no file and no bundler plugin. */
 
 import base64 from 'dp-ftrl:wasm-base64';
-import { makeLoad } from './loader.js';
+import { makeCreateInstance, makeLoad } from './loader.js';
 import { compileBytes } from './source.js';
 import type { DpFtrl, LoadOptions } from './types.js';
 
@@ -14,7 +14,9 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-const loadOnce = /* @__PURE__ */ makeLoad(() => compileBytes(decode(base64), 'the inlined module'));
+const compile = () => compileBytes(decode(base64), 'the inlined module');
+const loadOnce = /* @__PURE__ */ makeLoad(compile);
+const create = /* @__PURE__ */ makeCreateInstance(compile);
 
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
@@ -30,6 +32,24 @@ const loadOnce = /* @__PURE__ */ makeLoad(() => compileBytes(decode(base64), 'th
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
   return loadOnce(options);
+}
+
+/**
+ * Starts another instance, with a memory of its own that goes when the instance does: for one
+ * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
+ * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ *
+ * @example
+ * ```js
+ * import { createInstance } from 'dp-ftrl';
+ *
+ * const [one, other] = await Promise.all([createInstance(), createInstance()]);
+ * one.prefixSum({ mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6 });
+ * console.log(one.liveHandles, other.liveHandles); // 1 0
+ * ```
+ */
+export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
+  return create(options);
 }
 
 export { DpError, type ErrorCode } from './errors.js';

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // load(): one instance a source, failures forgotten, every caller free to give up.
+// createInstance(): a new instance every time.
 
 import { makeApi } from './api.js';
 import { optionsObject, wrongType } from './check.js';
-import { Core } from './core.js';
+import { Core, type Renewal } from './core.js';
 import { DpError } from './errors.js';
 import { compileSource, type WasmSource } from './source.js';
 import type { DpFtrl, LoadOptions } from './types.js';
@@ -40,11 +41,11 @@ class Cache {
   }
 }
 
-async function instantiate(module: WebAssembly.Module, onAbort: () => void): Promise<DpFtrl> {
+async function instantiate(module: WebAssembly.Module, renewal: Renewal): Promise<DpFtrl> {
   let core: Core;
   let version: string;
   try {
-    core = await Core.create(module, onAbort);
+    core = await Core.create(module, renewal);
     version = core.call('version');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -63,18 +64,14 @@ async function instantiate(module: WebAssembly.Module, onAbort: () => void): Pro
   return makeApi(core);
 }
 
-/** Waits for a shared load; the last caller to give up cancels it. */
-async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () => void) {
-  if (!signal) {
-    ++entry.waiting;
-    return entry.promise;
-  }
+/** The promise, or the reason of a signal that is aborted before. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
   signal.throwIfAborted();
-  ++entry.waiting;
   let onAbort: (() => void) | undefined;
   try {
     return await Promise.race([
-      entry.promise,
+      promise,
       new Promise<never>((_, reject) => {
         onAbort = () => reject(signal.reason);
         signal.addEventListener('abort', onAbort, { once: true });
@@ -82,6 +79,16 @@ async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () =>
     ]);
   } finally {
     signal.removeEventListener('abort', onAbort!);
+  }
+}
+
+/** Waits for a shared load; the last caller to give up cancels it. */
+async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () => void) {
+  ++entry.waiting;
+  if (!signal) return entry.promise;
+  try {
+    return await unlessAborted(entry.promise, signal);
+  } finally {
     if (--entry.waiting === 0 && !entry.settled) {
       forget();
       entry.controller.abort(signal.reason);
@@ -89,12 +96,26 @@ async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () =>
   }
 }
 
+type Compile = (signal: AbortSignal) => Promise<WebAssembly.Module>;
+type Load = (options?: LoadOptions) => Promise<DpFtrl>;
+
 const OPTIONS = ['wasm', 'signal'];
 
+function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
+  const given: LoadOptions = optionsObject(where, options, OPTIONS);
+  const { wasm, signal } = given;
+  if (wasm === null || !['undefined', 'string', 'object'].includes(typeof wasm)) {
+    throw wrongType(where, 'wasm', 'a URL, a string, bytes or a WebAssembly.Module', wasm);
+  }
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw wrongType(where, 'signal', 'an AbortSignal', signal);
+  }
+  signal?.throwIfAborted();
+  return given;
+}
+
 /** A `load` with a default source: the one difference between the entries of the package. */
-export function makeLoad(
-  compileDefault: (signal: AbortSignal) => Promise<WebAssembly.Module>,
-): (options?: LoadOptions) => Promise<DpFtrl> {
+export function makeLoad(compileDefault: Compile): Load {
   const cache = new Cache();
 
   function start(source: WasmSource | undefined): Entry {
@@ -103,8 +124,9 @@ export function makeLoad(
       source === undefined
         ? compileDefault(controller.signal)
         : compileSource(source, controller.signal);
+    const onAbort = () => cache.drop(source, entry);
     const entry: Entry = {
-      promise: compiled.then((module) => instantiate(module, () => cache.drop(source, entry))),
+      promise: compiled.then((module) => instantiate(module, { onAbort, how: 'load() again' })),
       controller,
       waiting: 0,
       settled: false,
@@ -121,15 +143,19 @@ export function makeLoad(
   }
 
   return async function load(options: LoadOptions = {}): Promise<DpFtrl> {
-    const { wasm: source, signal }: LoadOptions = optionsObject('load', options, OPTIONS);
-    if (source === null || !['undefined', 'string', 'object'].includes(typeof source)) {
-      throw wrongType('load', 'wasm', 'a URL, a string, bytes or a WebAssembly.Module', source);
-    }
-    if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
-      throw wrongType('load', 'signal', 'an AbortSignal', signal);
-    }
-    signal?.throwIfAborted();
+    const { wasm: source, signal } = readLoadOptions('load', options);
     const entry = cache.get(source) ?? start(source);
     return wait(entry, signal, () => cache.drop(source, entry));
+  };
+}
+
+/** A `createInstance` with a default source. */
+export function makeCreateInstance(compileDefault: Compile): Load {
+  return async function createInstance(options: LoadOptions = {}): Promise<DpFtrl> {
+    const { wasm: source, signal } = readLoadOptions('createInstance', options);
+    const until = signal ?? new AbortController().signal;
+    const compiled = source === undefined ? compileDefault(until) : compileSource(source, until);
+    const module = await unlessAborted(compiled, signal);
+    return instantiate(module, { onAbort() {}, how: 'createInstance()' });
   };
 }

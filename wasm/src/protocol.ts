@@ -2,6 +2,7 @@
 
 // What worker and client say to each other.
 
+import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
 import type { ErrorCode } from './errors.js';
 import type * as api from './types.js';
 
@@ -19,6 +20,12 @@ export type SimulationInfo = Pick<
   | 'regretBound'
 >;
 
+/** Facts of totals or of a learner that do not change. */
+export type StreamInfo = Pick<
+  api.Totals,
+  'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
+> & { lambda?: number };
+
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
@@ -34,6 +41,12 @@ export interface Methods {
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
   disposeSimulation: [{ id: number }, undefined];
+  createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
+  /** In pieces, and reports its progress meanwhile. */
+  batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
+  /** `name` is a property or a method that takes no time. */
+  ask: [{ id: number; name: 'step' | 'numDropped' | 'stddev' | 'model'; args: unknown[] }, unknown];
+  disposeStream: [{ id: number }, undefined];
   liveHandles: [undefined, number];
 }
 
@@ -50,11 +63,15 @@ export interface Failure {
   name: string;
   code: ErrorCode;
   message: string;
+  /** Of a batch: what came before the row that was refused. */
+  released?: Float64Array;
+  contributed?: number;
+  learned?: number;
 }
 
 export type Response =
   | { dpFtrl: 'result'; id: number; value: unknown }
-  | { dpFtrl: 'progress'; id: number; progress: api.OptimizeProgress }
+  | { dpFtrl: 'progress'; id: number; progress: api.OptimizeProgress | BatchProgress }
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 
 /**

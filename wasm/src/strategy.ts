@@ -12,7 +12,7 @@ import type { MechanismName, SavedStrategy } from './types.js';
 export const FORMAT = 'dp-ftrl strategy';
 export const VERSION = 1;
 
-const STATUSES = ['converged', 'stopped', 'not converged'] as const;
+const STATUSES = ['converged', 'stopped', 'not converged', 'infeasible'] as const;
 const FIELDS: readonly (keyof SavedStrategy)[] = [
   'format',
   'version',
@@ -23,6 +23,7 @@ const FIELDS: readonly (keyof SavedStrategy)[] = [
   'objective',
   'error',
   'lowerBound',
+  'boundMethod',
   'ratio',
   'status',
   'iterations',
@@ -41,13 +42,14 @@ export type Asked = Pick<
 >;
 
 export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
-  const { error, lowerBound, status, iterations, numbers } = result;
+  const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
   return {
     format: FORMAT,
     version: VERSION,
     ...asked,
     error,
     lowerBound,
+    boundMethod,
     ratio: lowerBound === null ? null : error / lowerBound,
     status,
     iterations,

@@ -38,6 +38,7 @@ export type MechanismName =
   | 'banded-toeplitz'
   | 'banded'
   | 'blt-normalized'
+  | 'blt-scaled'
   | 'optimal';
 
 /** Parameters of mechanisms that have some; the catalogue tells which takes which. */
@@ -117,17 +118,26 @@ export interface SavedStrategy {
   error: number;
   /** Certified lower bound on that error of every factorization; null where none is at hand. */
   lowerBound: number | null;
+  boundMethod: BoundMethod | null;
   /** error / lowerBound */
   ratio: number | null;
   /**
    * Of the search: converged, as far as can be proved for `optimal` and to a stationary point for
-   * the others; stopped before; or the iterations were used up.
+   * the others; stopped before; the iterations were used up; or there is no optimum of the kind
+   * that was asked for, and this is the best of another kind (`banded` with more bands than the
+   * separation of repeated participation: that for one participation).
    */
-  status: 'converged' | 'stopped' | 'not converged';
+  status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;
   /** All that defines it, by name. */
   parameters: Record<string, number[]>;
 }
+
+/**
+ * How a lower bound was found: from dual variables of the optimum, in linear time or with dense
+ * matrices, or as the Schatten-1 norm of the workload.
+ */
+export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
 
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
@@ -221,10 +231,11 @@ export interface UnitError {
   maxError: number;
   /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
   meanError: number;
-  /** Certified lower bound on both errors of every factorization; null where none is at hand. */
-  lowerBound: number | null;
-  /** Which of the errors ratio and gap are about: the mechanism's `objective`, or 'max'. */
+  /** Which error the bound, ratio and gap are about: the mechanism's `objective`, or 'max'. */
   objective: 'max' | 'mean';
+  /** Certified lower bound on that error of every factorization; null where none is at hand. */
+  lowerBound: number | null;
+  boundMethod: BoundMethod | null;
   /** That error / lowerBound. */
   ratio: number | null;
   /** ratio - 1: no factorization is better by more than this share of the bound. */
@@ -311,7 +322,9 @@ export interface Comparison {
   workload: string;
   participation: string;
   objective: 'max' | 'mean';
+  /** Certified, on the error of the objective, of every factorization. */
   lowerBound: number | null;
+  boundMethod: BoundMethod | null;
   /** Best first. */
   mechanisms: ComparedMechanism[];
   /** What has no formula at this size or takes too long, with the reason. */
@@ -352,8 +365,14 @@ export interface Certificate {
   noiseStddev: number;
   maxError: number;
   meanError: number;
-  /** Certified lower bound on both errors of every factorization; null where none is at hand. */
+  /** The error that the mechanism is made for; 'max' where it has no objective. */
+  objective: 'max' | 'mean';
+  /**
+   * Certified lower bound on that error of every factorization, at noise multiplier 1; null where
+   * none is at hand.
+   */
   lowerBound: number | null;
+  boundMethod: BoundMethod | null;
   decoderResidual: number;
   residualSteps: number;
 }
@@ -377,8 +396,11 @@ export interface PrefixSumOptions extends MechanismOptions {
   insecureSeed?: number | bigint;
 }
 
-/** A private running total. */
-export interface PrefixSum extends Handle {
+/** As of `prefixSum`. */
+export type PeopleSumOptions = PrefixSumOptions;
+
+/** Private running totals, of records or of people's contributions. */
+export interface Totals extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
   readonly numSteps: number;
@@ -389,17 +411,221 @@ export interface PrefixSum extends Handle {
   readonly insecure: boolean;
   /** Predicted std of each coordinate of the release at a 0-based step, input units. */
   stddev(step: number): number;
-  /** Takes one record, returns the private running total. */
-  release(record: ArrayLike<number>): Float64Array;
+  /**
+   * Ends the open step with what was contributed to it, and `numSteps - 1` more to which nobody
+   * did, and returns their totals. Default: one step. If it fails on the way, the error's
+   * `released` holds the totals of the steps before.
+   */
+  endSteps(numSteps?: number, out?: Float64Array): Float64Array;
+}
+
+/** A private running total of a stream of records. */
+export interface PrefixSum extends Totals {
+  /** Takes one record as a step, returns the private running total. */
+  release(record: ArrayLike<number>, out?: Float64Array): Float64Array;
   /**
    * Takes `records.length / dimension` records, row after row, and returns as many totals. If a
    * record is refused, the error's `released` holds the totals of the records before it.
    */
   releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array;
+  /**
+   * Adds `records.length / dimension` contributions to the open step, which `endSteps` ends. Each
+   * is clipped by itself. Protected is who contributes no more than once to a step, and to steps
+   * that `participation` allows: that is up to the caller here, and `peopleSum` makes sure of it.
+   * If one is refused, the error's `contributed` says how many there were before it.
+   */
+  contribute(records: ArrayLike<number>): void;
+}
+
+/**
+ * A private running total of what people contribute. Of each the earliest contributions count that
+ * keep `participation`, which must be 'single' or `participations` with `minSeparation`; those of
+ * one person to one step are added up and clipped together. So a person is protected, not a record.
+ */
+export interface PeopleSum extends Totals {
+  /** Contributions that did not count so far. It depends on the data: NOT private. */
+  readonly numDropped: number;
+  /**
+   * Adds to the open step, which `endSteps` ends: for each record of `dimension` entries the
+   * person it is from. If one is refused, the error's `contributed` says how many there were
+   * before it.
+   */
+  contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): void;
+  /** As many steps as records, each with one contribution; the totals as of `releaseMany`. */
+  releaseEach(
+    people: ArrayLike<string>,
+    records: ArrayLike<number>,
+    out?: Float64Array,
+  ): Float64Array;
+}
+
+export interface NoiseOptions extends ErrorOptions {
+  /** Entries of a row. Default 1. */
+  dimension?: number;
+  /**
+   * Where the row begins in that of the whole: shards that share a key together have the numbers of
+   * the whole. Default 0.
+   */
+  firstCoordinate?: number;
+  /**
+   * 32 secret bytes, for one stream only (and for all its shards). Default: from the platform, for
+   * this stream alone.
+   */
+  key?: Uint8Array;
+  /** As in `prefixSum`: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+/** Rows of a mechanism's noise, one a step, for those who add it to integers themselves. */
+export interface Noise extends Handle {
+  readonly dimension: number;
+  readonly numSteps: number;
+  /** The step of the next row. */
+  readonly step: number;
+  /** The row of `step`, 0 .. numSteps, is the next one, with the numbers that it always has. */
+  seek(step: number): void;
+  /**
+   * The next rows, one after the other: floor(scale * entry + 1/2) of the ideal entries, exactly.
+   * Unit noise: `scale` is the noise std in units of the integers that it is added to, up to 2^40.
+   */
+  rounded(options: { numRows: number; scale: number }): Float64Array;
+  /** Bytes from which `restore` goes on, here or natively. Without the key; as secret as it. */
+  checkpoint(): Uint8Array;
+  /** Repeats noise if rows were used since: only for the newest checkpoint. See `ledger`. */
+  restore(bytes: Uint8Array): void;
+}
+
+/**
+ * Where a ledger keeps its bytes. `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
+ * (dp-ftrl/indexed-db) are such stores. The bytes hold the key and the true sums: as secret as the
+ * records.
+ */
+export interface ReleaseStore {
+  /** The bytes that were saved last, or undefined where there never were any. */
+  load(): Promise<Uint8Array | undefined>;
+  /**
+   * Replaces the bytes, all or nothing. Resolves when they would outlive a crash; rejects, and
+   * replaces nothing, where others have saved since `load`.
+   */
+  save(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LedgerOptions extends PrefixSumOptions {
+  store: ReleaseStore;
+}
+
+/**
+ * A private running total that survives restarts: a step is released for one record, ever. What is
+ * handed out has been stored before.
+ */
+export interface ReleaseLedger extends Handle {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly numSteps: number;
+  /** The next step that has no release yet. */
+  readonly step: number;
+  readonly grid: number;
+  readonly insecure: boolean;
+  stddev(step: number): number;
+  /**
+   * The private running total after a 0-based step, up to `step`. Asked again with the same record
+   * it gives the same total; with another one it rejects with code `already_released`.
+   */
+  release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
+  /** The same for `records.length / dimension` steps from `firstStep` on, stored once. */
+  releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
 }
 
 export type LossName = 'logistic' | 'squared';
 export type StreamName = 'stationary' | 'drifting' | 'switching';
+
+export interface LearnerOptions extends MechanismOptions {
+  /** Entries of each example (features). Default 1. */
+  dimension?: number;
+  /** Default 'logistic'. */
+  loss?: LossName;
+  /** Constraint set of the weights. Default 'ball'. */
+  domain?: 'ball' | 'whole-space';
+  /** Radius of the ball, and of the comparators of the regret theorem. Default 1. */
+  radius?: number;
+  /** Regularisation strength; default: the value of the regret theorem. */
+  lambda?: number;
+  /** The mechanism's parameter that is called lambda elsewhere. */
+  mechanismLambda?: number;
+  /** Spacing of the sums of gradients, a power of two. */
+  grid?: number;
+  /** As of `prefixSum`: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+/**
+ * Private online learning of a linear model (DP-FTRL): gradients are clipped to `clipNorm` and go
+ * into a private prefix sum, and the weights follow from its releases alone. So are they, and all
+ * made from them, as private as those: an example is a record.
+ */
+export interface Learner extends Handle {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly numSteps: number;
+  /** Examples learned from. */
+  readonly step: number;
+  readonly grid: number;
+  readonly loss: LossName;
+  readonly lambda: number;
+  /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
+  readonly insecure: boolean;
+  /**
+   * Learns from `labels.length` examples, features row after row. Labels of the logistic loss are
+   * 0 or 1, or -1 or +1. `predictions` gets for each what was predicted before its label was
+   * known: that reads the example, and is NOT private. If an example is refused, the error's
+   * `learned` says how many there were before it.
+   */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): void;
+  /** The model so far, private as a whole. */
+  model(): LearnedModel;
+}
+
+/** Of one feature, what a model does with it. */
+export interface ModelInput {
+  name: string;
+  /** Public range that is mapped to [-1, 1]; what lies outside is moved to its edge. */
+  low?: number;
+  high?: number;
+}
+
+/** A linear model as plain data: JSON keeps it, and `predict` uses it. */
+export interface LearnedModel {
+  format: 'dp-ftrl model';
+  version: 1;
+  loss: LossName;
+  inputs: ModelInput[];
+  /** The last of the weights belongs to a feature that is always 1. */
+  intercept: boolean;
+  /** Average of the weights that were played: what the regret theorem is about. */
+  weights: number[];
+  /** The latest ones, which follow a change sooner. */
+  lastWeights: number[];
+  numExamples: number;
+  /** False: made with a fixed seed, or with something else that was read from the data. */
+  private: boolean;
+  certificate: Certificate;
+  /** Whom the certificate is about, in words. */
+  protects?: string;
+  /** Measured on the data: NOT private. */
+  nonprivate?: {
+    /** Mean loss of the predictions that were made before each label was known. */
+    progressiveLoss: number;
+    /** Of predicting 0 always. */
+    zeroLoss: number;
+    /** Share of right classes; null where there are none. */
+    progressiveAccuracy: number | null;
+  };
+}
 
 /** Numeric table, row after row. */
 export interface Table {
@@ -608,11 +834,93 @@ export interface DpFtrl {
    * const sums = dp.prefixSum({ mechanism: 'honaker', dimension: 2, ...target });
    * console.log(sums.release([0.6, 0.8]), sums.stddev(0));
    * const out = new Float64Array(4);
-   * sums.releaseMany([1, 0, 0, 1], out); // two records at once, nothing allocated
+   * sums.releaseMany(Float64Array.of(1, 0, 0, 1), out); // two records at once
    * sums.dispose();
    * ```
    */
   prefixSum(options: PrefixSumOptions): PrefixSum;
+  /**
+   * A private running total of people's contributions.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const twiceAWeek = { participations: 8, minSeparation: 3 };
+   * const target = { numSteps: 28, epsilon: 1, delta: 1e-6, clipNorm: 90 };
+   * const minutes = dp.peopleSum({ ...target, participation: twiceAWeek });
+   * minutes.contribute('ann', [60]);
+   * minutes.contribute(['bob', 'ann'], [45, 20]);
+   * console.log(minutes.endSteps()); // the first day: 125 and noise
+   * minutes.dispose();
+   * ```
+   */
+  peopleSum(options: PeopleSumOptions): PeopleSum;
+  /**
+   * Private online learning.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * learner.learn([0.6, -0.2, -0.5, 0.1], [1, 0]); // two examples
+   * const model = learner.model();
+   * learner.dispose();
+   * console.log(model.weights, dp.predict(model, [0.3, 0.3]));
+   * ```
+   */
+  learner(options: LearnerOptions): Learner;
+  /**
+   * Predictions of a model for examples of the inputs it names, row after row: the score, whose
+   * sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for squared
+   * loss.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 4, epsilon: 1, delta: 1e-6, loss: 'squared' });
+   * const model = JSON.parse(JSON.stringify(learner.model()));
+   * console.log(dp.predict(model, [0.5, 1])); // two examples of one input
+   * ```
+   */
+  predict(model: LearnedModel, features: ArrayLike<number>, out?: Float64Array): Float64Array;
+  /**
+   * Rows of noise, rounded exactly, of all coordinates or of a shard of them.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const key = crypto.getRandomValues(new Uint8Array(32));
+   * const options = { mechanism: 'tree', numSteps: 100, dimension: 500, key };
+   * const left = dp.noise(options);
+   * const right = dp.noise({ ...options, firstCoordinate: 500 });
+   * console.log(left.rounded({ numRows: 1, scale: 64 }), right.rounded({ numRows: 1, scale: 64 }));
+   * left.dispose();
+   * right.dispose();
+   * ```
+   */
+  noise(options: NoiseOptions): Noise;
+  /**
+   * A private running total whose state is kept in a store: goes on where it stopped, and never
+   * releases a step for two records.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('visits.state');
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, clipNorm: 1 };
+   * const visits = await dp.ledger({ mechanism: 'tree', ...target, store });
+   * console.log(await visits.release(visits.step, [1]));
+   * visits.dispose();
+   * await store.close();
+   * ```
+   */
+  ledger(options: LedgerOptions): Promise<ReleaseLedger>;
   /**
    * True and private sums and a learner side by side, for study: NEVER private.
    * @example

@@ -2,10 +2,11 @@
 
 /** The library in a worker, with promises: the page stays free, and everything can be cancelled. */
 
+import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
 import { optionsObject, outOfRange, wrongType } from './check.js';
 import { DpError, makeError } from './errors.js';
 import { listen, type MessageTarget, type Methods } from './protocol.js';
-import type { Port, Response, SimulationInfo } from './protocol.js';
+import type { Failure, Port, Response, SimulationInfo, StreamInfo } from './protocol.js';
 import type * as api from './types.js';
 
 export interface ConnectOptions {
@@ -26,11 +27,68 @@ export interface AdvanceOptions {
   maxMilliseconds?: number;
 }
 
-export interface OptimizeCallOptions {
+export interface CallOptions {
   /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
   signal?: api.LoadOptions['signal'];
+}
+
+export interface OptimizeCallOptions extends CallOptions {
   /** Called now and then while the search goes on. */
   onProgress?: (progress: api.OptimizeProgress) => void;
+}
+
+export interface BatchCallOptions extends CallOptions {
+  /** Called after each piece of about 8 ms. */
+  onProgress?: (progress: BatchProgress) => void;
+}
+
+/**
+ * Totals that live in the worker. Batches are made in pieces of about 8 ms, one batch after the
+ * other. One that is aborted has been dealt with up to some row: `step` tells.
+ */
+export interface RemoteTotals extends Omit<StreamInfo, 'lambda'> {
+  readonly disposed: boolean;
+  step(): Promise<number>;
+  stddev(step: number): Promise<number>;
+  /** As in the library. */
+  endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
+  dispose(): void;
+}
+
+/** A prefix sum that lives in the worker. */
+export interface RemotePrefixSum extends RemoteTotals {
+  releaseMany(records: ArrayLike<number>, call?: BatchCallOptions): Promise<Float64Array>;
+  contribute(records: ArrayLike<number>, call?: BatchCallOptions): Promise<void>;
+}
+
+/** A people sum that lives in the worker. */
+export interface RemotePeopleSum extends RemoteTotals {
+  /** It depends on the data: NOT private. */
+  numDropped(): Promise<number>;
+  contribute(
+    people: string | ArrayLike<string>,
+    records: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  releaseEach(
+    people: ArrayLike<string>,
+    records: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<Float64Array>;
+}
+
+/** A learner that lives in the worker. */
+export interface RemoteLearner extends StreamInfo {
+  readonly lambda: number;
+  readonly disposed: boolean;
+  step(): Promise<number>;
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  model(): Promise<api.LearnedModel>;
+  dispose(): void;
 }
 
 /** A simulation that lives in the worker. */
@@ -52,37 +110,53 @@ export interface Client {
   readonly ready: Promise<string>;
   mechanisms(): Promise<api.CatalogueEntry[]>;
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
-  error(options: api.ErrorOptions): Promise<api.UnitError>;
-  errorPerStep(options: api.ErrorOptions): Promise<Float64Array>;
-  matrices(options: api.ErrorOptions): Promise<api.Matrices>;
-  compare(options: api.CompareOptions): Promise<api.Comparison>;
+  error(options: api.ErrorOptions, call?: CallOptions): Promise<api.UnitError>;
+  errorPerStep(options: api.ErrorOptions, call?: CallOptions): Promise<Float64Array>;
+  matrices(options: api.ErrorOptions, call?: CallOptions): Promise<api.Matrices>;
+  compare(options: api.CompareOptions, call?: CallOptions): Promise<api.Comparison>;
   /**
    * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
    * at 10^6 seconds; other mechanisms are searched for in one piece.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
-  certificate(options: api.MechanismOptions): Promise<api.Certificate>;
+  certificate(options: api.MechanismOptions, call?: CallOptions): Promise<api.Certificate>;
+  prefixSum(options: api.PrefixSumOptions, call?: CallOptions): Promise<RemotePrefixSum>;
+  peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
+  learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
    * Gives up everything asked for so far: pending promises reject at once with a DpError of code
-   * `cancelled`, and simulations made before are disposed of. Later calls are not affected.
+   * `cancelled`, and simulations, sums and learners made before are disposed of. Later calls are
+   * not affected.
    */
   cancel(): void;
   /** Ends the worker. Pending promises reject with code `disposed`. */
   terminate(): void;
 }
 
+type OnProgress = (progress: never) => void;
+
 interface Pending {
   epoch: number;
-  onProgress: ((progress: api.OptimizeProgress) => void) | undefined;
+  onProgress: OnProgress | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-interface CallOptions extends OptimizeCallOptions {
+interface Call extends CallOptions {
   epoch?: number;
+  onProgress?: OnProgress;
+}
+
+function errorOf({ code, message, released, contributed, learned }: Failure): Error {
+  return Object.assign(
+    makeError(code, message),
+    released && { released },
+    contributed !== undefined && { contributed },
+    learned !== undefined && { learned },
+  );
 }
 
 class Connection {
@@ -105,7 +179,7 @@ class Connection {
   call<M extends keyof Methods>(
     method: M,
     argument: Methods[M][0],
-    { epoch = this.epoch, signal, onProgress }: CallOptions = {},
+    { epoch = this.epoch, signal, onProgress }: Call = {},
   ): Promise<Methods[M][1]> {
     if (this.closed) return Promise.reject(this.closed);
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -168,10 +242,10 @@ class Connection {
     if (!['result', 'failure', 'progress'].includes(response?.dpFtrl)) return;
     const waiting = this.pending.get(response.id);
     if (!waiting) return;
-    if (response.dpFtrl === 'progress') return waiting.onProgress?.(response.progress);
+    if (response.dpFtrl === 'progress') return waiting.onProgress?.(response.progress as never);
     this.pending.delete(response.id);
     if (response.dpFtrl === 'result') waiting.resolve(response.value);
-    else waiting.reject(makeError(response.failure.code, response.failure.message));
+    else waiting.reject(errorOf(response.failure));
   }
 }
 
@@ -242,20 +316,144 @@ async function createSimulation(
   });
 }
 
-async function optimize(
-  connection: Connection,
-  options: api.OptimizeOptions,
-  call: OptimizeCallOptions = {},
-): Promise<api.SavedStrategy> {
-  const given: OptimizeCallOptions = optionsObject('optimize', call, ['signal', 'onProgress']);
+/** The options of a call, checked. */
+function readCall(where: string, call: Call = {}, known: string[] = ['signal']): Call {
+  const given: Call = optionsObject(where, call, known);
   const { signal, onProgress } = given;
   if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
-    throw wrongType('optimize', 'signal', 'an AbortSignal', signal);
+    throw wrongType(where, 'signal', 'an AbortSignal', signal);
   }
   if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw wrongType('optimize', 'onProgress', 'a function', onProgress);
+    throw wrongType(where, 'onProgress', 'a function', onProgress);
   }
-  return connection.call('optimize', options, given);
+  return given;
+}
+
+const WITH_PROGRESS = ['signal', 'onProgress'];
+
+/** Totals or a learner of the worker, as all that any of them can do. */
+class RemoteStream {
+  private gone = false;
+  private readonly epoch: number;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly id: number,
+    readonly info: StreamInfo,
+  ) {
+    this.epoch = connection.epoch;
+  }
+
+  static async create(
+    connection: Connection,
+    kind: StreamKind,
+    options: unknown,
+    call: CallOptions | undefined,
+  ): Promise<RemoteStream> {
+    const { signal } = readCall(kind, call);
+    signal?.throwIfAborted();
+    const argument = { kind, options: options as never };
+    const made = connection
+      .call('createStream', argument)
+      .then(({ id, info }) => new RemoteStream(connection, id, info));
+    if (!signal) return made;
+    let onAbort = (): void => {};
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => {
+        reject(signal.reason);
+        // It is made all the same, and nobody will dispose of it.
+        made.then((stream) => stream.dispose()).catch(() => {});
+      };
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    return Promise.race([made, aborted]).finally(() =>
+      signal.removeEventListener('abort', onAbort),
+    );
+  }
+
+  get disposed(): boolean {
+    return this.gone || this.epoch < this.connection.epoch;
+  }
+
+  async batch(method: BatchMethod, args: unknown[], call?: BatchCallOptions) {
+    const options = readCall(method, call, WITH_PROGRESS);
+    this.requireAlive();
+    return this.connection.call('batch', { id: this.id, method, args }, options);
+  }
+
+  async ask(name: Methods['ask'][0]['name'], ...args: unknown[]): Promise<unknown> {
+    this.requireAlive();
+    return this.connection.call('ask', { id: this.id, name, args });
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.gone = true;
+    this.connection.call('disposeStream', { id: this.id }).catch(() => {});
+  }
+
+  private requireAlive(): void {
+    if (this.disposed) throw new DpError('disposed', 'this handle was disposed of');
+  }
+}
+
+/** What totals have in common. */
+function totalsOf(stream: RemoteStream): RemoteTotals {
+  return {
+    ...stream.info,
+    get disposed() {
+      return stream.disposed;
+    },
+    step: async () => (await stream.ask('step')) as number,
+    stddev: async (step) => (await stream.ask('stddev', step)) as number,
+    endSteps: async (numSteps = 1, call) => (await stream.batch('endSteps', [numSteps], call))!,
+    dispose: () => stream.dispose(),
+  };
+}
+
+/** Copies the methods beside what is there, getters included. */
+function extended<T extends object, M extends object>(base: T, methods: M): Readonly<T & M> {
+  return Object.freeze(
+    Object.defineProperties(base, Object.getOwnPropertyDescriptors(methods)) as T & M,
+  );
+}
+
+function remotePrefixSum(stream: RemoteStream): RemotePrefixSum {
+  return extended(totalsOf(stream), {
+    releaseMany: async (records: ArrayLike<number>, call?: BatchCallOptions) =>
+      (await stream.batch('releaseMany', [records], call))!,
+    contribute: async (records: ArrayLike<number>, call?: BatchCallOptions) => {
+      await stream.batch('contribute', [records], call);
+    },
+  });
+}
+
+function remotePeopleSum(stream: RemoteStream): RemotePeopleSum {
+  type People = string | ArrayLike<string>;
+  return extended(totalsOf(stream), {
+    numDropped: async () => (await stream.ask('numDropped')) as number,
+    contribute: async (people: People, records: ArrayLike<number>, call?: BatchCallOptions) => {
+      await stream.batch('contribute', [people, records], call);
+    },
+    releaseEach: async (people: People, records: ArrayLike<number>, call?: BatchCallOptions) =>
+      (await stream.batch('releaseEach', [people, records], call))!,
+  });
+}
+
+function remoteLearner(stream: RemoteStream): RemoteLearner {
+  return Object.freeze<RemoteLearner>({
+    ...stream.info,
+    lambda: stream.info.lambda!,
+    get disposed() {
+      return stream.disposed;
+    },
+    step: async () => (await stream.ask('step')) as number,
+    learn: async (features, labels, call) => {
+      await stream.batch('learn', [features, labels], call);
+    },
+    model: async () => (await stream.ask('model')) as api.LearnedModel,
+    dispose: () => stream.dispose(),
+  });
 }
 
 /** One expression with a plain address: that is how bundlers find the file. */
@@ -298,12 +496,24 @@ export function connect(options: ConnectOptions = {}): Client {
     ready,
     mechanisms: () => connection.call('mechanisms', undefined),
     calibrate: (given) => connection.call('calibrate', given),
-    error: (given) => connection.call('error', given),
-    errorPerStep: (given) => connection.call('errorPerStep', given),
-    matrices: (given) => connection.call('matrices', given),
-    compare: (given) => connection.call('compare', given),
-    optimize: (given, call) => optimize(connection, given, call),
-    certificate: (given) => connection.call('certificate', given),
+    error: async (given, call) =>
+      connection.call('error', given, readCall('error', call)),
+    errorPerStep: async (given, call) =>
+      connection.call('errorPerStep', given, readCall('errorPerStep', call)),
+    matrices: async (given, call) =>
+      connection.call('matrices', given, readCall('matrices', call)),
+    compare: async (given, call) =>
+      connection.call('compare', given, readCall('compare', call)),
+    optimize: async (given, call) =>
+      connection.call('optimize', given, readCall('optimize', call, WITH_PROGRESS)),
+    certificate: async (given, call) =>
+      connection.call('certificate', given, readCall('certificate', call)),
+    prefixSum: async (given, call) =>
+      remotePrefixSum(await RemoteStream.create(connection, 'prefixSum', given, call)),
+    peopleSum: async (given, call) =>
+      remotePeopleSum(await RemoteStream.create(connection, 'peopleSum', given, call)),
+    learner: async (given, call) =>
+      remoteLearner(await RemoteStream.create(connection, 'learner', given, call)),
     simulation: (given) => createSimulation(connection, given),
     liveHandles: () => connection.call('liveHandles', undefined),
     cancel: () => connection.cancel(),
@@ -312,5 +522,6 @@ export function connect(options: ConnectOptions = {}): Client {
 }
 
 export { DpError, type ErrorCode } from './errors.js';
-export type { MessageTarget, SimulationInfo } from './protocol.js';
+export type { BatchProgress } from './batches.js';
+export type { MessageTarget, SimulationInfo, StreamInfo } from './protocol.js';
 export type * from './types.js';

@@ -5,6 +5,7 @@
  * but export `serve`.
  */
 
+import { BatchCall, type Stream } from './batches.js';
 import { DpError } from './errors.js';
 import { load } from './index.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
@@ -76,8 +77,15 @@ function buffersOf(value: unknown): ArrayBuffer[] {
 }
 
 function describe(error: unknown): Failure {
-  const { name, message, code } = error as Partial<Failure>;
-  return { name: name ?? 'Error', code: code ?? 'internal', message: message ?? String(error) };
+  const { name, message, code, released, contributed, learned } = error as Partial<Failure>;
+  return {
+    name: name ?? 'Error',
+    code: code ?? 'internal',
+    message: message ?? String(error),
+    ...(released && { released }),
+    ...(contributed !== undefined && { contributed }),
+    ...(learned !== undefined && { learned }),
+  };
 }
 
 type Call = Extract<Request, { dpFtrl: 'call' }>;
@@ -86,6 +94,7 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 class Server {
   private loadOptions: Methods['load'][0] = {};
   private readonly simulations = new Map<number, Held>();
+  private readonly streams = new Map<number, { stream: Stream; epoch: number }>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private lastId = 0;
@@ -114,6 +123,11 @@ class Server {
       if (held.epoch >= this.epoch) continue;
       held.simulation.dispose();
       this.simulations.delete(id);
+    }
+    for (const [id, { stream, epoch }] of this.streams) {
+      if (epoch >= this.epoch) continue;
+      stream.dispose();
+      this.streams.delete(id);
     }
   }
 
@@ -178,6 +192,23 @@ class Server {
         this.simulations.delete(id);
         return undefined;
       }
+      case 'createStream':
+        return this.createStream(api, argument as Methods['createStream'][0], epoch);
+      case 'batch':
+        return this.batch(call);
+      case 'ask': {
+        const { id, name, args } = argument as Methods['ask'][0];
+        const value = (this.stream(id) as unknown as Record<string, unknown>)[name];
+        return typeof value === 'function'
+          ? (value as (...args: unknown[]) => unknown).apply(this.stream(id), args)
+          : value;
+      }
+      case 'disposeStream': {
+        const { id } = argument as { id: number };
+        this.streams.get(id)?.stream.dispose();
+        this.streams.delete(id);
+        return undefined;
+      }
     }
   }
 
@@ -205,6 +236,36 @@ class Server {
         regretBound,
       },
     };
+  }
+
+  private createStream(
+    api: DpFtrl,
+    { kind, options }: Methods['createStream'][0],
+    epoch: number,
+  ): Methods['createStream'][1] {
+    const stream: Stream = api[kind](options);
+    const id = ++this.lastId;
+    this.streams.set(id, { stream, epoch });
+    const { certificate, dimension, numSteps, grid, insecure } = stream;
+    const facts = { certificate: { ...certificate }, dimension, numSteps, grid, insecure };
+    return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
+  }
+
+  private stream(id: number): Stream {
+    const held = this.streams.get(id);
+    if (!held) throw new DpError('disposed', 'this handle was disposed of');
+    return held.stream;
+  }
+
+  private async batch(call: Call): Promise<Float64Array | undefined> {
+    const { id, method, args } = call.argument as Methods['batch'][0];
+    const batch = new BatchCall(this.stream(id), method, args);
+    while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
+      const { progress } = batch;
+      this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
+      await nextTask();
+    }
+    return batch.result();
   }
 
   /** Piece by piece; several pieces a slice where they are short. */

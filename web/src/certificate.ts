@@ -108,7 +108,7 @@ function goalOf(
 ): { name: string; reached: number; bound: number | null } {
   const { lowerBound, maxError, meanError } = certificate;
   const bounds = [lowerBound, saved?.lowerBound ?? null].filter((bound) => bound !== null);
-  const isMean = saved?.objective === 'mean';
+  const isMean = certificate.objective === 'mean';
   return {
     name: isMean ? 'mean' : 'greatest',
     reached: isMean ? meanError : maxError,

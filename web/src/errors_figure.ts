@@ -137,6 +137,11 @@ export class ErrorsFigure {
     return this.curves[0]?.error.lowerBound ?? null;
   }
 
+  /** Which of the errors the bound is about. */
+  private aim(): string {
+    return this.curves[0]?.error.objective === 'mean' ? 'rms' : 'max';
+  }
+
   /** Their texts end at different places, for their heights are often close. */
   private levels(): Level[] {
     const levels: Level[] = this.curves.flatMap(({ error }, i) => [
@@ -155,7 +160,7 @@ export class ErrorsFigure {
     ]);
     const bound = this.bound();
     if (bound !== null) {
-      const text = `no factorization is below ${quantity(bound)}`;
+      const text = `no ${this.aim()} is below ${quantity(bound)}`;
       levels.push({ value: bound, colour: 'ink', text, at: 0.4, below: true });
     }
     return levels;

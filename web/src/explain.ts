@@ -65,6 +65,9 @@ export const mechanismText: Record<MechanismName, string> = {
   optimal:
     'The least error that any factorization can have, found with a proof, and streamed with a few ' +
     'buffers whose weights change from step to step.',
+  'blt-scaled':
+    'Buffers with decays that stay the same, every row of the matrix scaled before its columns get ' +
+    'the same length: within a percent of the least error there is.',
   'blt-normalized':
     'Buffers with decays that stay the same, chosen for the horizon, and every column scaled to ' +
     'the same length.',

@@ -56,7 +56,7 @@ export class Ranking {
   }
 
   private draw(comparison: Comparison): void {
-    const { mechanisms, numSteps, lowerBound } = comparison;
+    const { mechanisms, numSteps, lowerBound, objective } = comparison;
     const worst = Math.max(1, ...mechanisms.map(({ ratio }) => ratio ?? 1));
     const body = h('tbody');
     for (const one of mechanisms) body.append(this.row(one, worst));
@@ -78,8 +78,11 @@ export class Ranking {
       body,
     );
     this.host.replaceChildren(table);
+    const aim = objective === 'mean' ? 'root mean square' : 'worst step';
     const bound =
-      lowerBound === null ? '' : ` No factorization is below ${quantity(lowerBound, 6)}.`;
+      lowerBound === null
+        ? ''
+        : ` The ${aim} of no factorization is below ${quantity(lowerBound, 6)}.`;
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +

@@ -88,6 +88,7 @@ export const mechanismGroups: readonly MechanismGroup[] = [
   {
     title: 'Short memory',
     names: [
+      'blt-scaled',
       'blt-normalized',
       'blt',
       'blt-rational',

@@ -23,6 +23,8 @@ enum class ErrorCode {
   unsupported,          ///< a combination this version has no sound answer for
   resource_exhausted,   ///< memory or address space the request would need is not there
   entropy_unavailable,  ///< the platform gave no random bytes
+  bad_state,            ///< stored bytes that are damaged, or of another version, mechanism or key
+  already_released,     ///< a step that was released for another record
 };
 
 /// Stable name of a code, as it crosses into JavaScript: "invalid_argument", ...

@@ -13,6 +13,7 @@
 #include "dpftrl/privacy.hpp"
 #include "dpftrl/sensitivity.hpp"
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/unit_error.hpp"
 
 namespace dpftrl {
 
@@ -46,8 +47,10 @@ struct Certificate {
   double noise_stddev;      ///< std of each entry of Z, input units
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
-  std::optional<double> lower_bound;  ///< on both, of every factorization; see error_lower_bound
-  double decoder_residual;            ///< max |A - B C| over the leading `residual_steps` steps
+  Objective objective;      ///< the error that the mechanism is made for; max where it has none
+  /// On that error, of every factorization, at unit noise multiplier; see certified_lower_bound.
+  std::optional<LowerBound> lower_bound;
+  double decoder_residual;  ///< max |A - B C| over the leading `residual_steps` steps
   std::int64_t residual_steps;
 };
 
@@ -59,6 +62,8 @@ struct DecoderResidual {
 
 /// Of the dense strategy with the same parameters, for the leading block of the workload.
 DecoderResidual decoder_residual(const StrategyOptions& options);
+/// The same where the strategy with these options is at hand: short ones are not made again.
+DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
 
 class Mechanism {
  public:
@@ -67,6 +72,8 @@ class Mechanism {
 
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
+  /// Whose contributions the noise hides.
+  const Participation& participation() const { return participation_; }
   std::int64_t num_steps() const { return strategy_->num_steps(); }
   double clip_norm() const { return certificate_.clip_norm; }
   /// Std of each entry of Z, input units.
@@ -75,8 +82,10 @@ class Mechanism {
   double release_stddev(std::int64_t step) const;
 
  private:
-  Mechanism(std::shared_ptr<const Strategy> strategy, Certificate certificate);
+  Mechanism(std::shared_ptr<const Strategy> strategy, const Participation& participation,
+            Certificate certificate);
   std::shared_ptr<const Strategy> strategy_;
+  Participation participation_;
   Certificate certificate_;
 };
 

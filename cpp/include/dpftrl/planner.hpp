@@ -14,8 +14,8 @@
 namespace dpftrl {
 
 struct PlannerOptions {
-  /// One of the mechanisms that have plans, and its parameters num_buffers, num_bands, scale_rows,
-  /// objective. The error reported is that under its participation.
+  /// One of the mechanisms that have plans, and its parameters num_buffers, num_bands, objective.
+  /// The error reported is that under its participation.
   StrategyOptions strategy;
   /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
   /// about 2 * 10^-2 above the least maximum.
@@ -26,7 +26,9 @@ struct PlannerOptions {
 
 struct PlannerProgress {
   std::int64_t iterations;
-  double fraction;  ///< of the way to the gap asked for, on a logarithmic scale, 0 .. 1
+  /// 0 .. 1, never less than before: `optimal`, of the way to the gap that is asked for, on a
+  /// logarithmic scale; the others, which do not know their way, a guess from the iterations.
+  double fraction;
 };
 
 /// A plan and what is known about it.
@@ -35,15 +37,15 @@ struct PlannerResult {
   UnitError error;
   double objective_error;  ///< the one of the two errors that was minimised
   /// Certified lower bound on that error of every factorization, if one is at hand: that of the
-  /// solver, or error_lower_bound.
-  std::optional<double> lower_bound;
+  /// solver, or certified_lower_bound.
+  std::optional<LowerBound> lower_bound;
   SolverStatus status;  ///< of the search; not_converged: the iterations were used up
   std::int64_t iterations;
 };
 
 /// The search for a plan, a piece at a time, for those who have to breathe in between: one
-/// iteration of the solver of `optimal`, or the whole of the others, which take milliseconds (blt)
-/// to seconds at 10^5 steps.
+/// iteration of the solvers of `optimal`, or a few line searches of the others. To give up is to
+/// ask for no more pieces.
 class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
@@ -56,12 +58,15 @@ class Planner {
   /// False when there is nothing left to do.
   bool advance();
   PlannerProgress progress() const;
+  /// Before the end, `optimal` gives the best so far, with status `stopped`.
+  /// @throws Error{unsupported} the search of another mechanism has not ended.
   /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
   PlannerResult result() const;
 
  private:
   class Search;
   class OptimumSearch;
+  class DenseSearch;
   class FamilySearches;
   PlannerOptions options_;
   std::unique_ptr<Search> search_;

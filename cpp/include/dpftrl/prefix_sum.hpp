@@ -2,7 +2,11 @@
 #pragma once
 
 /// Private running totals: clip -> grid -> accumulate -> add noise -> release.
+///
+/// A step is one record, or any number of contributions. Here alone a sum meets noise.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +30,8 @@ struct PrefixSumOptions {
   ReleaseMode mode = ReleaseMode::grid;
   /// Spacing of the released values, a power of two; default `default_grid`.
   std::optional<double> grid = {};
+  /// Every entry of noise is computed digit by digit: the same releases, slowly.
+  bool exact_only = false;
 };
 
 /// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
@@ -56,36 +62,92 @@ class PrefixSum {
   ///                delta. (Probability of another value: below 2^-100 in a key's lifetime.)
   /// @exactness     every entry is rounded as the ideal real number would be; an entry that double
   ///                precision leaves open is recomputed from more of its random bits.
-  /// @cost          that of NoiseStream::next; for a recomputed entry NoiseStream::rounded. Whether
-  ///                one is recomputed depends on the noise alone, never on a record.
+  /// @cost          that of NoiseStream::next_rounded, several rows at a time; for a recomputed
+  ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
+  ///                noise alone, never on a record.
   /// @checked-by    prefix_sum_test, exact_entry_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy);
 
+  /// Adds a contribution to the step that the next release ends. Each is clipped and put on the
+  /// grid by itself, so that a step may be the sum of many people's.
+  ///
+  /// @param contribution  dimension entries, input units.
+  /// @guarantee     that of `release`, for streams that differ in contributions of one user, of
+  ///                whom there is at most one at a step and at steps that the mechanism's
+  ///                participation allows. PeopleSum makes sure of that.
+  /// @checked-by    prefix_sum_test, people_sum_test
+  /// @throws Error{wrong_length, invalid_argument} the contribution is refused; Error{past_horizon}
+  ///         after num_steps releases; Error{resource_exhausted} after max_contributions() of them.
+  ///         Nothing changes in any of these cases.
+  void contribute(std::span<const double> contribution);
+
+  /// Ends the step of the contributions made since the last release; there may be none.
+  /// @throws Error{wrong_length}, Error{past_horizon}: nothing changes.
+  void release(std::span<double> noisy);
+
+  /// The releases of num_records records, one after the other: those of as many calls of release.
+  ///
+  /// @param records  num_records * dimension entries.
+  /// @param noisy    as many.
+  /// @throws as release. All records are looked at first, so that a refused call changes nothing.
+  /// @checked-by prefix_sum_test "a batch is its releases one by one"
+  void release_batch(std::span<const double> records, std::span<double> noisy,
+                     std::int64_t num_records);
+
+  /// Bytes from which `restore_without_ledger` goes on, as NoiseStream::checkpoint, also between
+  /// two contributions to one step. They contain the TRUE sums: as secret as the records.
+  /// @throws std::bad_alloc.
+  std::vector<std::byte> checkpoint();
+
+  /// Goes to where `checkpoint` was called. Records that were released since would meet the same
+  /// noise again, and two releases of one step with different records show the difference of the
+  /// records: only for bytes that are known to be the newest. ReleaseLedger makes that sure.
+  /// @throws as NoiseStream::restore; also for another clip norm, noise or grid.
+  /// @checked-by checkpoint_test
+  void restore_without_ledger(std::span<const std::byte> bytes);
+
   const Mechanism& mechanism() const { return *mechanism_; }
   std::int64_t dimension() const { return noise_.dimension(); }
   std::int64_t num_steps() const { return noise_.num_steps(); }
   /// Releases already made.
-  std::int64_t step() const { return noise_.step(); }
+  std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
+  /// Records and contributions that the sums have room for, at least num_steps() and 2^31.
+  std::int64_t max_contributions() const { return max_contributions_; }
   /// Entries of noise that were recomputed because double precision left their rounding open.
   /// For tests and statistics: like the time of a release, it is not covered by the guarantee.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
  private:
+  friend class ReleaseLedger;
+  std::array<std::byte, 16> fingerprint() const;
+  void restore(std::span<const std::byte> bytes);
+  void require_room(std::int64_t num_records) const;
   void quantise(std::span<const double> record);
-  std::optional<std::int64_t> round_if_certain(double unit_noise, const RowErrorBound& bound) const;
+  /// Adds `quantised_` to the sums and writes the noisy ones, if nothing fails.
+  void end_step(std::span<double> noisy);
+  /// Rounded noise of step step_, decided in every entry.
+  std::span<const std::int64_t> rounded_noise();
+  void require_left(std::int64_t num_records) const;
 
   std::shared_ptr<const Mechanism> mechanism_;
+  std::array<std::byte, 16> commitment_;  ///< to the key
   NoiseStream noise_;
   double grid_;
-  double noise_scale_;             ///< noise_stddev / grid
-  std::int64_t max_norm_squared_;  ///< floor((clip_norm / grid)^2)
+  double noise_scale_;              ///< noise_stddev / grid
+  std::int64_t max_norm_squared_;   ///< floor((clip_norm / grid)^2)
+  std::int64_t max_contributions_;  ///< floor(2^62 / (clip_norm / grid))
+  std::int64_t num_contributions_ = 0;
   std::int64_t num_recomputed_ = 0;
-  std::vector<std::int64_t> sums_;  ///< true sums, in grids; never leaves this object
+  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  std::vector<std::int64_t> sums_;
   std::vector<std::int64_t> quantised_;
-  std::vector<std::int64_t> rounded_noise_;
+  std::vector<std::int64_t> window_;  ///< rounded noise of the steps from first_of_window_ on
+  std::int64_t first_of_window_ = 0;
+  std::int64_t end_of_window_ = 0;
+  std::int64_t step_ = 0;
   std::vector<double> scratch_;
 };
 

@@ -17,10 +17,20 @@ namespace dpftrl {
 /// What the bits are for; streams of one key are independent of each other.
 enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
-  noise_float = 1,     ///< reserved for noise of the float sampler; nothing draws from it yet
+  noise_float = 1,     ///< noise of simulations, float sampler
   synthetic_data = 2,  ///< example data; apart from the noise even under the same key
+  noise_float_12 = 3,  ///< noise of simulations by ChaCha12
+  noise_float_8 = 4,   ///< noise of simulations by ChaCha8
+  commitment = 5,      ///< tells keys apart in checkpoints, where it is readable
+  ledger = 6,          ///< key of the codes by which a ledger knows records again
   test = 0xFFFFFFFF,   ///< tests only
 };
+
+/// Rounds of ChaCha that make the words of a stream: the 20 of RFC 8439, fewer for two streams that
+/// no release uses.
+constexpr int num_rounds(Stream stream) {
+  return stream == Stream::noise_float_12 ? 12 : stream == Stream::noise_float_8 ? 8 : 20;
+}
 
 /// Rows (0 .. 2^48 - 1) and blocks of a row (0 .. 2^32 - 1) that have an address.
 inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 48;
@@ -89,7 +99,7 @@ struct BlockAddress {
 /// @checked-by  random_test Address.EveryBitOfTheAddressIsOneBitOfTheState
 std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
 
-/// The 16 random words at an address.
+/// The 16 random words at an address, by the rounds of its stream.
 std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address);
 
 /// Plane 0 of whole groups of one row, word by word with the four blocks side by side:
@@ -97,7 +107,7 @@ std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const Blo
 ///
 /// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
 /// @throws Error{invalid_argument} row or group out of range, or length not a multiple of 64.
-/// @cost       20-round ChaCha20, 4 blocks at a time (8 with AVX2).
+/// @cost       num_rounds(stream) rounds of ChaCha, 4 blocks at a time (8 with AVX2).
 /// @checked-by random_test Groups.EqualTheBlockFunctionWordByWord
 void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_group,
                  std::span<std::uint32_t> out);

@@ -94,7 +94,7 @@ class Strategy {
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
   std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
-  std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-rational, blt-normalized, optimal
+  std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-..., optimal
   std::vector<double> decays = {};               ///< blt: theta
   std::vector<double> weights = {};              ///< blt: omega
   std::optional<std::int64_t> arity = {};        ///< tree-k
@@ -121,6 +121,9 @@ struct StrategyParameters {
   /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
   bool normalize_columns = false;
 };
+
+/// What a mechanism with these parameters is made for; the largest error where they do not say.
+Objective objective_of(const StrategyParameters& parameters);
 
 struct StrategyOptions {
   std::string name;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "dpftrl/participation.hpp"
@@ -26,22 +27,41 @@ UnitError unit_error(const Strategy& strategy, const Participation& participatio
 std::vector<double> unit_error_per_step(const Strategy& strategy,
                                         const Participation& participation);
 
-/// The best lower bound that is cheaply had on the error of every factorization of the strategy's
+/// How a lower bound was found.
+enum class LowerBoundMethod {
+  dual,        ///< dual variables of the optimum, in linear time
+  dense_dual,  ///< the same from dense matrices
+  schatten,    ///< Schatten-1 norm of the workload
+};
+std::string_view to_string(LowerBoundMethod method);
+
+struct LowerBound {
+  double value;
+  LowerBoundMethod method;
+};
+
+/// The best certified lower bound that is cheaply had on the error of every factorization of a
 /// workload under that participation: unit noise, largest or root mean square error.
 ///
-///     the strategy's own          if it was made by a solver (certified_lower_bound)
-///     prefix sums, decay, rates   the certified optimum to 10^-5, up to 2^17 steps
-///     any workload, fixed epochs  the dense certified optimum, up to 128 steps
+///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: up to 2^18 steps
+///     with momentum               the same for the mean error, up to 256 steps
+///     any workload, fixed epochs  the dense dual, up to 128 steps
 ///     else                        error_lower_bound
 ///
 /// A bound for one participation, or for the mean error, holds for more and for the largest; it is
-/// taken where there is none of its own.
+/// taken where there is none of its own, or a lower one.
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
-/// @cost       some ten iterations of a solver: 0.3 s at 10^5 steps.
-/// @checked-by unit_error_test "no strategy is below its certified bound and the optimum is close"
-std::optional<double> certified_lower_bound(const Strategy& strategy,
-                                            const Participation& participation,
-                                            Objective objective);
+/// @cost       at most some tenths of a second in native code.
+/// @checked-by strategy_dense_test "no strategy is below it and the optimum is close"
+std::optional<LowerBound> certified_lower_bound(const Workload& workload,
+                                                const Participation& participation,
+                                                Objective objective);
+
+/// The same for the strategy's workload, or what the strategy itself knows better: the solver that
+/// made it, or the dual variables it is made of.
+std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
+                                                const Participation& participation,
+                                                Objective objective);
 
 }  // namespace dpftrl

@@ -4,100 +4,131 @@
 #include <vector>
 
 #include "dpftrl/gaussian.hpp"
-#include "noise/kernel.hpp"
-#include "noise/rows.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
 
-/// One kernel at a time, and the sum of what the completed blocks left.
-class BlockKernel final : public Kernel {
+/// One program at a time, and the sum of what the completed blocks left. Blocks use the same slots
+/// one after the other.
+class BlockProgram final : public Program {
  public:
-  BlockKernel(const KernelOptions& options, const BlockDecoder& decoder)
+  BlockProgram(const ProgramOptions& options, const BlockDecoder& decoder, SlotAllocator& slots)
       : options_(options),
         blocks_(decoder.blocks),
-        carry_(width_of(options)),
-        sum_(width_of(options)),
-        closing_row_(width_of(options)) {}
+        first_measurement_(options.first_measurement),
+        slots_(slots),
+        carry_(slots.state()),
+        closing_(slots.state()),
+        row_(slots.scratch()),
+        shared_(slots) {}
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    if (step - first_step_ == block().num_steps) complete_block(row);
-    if (!kernel_) kernel_ = make_kernel(options_of_block(), *block().form);
-    write_own_row(step - first_step_, row);
+  Slot emit(std::int64_t step, Plan& plan) override {
+    if (step - first_step_ == block().num_steps) complete_block(plan);
+    if (!program_) start_block(0, plan);
+    const Slot own = emit_own(step - first_step_, plan);
     const double scale = block().scale;
-    sum_ = carry_;
-    add_product(sum_, {scale, 0}, row);
-    normalize(sum_);
-    const double largest = max_magnitude(row);
-    std::copy(sum_.high.begin(), sum_.high.end(), row.begin());
-    error_ = carry_error_ + scaled_error(scale, kernel_->error_bound(), largest);
+    plan.combine(row_, {Term{{1, 0}, carry_}, Term{{scale, 0}, own}});
+    bound_ = with_own(scale, own_bound_);
+    return row_;
   }
 
-  RowErrorBound error_bound() const override { return {error_ * kSlack, kUnitRoundoff}; }
+  void resume(std::int64_t step, Plan& plan) override {
+    program_.reset();
+    current_ = 0;
+    first_step_ = 0;
+    first_measurement_ = options_.first_measurement;
+    carry_bound_ = {};
+    plan.set_zero(carry_);
+    while (current_ < blocks_.size() && step - first_step_ >= block().num_steps) {
+      if (block().closing_row >= 0) {
+        start_block(block().closing_row, plan);
+        emit_own(block().closing_row, plan);
+      }
+      leave_block(plan);
+    }
+    if (step > first_step_) start_block(step - first_step_, plan);
+  }
+
+  Bound bound(std::int64_t) override { return bound_; }
 
  private:
   const BlockDecoder::Block& block() const { return blocks_[current_]; }
 
-  KernelOptions options_of_block() const {
-    KernelOptions options = options_;
+  /// The next row is that of the block's own step.
+  void start_block(std::int64_t step, Plan& plan) {
+    ProgramOptions options = options_;
     options.num_rows = std::max(block().num_steps, block().closing_row + 1);
     options.first_measurement = first_measurement_;
-    return options;
+    slots_ = shared_;
+    const std::int32_t first = slots_.num_state();
+    program_ = make_program(options, *block().form, slots_);
+    for (std::int32_t index = first; index < slots_.num_state(); ++index)
+      plan.set_zero({index, false});
+    if (step > 0) program_->resume(step, plan);
   }
 
   /// The next row of the block's own form; the closing one is kept.
-  void write_own_row(std::int64_t step, std::span<double> row) {
-    kernel_->write_row(step, row);
-    if (step != block().closing_row) return;
-    std::copy(row.begin(), row.end(), closing_row_.begin());
-    closing_bound_ = kernel_->error_bound();
+  Slot emit_own(std::int64_t step, Plan& plan) {
+    const Slot row = program_->emit(step, plan);
+    own_bound_ = program_->bound(step);
+    if (step == block().closing_row) {
+      plan.copy(closing_, row);
+      closing_bound_ = own_bound_;
+    }
+    return row;
   }
 
-  /// Error of carry + scale * row: that of the row, and the rounding of the product and the sum.
-  double scaled_error(double scale, const RowErrorBound& bound, double largest) const {
-    const double magnitude = max_magnitude(carry_.high) + std::abs(scale) * largest;
-    return std::abs(scale) * (bound.absolute + bound.relative * largest) +
-           product_sum_error(1) * magnitude;
+  /// Of carry + scale * row.
+  Bound with_own(double scale, const Bound& own) const {
+    const double magnitude = carry_bound_.magnitude + std::abs(scale) * own.magnitude;
+    return {carry_bound_.error + std::abs(scale) * own.error +
+                step_error(options_.precision) * 2 * magnitude,
+            magnitude};
   }
 
-  void complete_block(std::span<double> scratch) {
+  void complete_block(Plan& plan) {
+    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t) emit_own(t, plan);
+    leave_block(plan);
+  }
+
+  void leave_block(Plan& plan) {
     double scale = block().scale;
     if (block().closing_row < 0) {
       scale = block().total_scale;
-      KernelOptions options = options_;
-      options.first_measurement = first_measurement_;
-      fill_measurement(options, block().num_measurements, closing_row_);
-      closing_bound_ = {kNormalErrorBound, 0};
+      plan.draw(closing_, first_measurement_ + block().num_measurements);
+      closing_bound_ = {kNormalErrorBound, kTail};
     }
-    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t)
-      write_own_row(t, scratch);
-    carry_error_ += scaled_error(scale, closing_bound_, max_magnitude(closing_row_));
-    add_product(carry_, {scale, 0}, closing_row_);
-    normalize(carry_);
+    plan.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
+    carry_bound_ = with_own(scale, closing_bound_);
     first_step_ += block().num_steps;
     first_measurement_ += block().num_measurements + (block().closing_row < 0 ? 1 : 0);
-    kernel_.reset();
+    program_.reset();
     ++current_;
   }
 
-  KernelOptions options_;
+  ProgramOptions options_;
   const std::vector<BlockDecoder::Block>& blocks_;
   std::size_t current_ = 0;
   std::int64_t first_step_ = 0;
-  std::int64_t first_measurement_ = options_.first_measurement;
-  KernelPointer kernel_;
-  DoubleDoubles carry_;
-  double carry_error_ = 0;
-  DoubleDoubles sum_;
-  std::vector<double> closing_row_;
-  RowErrorBound closing_bound_{};
-  double error_ = 0;
+  std::int64_t first_measurement_;
+  SlotAllocator& slots_;
+  Slot carry_;
+  Slot closing_;
+  Slot row_;
+  SlotAllocator shared_;  ///< as it was before the first block
+  ProgramPointer program_;
+  Bound own_bound_;
+  Bound closing_bound_;
+  Bound carry_bound_;
+  Bound bound_;
 };
 
 }  // namespace
 
-KernelPointer make(const KernelOptions& options, const BlockDecoder& decoder) {
-  return std::make_unique<BlockKernel>(options, decoder);
+ProgramPointer make(const ProgramOptions& options, const BlockDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<BlockProgram>(options, decoder, slots);
 }
 
 }  // namespace dpftrl::noise

@@ -1,106 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "dpftrl/gaussian.hpp"
-#include "noise/kernel.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
 
 /// Keeps, for each level, the estimate of the last completed node and the sum of the estimates of
-/// that node and of those to its left that row t uses together with it: O(log n) vectors, O(1)
-/// additions a step on average.
-class DyadicKernel final : public Kernel {
+/// that node and of those to its left that row t uses together with it: O(log n) slots, O(1)
+/// operations a step on average.
+class DyadicProgram final : public Program {
  public:
-  DyadicKernel(const KernelOptions& options, const DyadicDecoder& decoder)
-      : options_(options),
-        weights_(decoder.node_weights),
-        estimates_(weights_.size(), std::vector<double>(dimension())),
-        partial_sums_(weights_.size(), std::vector<double>(dimension())),
-        fresh_(dimension()),
-        estimate_bounds_(weights_.size()),
-        partial_bounds_(weights_.size()) {
-    estimate_bounds_[0] = {kNormalErrorBound, kNormalMax};
+  DyadicProgram(const ProgramOptions& options, const DyadicDecoder& decoder, SlotAllocator& slots)
+      : first_measurement_(options.first_measurement),
+        step_error_(step_error(options.precision)),
+        weights_(levels_of(options, decoder)),
+        estimates_(slots.states(weights_.size())),
+        partial_sums_(slots.states(weights_.size())),
+        fresh_(slots.scratch()),
+        bounds_(weights_.size()) {
+    bounds_[0] = {kNormalErrorBound, 1};
+    const double combination = step_error_ + combine_error(options.precision, 2);
     for (std::size_t l = 1; l < weights_.size(); ++l) {
       const double weight = weights_[l];
-      const Bound below = estimate_bounds_[l - 1];
-      const double children = 2 * (1 - weight) * below.magnitude;
-      const double magnitude = weight * kNormalMax + children;
-      const double rounding = kUnitRoundoff * (2 * children + weight * kNormalMax + magnitude);
-      const double inherited = weight * kNormalErrorBound + 2 * (1 - weight) * below.error;
-      estimate_bounds_[l] = {(inherited + rounding) * kSlack, magnitude * kSlack};
+      const double children = 2 * (1 - weight);
+      const NodeBound& below = bounds_[l - 1];
+      const double rounding = combination * kTail * (weight + children * std::sqrt(below.variance));
+      bounds_[l] = {weight * kNormalErrorBound + children * below.error + rounding,
+                    weight * weight + children * (1 - weight) * below.variance};
     }
   }
 
-  void write_row(std::int64_t step, std::span<double> row) override {
+  Slot emit(std::int64_t step, Plan& plan) override {
     const std::uint64_t count = static_cast<std::uint64_t>(step) + 1;
     const std::size_t level = static_cast<std::size_t>(std::countr_zero(count));
-    estimate_node(step, level);
+    estimate_node(step, level, plan);
     const std::uint64_t higher = count & (count - 1);
-    std::vector<double>& partial = partial_sums_[level];
     if (higher == 0) {
-      partial = estimates_[level];
-      partial_bounds_[level] = estimate_bounds_[level];
+      plan.copy(partial_sums_[level], estimates_[level]);
     } else {
       const std::size_t left = static_cast<std::size_t>(std::countr_zero(higher));
-      for (std::size_t i = 0; i < row.size(); ++i)
-        partial[i] = partial_sums_[left][i] + estimates_[level][i];
-      partial_bounds_[level] = sum_bound(partial_bounds_[left], estimate_bounds_[level]);
+      plan.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
     }
-    std::copy(partial.begin(), partial.end(), row.begin());
-    row_bound_ = partial_bounds_[level].error;
+    return partial_sums_[level];
   }
 
-  RowErrorBound error_bound() const override { return {row_bound_, 0}; }
+  /// The nodes of the expansion of `step`, of weight 1.
+  void resume(std::int64_t step, Plan& plan) override {
+    std::uint64_t end = 0;
+    std::size_t left = 0;
+    for (std::uint64_t rest = static_cast<std::uint64_t>(step); rest != 0;) {
+      const std::size_t level = static_cast<std::size_t>(std::bit_width(rest)) - 1;
+      const std::uint64_t length = std::uint64_t{1} << level;
+      rest -= length;
+      end += length;
+      estimate_node(static_cast<std::int64_t>(end) - 1, level, plan);
+      if (end == length)
+        plan.copy(partial_sums_[level], estimates_[level]);
+      else
+        plan.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
+      left = level;
+    }
+  }
+
+  /// From the largest node of the expansion of step + 1 to the smallest.
+  Bound bound(std::int64_t step) override {
+    double error = 0, variance = 0;
+    std::uint64_t count = static_cast<std::uint64_t>(step) + 1;
+    while (count != 0) {
+      const std::size_t level = static_cast<std::size_t>(std::bit_width(count)) - 1;
+      const NodeBound& node = bounds_[level];
+      error += node.error;
+      if (variance != 0)
+        error += step_error_ * kTail * (std::sqrt(variance) + std::sqrt(node.variance));
+      variance += node.variance;
+      count ^= std::uint64_t{1} << level;
+    }
+    return {error, kTail * std::sqrt(variance)};
+  }
 
  private:
-  struct Bound {
+  struct NodeBound {
     double error;
-    double magnitude;
+    double variance;
   };
 
-  static Bound sum_bound(const Bound& a, const Bound& b) {
-    const double magnitude = (a.magnitude + b.magnitude) * kSlack;
-    return {(a.error + b.error + kUnitRoundoff * magnitude) * kSlack, magnitude};
+  /// Those that the rows asked for reach.
+  static std::vector<double> levels_of(const ProgramOptions& options,
+                                       const DyadicDecoder& decoder) {
+    std::vector<double> weights = decoder.node_weights;
+    weights.resize(
+        static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(options.num_rows))));
+    return weights;
   }
-
-  std::size_t dimension() const { return static_cast<std::size_t>(options_.dimension); }
 
   /// Estimates the nodes of levels 0 .. level that end at this step; those below a node of weight 1
   /// are not needed and not drawn.
-  void estimate_node(std::int64_t step, std::size_t level) {
+  void estimate_node(std::int64_t step, std::size_t level, Plan& plan) {
     const std::int64_t completed_before =
-        2 * step - std::popcount(static_cast<std::uint64_t>(step));
+        first_measurement_ + 2 * step - std::popcount(static_cast<std::uint64_t>(step));
     std::size_t start = level;
     while (weights_[start] != 1) --start;
-    std::vector<double>& estimate = estimates_[level];
-    fill_measurement(options_, completed_before + static_cast<std::int64_t>(start), estimate);
+    const Slot estimate = estimates_[level];
+    plan.draw(estimate, completed_before + static_cast<std::int64_t>(start));
     for (std::size_t l = start + 1; l <= level; ++l) {
-      fill_measurement(options_, completed_before + static_cast<std::int64_t>(l), fresh_);
+      plan.draw(fresh_, completed_before + static_cast<std::int64_t>(l));
       const double own = weights_[l];
       const double children = 1 - own;
-      const std::vector<double>& left = estimates_[l - 1];
-      for (std::size_t i = 0; i < fresh_.size(); ++i)
-        estimate[i] = own * fresh_[i] + children * (left[i] + estimate[i]);
+      plan.add(estimate, estimates_[l - 1], estimate);
+      plan.combine(estimate, {Term{{own, 0}, fresh_}, Term{{children, 0}, estimate}});
     }
   }
 
-  KernelOptions options_;
+  std::int64_t first_measurement_;
+  double step_error_;
   std::vector<double> weights_;
-  std::vector<std::vector<double>> estimates_;
-  std::vector<std::vector<double>> partial_sums_;
-  std::vector<double> fresh_;
-  std::vector<Bound> estimate_bounds_;
-  std::vector<Bound> partial_bounds_;
-  double row_bound_ = 0;
+  std::vector<Slot> estimates_;
+  std::vector<Slot> partial_sums_;
+  Slot fresh_;
+  std::vector<NodeBound> bounds_;
 };
 
 }  // namespace
 
-KernelPointer make(const KernelOptions& options, const DyadicDecoder& decoder) {
-  return std::make_unique<DyadicKernel>(options, decoder);
+ProgramPointer make(const ProgramOptions& options, const DyadicDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<DyadicProgram>(options, decoder, slots);
 }
 
 }  // namespace dpftrl::noise

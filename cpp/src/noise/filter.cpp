@@ -5,33 +5,23 @@
 #include <vector>
 
 #include "dpftrl/gaussian.hpp"
-#include "noise/kernel.hpp"
-#include "noise/rows.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
 
-/// Rows of the base, and bounds over all of them so far.
-class BaseRows {
+/// Bounds over all rows of the base so far.
+class BaseBounds {
  public:
-  BaseRows(const KernelOptions& options, const DecoderForm& form)
-      : kernel_(make_kernel(options, form)) {}
-
-  void write_row(std::int64_t step, std::span<double> row) {
-    kernel_->write_row(step, row);
-    const double magnitude = max_magnitude(row);
-    const RowErrorBound bound = kernel_->error_bound();
-    largest_ = std::max(largest_, magnitude);
-    // An error that is not a number must not be passed over.
-    const double error = bound.absolute + bound.relative * magnitude;
-    if (!(error <= error_)) error_ = error;
+  void append(const Bound& bound) {
+    magnitude_ = std::max(magnitude_, bound.magnitude);
+    error_ = larger_error(error_, bound.error);
   }
-  double largest() const { return largest_; }
+  double magnitude() const { return magnitude_; }
   double error() const { return error_; }
 
  private:
-  KernelPointer kernel_;
-  double largest_ = 0;
+  double magnitude_ = 0;
   double error_ = 0;
 };
 
@@ -59,46 +49,45 @@ double column_scale(const FilteredDecoder& decoder, std::int64_t step) {
   return decoder.column_scales.empty() ? 1 : decoder.column_scales[static_cast<std::size_t>(step)];
 }
 
-/// Workloads that a short recursion makes.
-class FilteredKernel final : public Kernel {
+/// Workloads that a short recursion makes. The base comes last: blocks take slots as they run.
+class FilteredProgram final : public Program {
  public:
-  FilteredKernel(const KernelOptions& options, const FilteredDecoder& decoder)
-      : base_(options, *decoder.base),
+  FilteredProgram(const ProgramOptions& options, const FilteredDecoder& decoder,
+                  SlotAllocator& slots)
+      : precision_(options.precision),
         decoder_(decoder),
         workload_(decoder.workload),
-        previous_(width_of(options)),
-        step_row_(width_of(options)),
-        average_(width_of(options)),
-        total_(width_of(options)) {
-    if (workload_.kind() == Workload::Kind::window) {
-      const std::int64_t width = std::min(workload_.width(), options.num_rows);
-      window_.assign(static_cast<std::size_t>(width), DoubleDoubles(width_of(options)));
-    }
+        difference_(slots.scratch()),
+        previous_(slots.state()),
+        average_(slots.state()),
+        total_(slots.state()) {
+    if (workload_.kind() == Workload::Kind::window)
+      window_ =
+          slots.states(static_cast<std::size_t>(std::min(workload_.width(), options.num_rows)));
+    base_ = make_program(options, *decoder.base, slots);
   }
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    base_.write_row(step, row);
-    const double scale = column_scale(decoder_, step);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const DoubleDouble w = multiply(two_sum(row[i], -previous_[i]), scale);
-      previous_[i] = row[i];
-      step_row_.high[i] = w.high;
-      step_row_.low[i] = w.low;
-    }
-    apply_workload(step);
-    std::copy(total_.high.begin(), total_.high.end(), row.begin());
-    scales_.append(scale);
+  Slot emit(std::int64_t step, Plan& plan) override {
+    const Slot row = base_->emit(step, plan);
+    plan.combine(difference_, {Term{{1, 0}, row}, Term{{-1, 0}, previous_}});
+    plan.copy(previous_, row);
+    apply_workload(step, {column_scale(decoder_, step), 0}, plan);
+    return total_;
+  }
+
+  Bound bound(std::int64_t step) override {
+    bounds_.append(base_->bound(step));
+    scales_.append(column_scale(decoder_, step));
     if (workload_.kind() == Workload::Kind::rates)
       rates_.append(workload_.rates()[static_cast<std::size_t>(step)]);
-    num_steps_ = static_cast<double>(step + 1);
-  }
-
-  RowErrorBound error_bound() const override {
-    const Entries entries = bound_entries();
-    const double magnitude =
-        entries.largest * (2 * scales_.largest() + scales_.total()) + entries.variation;
-    const double rounding = num_steps_ * 0x1p-97 * base_.largest() * magnitude;
-    return {(base_.error() * entries.variation + rounding) * kSlack, kUnitRoundoff};
+    const double num_steps = static_cast<double>(step + 1);
+    const Entries entries = bound_entries(num_steps);
+    const double partial = 2 * scales_.largest() + scales_.total();
+    const double rounding =
+        num_steps * step_error(precision_) * bounds_.magnitude() *
+        (roundings() * std::max(1.0, entries.largest) * partial + 2 * entries.variation);
+    return {bounds_.error() * entries.variation + rounding,
+            bounds_.magnitude() * entries.variation};
   }
 
  private:
@@ -108,34 +97,40 @@ class FilteredKernel final : public Kernel {
     double variation;
   };
 
-  void apply_workload(std::int64_t step) {
+  void apply_workload(std::int64_t step, const DoubleDouble& scale, Plan& plan) {
+    const DoubleDouble momentum{workload_.momentum(), 0};
+    const Term old_average{momentum, average_};
     switch (workload_.kind()) {
       case Workload::Kind::momentum:
-        multiply_add(average_, workload_.momentum(), step_row_);
-        multiply_add(total_, workload_.decay(), average_);
+        plan.combine(average_, {old_average, Term{scale, difference_}});
+        plan.combine(total_, {Term{{workload_.decay(), 0}, total_}, Term{{1, 0}, average_}});
         break;
       case Workload::Kind::window: {
-        add(total_, step_row_);
-        DoubleDoubles& oldest = window_[static_cast<std::size_t>(step % std::ssize(window_))];
-        subtract(total_, oldest);  // 0 in the first round
-        oldest = step_row_;
+        const Slot oldest = window_[static_cast<std::size_t>(step % std::ssize(window_))];
+        plan.combine(total_, {Term{{1, 0}, total_}, Term{{-1, 0}, oldest}});
+        plan.combine(oldest, {Term{scale, difference_}});
+        plan.add(total_, total_, oldest);
         break;
       }
-      case Workload::Kind::rates:
-        multiply_add(average_, workload_.momentum(), step_row_);
-        add_product(total_, workload_.rates()[static_cast<std::size_t>(step)], average_);
-        normalize(total_);
+      case Workload::Kind::rates: {
+        const double rate = workload_.rates()[static_cast<std::size_t>(step)];
+        plan.combine(average_, {old_average, Term{scale, difference_}});
+        plan.combine(total_, {Term{{1, 0}, total_}, Term{{rate, 0}, average_}});
         break;
+      }
       case Workload::Kind::prefix:
-      case Workload::Kind::matrix:  // MatrixFilteredKernel
-        add(total_, step_row_);
+      case Workload::Kind::matrix:  // MatrixFilteredProgram
+        plan.combine(total_, {Term{{1, 0}, total_}, Term{scale, difference_}});
         break;
     }
   }
 
-  Entries bound_entries() const {
+  /// Of a step, in units of the largest partial result.
+  double roundings() const { return workload_.is_prefix() ? 2 : 8; }
+
+  Entries bound_entries(double num_steps) const {
     // Largest sum of the powers of the momentum or of the decay.
-    const double memory = std::min(num_steps_, 1 / (1 - workload_.momentum()));
+    const double memory = std::min(num_steps, 1 / (1 - workload_.momentum()));
     switch (workload_.kind()) {
       case Workload::Kind::momentum: {
         const double largest =
@@ -156,71 +151,80 @@ class FilteredKernel final : public Kernel {
     return {1, scales_.last() + scales_.total()};
   }
 
-  BaseRows base_;
+  Precision precision_;
   const FilteredDecoder& decoder_;
   const Workload& workload_;
-  std::vector<double> previous_;
-  DoubleDoubles step_row_;
-  DoubleDoubles average_;
-  DoubleDoubles total_;
-  std::vector<DoubleDoubles> window_;
+  Slot difference_;
+  Slot previous_;
+  Slot average_;
+  Slot total_;
+  std::vector<Slot> window_;
+  ProgramPointer base_;
+  BaseBounds bounds_;
   Variation scales_;
   Variation rates_;
-  double num_steps_ = 0;
 };
 
 /// Any matrix: row t = sum_i (A_ti D_i - A_t,i+1 D_{i+1}) r_i over all rows of the base.
-class MatrixFilteredKernel final : public Kernel {
+class MatrixFilteredProgram final : public Program {
  public:
-  MatrixFilteredKernel(const KernelOptions& options, const FilteredDecoder& decoder)
-      : base_(options, *decoder.base),
+  MatrixFilteredProgram(const ProgramOptions& options, const FilteredDecoder& decoder,
+                        SlotAllocator& slots)
+      : precision_(options.precision),
         decoder_(decoder),
         matrix_(decoder.workload.matrix()),
-        history_(static_cast<std::size_t>(options.num_rows),
-                 std::vector<double>(width_of(options))),
-        sum_(width_of(options)) {}
+        history_(slots.states(static_cast<std::size_t>(options.num_rows))),
+        row_(slots.scratch()),
+        base_(make_program(options, *decoder.base, slots)) {}
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    base_.write_row(step, row);
-    std::copy(row.begin(), row.end(), history_[static_cast<std::size_t>(step)].begin());
-    sum_.clear();
-    double variation = 0, magnitude = 0;
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.copy(history_[static_cast<std::size_t>(step)], base_->emit(step, plan));
+    variation_ = largest_ = 0;
+    terms_.clear();
     DoubleDouble next;  // A_t,i+1 D_{i+1}
     for (std::int64_t i = step; i >= 0; --i) {
       const double entry = matrix_(static_cast<Eigen::Index>(step), static_cast<Eigen::Index>(i));
       const DoubleDouble own = two_product(entry, column_scale(decoder_, i));
       const DoubleDouble difference = add(add(own, -next.high), -next.low);
-      add_product(sum_, difference, history_[static_cast<std::size_t>(i)]);
-      variation += std::abs(difference.high);
-      magnitude += std::abs(own.high);
+      terms_.push_back({difference, history_[static_cast<std::size_t>(i)]});
+      variation_ += std::abs(difference.high);
+      largest_ += std::abs(own.high);
       next = own;
     }
-    normalize(sum_);
-    std::copy(sum_.high.begin(), sum_.high.end(), row.begin());
-    const double rounding =
-        product_sum_error(static_cast<double>(step + 1)) * variation + 0x1p-101 * magnitude;
-    error_ = base_.error() * variation + base_.largest() * rounding;
+    plan.combine(row_, terms_);
+    return row_;
   }
 
-  RowErrorBound error_bound() const override { return {error_ * kSlack, kUnitRoundoff}; }
+  Bound bound(std::int64_t step) override {
+    bounds_.append(base_->bound(step));
+    const double rounding =
+        combine_error(precision_, static_cast<double>(step + 1)) * variation_ + 0x1p-101 * largest_;
+    return {bounds_.error() * variation_ + bounds_.magnitude() * rounding,
+            bounds_.magnitude() * variation_};
+  }
 
  private:
-  BaseRows base_;
+  Precision precision_;
   const FilteredDecoder& decoder_;
   Matrix matrix_;
-  std::vector<std::vector<double>> history_;
-  DoubleDoubles sum_;
-  double error_ = 0;
+  std::vector<Slot> history_;
+  Slot row_;
+  ProgramPointer base_;
+  BaseBounds bounds_;
+  std::vector<Term> terms_;
+  double variation_ = 0;
+  double largest_ = 0;  ///< sum of |A_ti| D_i
 };
 
 }  // namespace
 
-KernelPointer make(const KernelOptions& options, const FilteredDecoder& decoder) {
+ProgramPointer make(const ProgramOptions& options, const FilteredDecoder& decoder,
+                    SlotAllocator& slots) {
   if (decoder.workload.is_prefix() && decoder.column_scales.empty())
-    return make_kernel(options, *decoder.base);
+    return make_program(options, *decoder.base, slots);
   if (decoder.workload.kind() == Workload::Kind::matrix)
-    return std::make_unique<MatrixFilteredKernel>(options, decoder);
-  return std::make_unique<FilteredKernel>(options, decoder);
+    return std::make_unique<MatrixFilteredProgram>(options, decoder, slots);
+  return std::make_unique<FilteredProgram>(options, decoder, slots);
 }
 
 }  // namespace dpftrl::noise

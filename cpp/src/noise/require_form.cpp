@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "dpftrl/error.hpp"
-#include "noise/kernel.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -37,8 +37,8 @@ void require_length_at_least(std::string_view name, std::int64_t length, std::in
     fail_argument(kFunction, name, "of at least " + to_text(least) + " entries", to_text(length));
 }
 
-/// Rows that a kernel keeps, of 8 or 16 bytes a coordinate.
-void require_state(const KernelOptions& options, std::string_view what, std::int64_t num_rows,
+/// Rows that a program keeps, of 8 or 16 bytes a coordinate.
+void require_state(const ProgramOptions& options, std::string_view what, std::int64_t num_rows,
                    double bytes) {
   const double needed =
       bytes * static_cast<double>(num_rows) * static_cast<double>(options.dimension);
@@ -62,7 +62,7 @@ std::int64_t binomial(std::int64_t n, std::int64_t k, std::int64_t limit) {
 }
 
 struct RequireForm {
-  const KernelOptions& options;
+  const ProgramOptions& options;
 
   void operator()(const IdentityDecoder&) const {}
   void operator()(const RunningSumDecoder&) const {}
@@ -185,7 +185,7 @@ struct RequireForm {
       require_coefficient(name("scale"), block.scale);
       require_coefficient(name("total_scale"), block.total_scale);
       if (!block.form) fail_argument(kFunction, name("form"), "a form", "none");
-      KernelOptions of_block = options;
+      ProgramOptions of_block = options;
       of_block.num_rows = std::max(block.num_steps, block.closing_row + 1);
       if (block.form.get() != checked || of_block.num_rows > checked_rows) {
         require_form(of_block, *block.form);
@@ -229,7 +229,7 @@ struct RequireForm {
 
 }  // namespace
 
-void require_form(const KernelOptions& options, const DecoderForm& form) {
+void require_form(const ProgramOptions& options, const DecoderForm& form) {
   std::visit(RequireForm{options}, form);
 }
 

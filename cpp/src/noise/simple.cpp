@@ -1,59 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identity and running sum.
-#include "double_double.hpp"
+#include <cmath>
+
 #include "dpftrl/gaussian.hpp"
-#include "noise/kernel.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
 
-class IdentityKernel final : public Kernel {
+class IdentityProgram final : public Program {
  public:
-  explicit IdentityKernel(const KernelOptions& options) : options_(options) {}
+  IdentityProgram(const ProgramOptions& options, SlotAllocator& slots)
+      : first_measurement_(options.first_measurement), row_(slots.scratch()) {}
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    fill_measurement(options_, step, row);
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.draw(row_, first_measurement_ + step);
+    return row_;
   }
-  RowErrorBound error_bound() const override { return {kNormalErrorBound, 0}; }
+  Bound bound(std::int64_t) override { return {kNormalErrorBound, kTail}; }
+  std::int64_t period() const override { return 1; }
 
  private:
-  KernelOptions options_;
+  std::int64_t first_measurement_;
+  Slot row_;
 };
 
-/// Sums in double-double, so that the error of a million additions stays that of the normals.
-class RunningSumKernel final : public Kernel {
+class RunningSumProgram final : public Program {
  public:
-  explicit RunningSumKernel(const KernelOptions& options)
-      : options_(options), sums_(width_of(options)) {}
+  RunningSumProgram(const ProgramOptions& options, SlotAllocator& slots)
+      : first_measurement_(options.first_measurement),
+        step_error_(step_error(options.precision)),
+        fresh_(slots.scratch()),
+        total_(slots.state()) {}
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    fill_measurement(options_, step, row);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      sums_[i] = add(sums_[i], row[i]);
-      row[i] = sums_[i].high;
-    }
-    num_terms_ = static_cast<double>(step + 1);
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.draw(fresh_, first_measurement_ + step);
+    plan.add(total_, total_, fresh_);
+    return total_;
   }
-
-  RowErrorBound error_bound() const override {
-    const double accumulation =
-        4 * kUnitRoundoff * kUnitRoundoff * num_terms_ * num_terms_ * kNormalMax;
-    return {(num_terms_ * kNormalErrorBound + accumulation) * kSlack, kUnitRoundoff};
+  Bound bound(std::int64_t step) override {
+    const double num_terms = static_cast<double>(step + 1);
+    const double magnitude = kTail * std::sqrt(num_terms);
+    return {num_terms * (kNormalErrorBound + step_error_ * 2 * magnitude), magnitude};
   }
+  std::int64_t period() const override { return 1; }
 
  private:
-  KernelOptions options_;
-  std::vector<DoubleDouble> sums_;
-  double num_terms_ = 0;
+  std::int64_t first_measurement_;
+  double step_error_;
+  Slot fresh_;
+  Slot total_;
 };
 
 }  // namespace
 
-KernelPointer make(const KernelOptions& options, const IdentityDecoder&) {
-  return std::make_unique<IdentityKernel>(options);
+ProgramPointer make(const ProgramOptions& options, const IdentityDecoder&, SlotAllocator& slots) {
+  return std::make_unique<IdentityProgram>(options, slots);
 }
-KernelPointer make(const KernelOptions& options, const RunningSumDecoder&) {
-  return std::make_unique<RunningSumKernel>(options);
+ProgramPointer make(const ProgramOptions& options, const RunningSumDecoder&, SlotAllocator& slots) {
+  return std::make_unique<RunningSumProgram>(options, slots);
 }
 
 }  // namespace dpftrl::noise

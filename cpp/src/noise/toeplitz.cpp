@@ -9,12 +9,12 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/gaussian.hpp"
 #include "fft.hpp"
-#include "noise/kernel.hpp"
+#include "noise/program.hpp"
 
 namespace dpftrl::noise {
 namespace {
 
-[[noreturn]] void refuse(const KernelOptions& options) {
+[[noreturn]] void refuse(const ProgramOptions& options) {
   fail(ErrorCode::resource_exhausted,
        "noise_stream: num_steps * dimension must be small enough for 1 GiB of noise and scratch "
        "space, as this strategy's noise is generated in advance, got " +
@@ -23,7 +23,7 @@ namespace {
 }
 
 /// Also the number of coefficients that count.
-std::size_t num_measurements(const KernelOptions& options, const ToeplitzDecoder& decoder) {
+std::size_t num_measurements(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
   return static_cast<std::size_t>(options.num_rows + decoder.num_future);
 }
 
@@ -42,20 +42,22 @@ int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
 /// All rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex transform. The
 /// partner of a coordinate takes part even if it is not asked for, so that shards have the same
 /// bits as the whole.
-class ToeplitzKernel final : public Kernel {
+class ToeplitzProgram final : public Program {
  public:
-  ToeplitzKernel(const KernelOptions& options, const ToeplitzDecoder& decoder)
+  ToeplitzProgram(const ProgramOptions& options, const ToeplitzDecoder& decoder,
+                  SlotAllocator& slots)
       : options_(options),
+        row_(slots.scratch()),
         dimension_(width_of(options)),
         num_measurements_(num_measurements(options, decoder)),
         num_normals_(num_normals(decoder, num_measurements_)),
         num_future_(static_cast<std::size_t>(decoder.num_future)) {
     try {
-      rows_.resize(num_measurements_ * dimension_);
+      rows_->resize(num_measurements_ * dimension_);
       if (is_wide())
         for (std::size_t t = 0; t < num_normals_; ++t)
           fill_measurement(options_, static_cast<std::int64_t>(t),
-                           std::span(rows_).subspan(t * dimension_, dimension_));
+                           std::span(*rows_).subspan(t * dimension_, dimension_));
       convolve(std::span(decoder.coefficients).first(num_measurements_),
                Fft(log2_transform_size(num_measurements_, num_future_)));
     } catch (const std::bad_alloc&) {
@@ -63,17 +65,17 @@ class ToeplitzKernel final : public Kernel {
     }
   }
 
-  void write_row(std::int64_t step, std::span<double> row) override {
-    const std::size_t begin = static_cast<std::size_t>(step) * dimension_;
-    std::copy_n(rows_.data() + begin, dimension_, row.begin());
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.load(row_, rows_, static_cast<std::size_t>(step) * dimension_);
+    return row_;
   }
-  RowErrorBound error_bound() const override { return {error_bound_, 0}; }
+  Bound bound(std::int64_t) override { return {error_bound_, kTail * kernel_norm_}; }
 
  private:
   void convolve(std::span<const double> coefficients, const Fft& fft) {
     std::vector<double> kernel_real(fft.size()), kernel_imaginary(fft.size());
     std::copy(coefficients.begin(), coefficients.end(), kernel_real.begin());
-    const double kernel_norm = norm(kernel_real, kernel_imaginary);
+    kernel_norm_ = norm(kernel_real, kernel_imaginary);
     double kernel_sum = 0;
     for (const double c : coefficients) kernel_sum += std::abs(c);
     fft.forward(kernel_real, kernel_imaginary);
@@ -94,7 +96,7 @@ class ToeplitzKernel final : public Kernel {
       }
       fft.inverse(real, imaginary);
       const double transforms =
-          input_norm * kernel_norm * (2 * epsilon + epsilon * epsilon + 4 * kUnitRoundoff);
+          input_norm * kernel_norm_ * (2 * epsilon + epsilon * epsilon + 4 * kUnitRoundoff);
       const double last = norm(real, imaginary) * epsilon / (1 - epsilon);
       const double inputs = kernel_sum * kNormalErrorBound;
       error_bound_ = std::max(error_bound_, (transforms + last + inputs) * kSlack);
@@ -117,7 +119,7 @@ class ToeplitzKernel final : public Kernel {
   /// The normals of one coordinate, then zeros.
   void generate(std::int64_t coordinate, std::vector<double>& column) const {
     if (is_wide() && is_asked_for(coordinate)) {
-      for (std::size_t t = 0; t < num_normals_; ++t) column[t] = rows_[position(t, coordinate)];
+      for (std::size_t t = 0; t < num_normals_; ++t) column[t] = (*rows_)[position(t, coordinate)];
     } else {
       fill_normals_rows(
           options_.key, Stream::noise, static_cast<std::uint64_t>(options_.first_measurement),
@@ -128,7 +130,7 @@ class ToeplitzKernel final : public Kernel {
   void keep(const std::vector<double>& column, std::int64_t coordinate) {
     if (!is_asked_for(coordinate)) return;
     for (std::size_t t = 0; t < num_measurements_ - num_future_; ++t)
-      rows_[position(t, coordinate)] = column[t + num_future_];
+      (*rows_)[position(t, coordinate)] = column[t + num_future_];
   }
   static double norm(const std::vector<double>& real, const std::vector<double>& imaginary) {
     double sum = 0;
@@ -137,18 +139,21 @@ class ToeplitzKernel final : public Kernel {
     return std::sqrt(sum);
   }
 
-  KernelOptions options_;
+  ProgramOptions options_;
+  Slot row_;
   std::size_t dimension_;
   std::size_t num_measurements_;  ///< that may enter the rows asked for
   std::size_t num_normals_;       ///< that there are of them
   std::size_t num_future_;
-  std::vector<double> rows_;  ///< normals, num_measurements x dimension; in the end the rows
+  /// Normals, num_measurements x dimension; in the end the rows.
+  std::shared_ptr<std::vector<double>> rows_ = std::make_shared<std::vector<double>>();
   double error_bound_ = 0;
+  double kernel_norm_ = 0;
 };
 
 }  // namespace
 
-void require_memory(const KernelOptions& options, const ToeplitzDecoder& decoder) {
+void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
   const std::size_t size = num_measurements(options, decoder);
   const int log2_size = log2_transform_size(size, static_cast<std::size_t>(decoder.num_future));
   // The rows, the coefficients, the transform's tables and four work arrays.
@@ -158,8 +163,9 @@ void require_memory(const KernelOptions& options, const ToeplitzDecoder& decoder
   if (bytes > kMaxPregeneratedBytes) refuse(options);
 }
 
-KernelPointer make(const KernelOptions& options, const ToeplitzDecoder& decoder) {
-  return std::make_unique<ToeplitzKernel>(options, decoder);
+ProgramPointer make(const ProgramOptions& options, const ToeplitzDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<ToeplitzProgram>(options, decoder, slots);
 }
 
 }  // namespace dpftrl::noise

@@ -24,6 +24,9 @@ class AndersonMixing {
   /// @cost  two passes over the differences, which are all it keeps besides two vectors.
   void advance(Vector& x, const Vector& residual);
 
+  /// Forgets all differences: f is another function from here on.
+  void restart() { *this = AndersonMixing(options_); }
+
  private:
   void add_difference(const Vector& x, const Vector& residual);
   Vector least_squares() const;

@@ -7,6 +7,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "optimal/banded_rows.hpp"
+#include "optimal/banded_search.hpp"
 #include "optimal/banded_toeplitz.hpp"
 #include "optimal/blt_search.hpp"
 #include "optimal/descent.hpp"
@@ -67,36 +68,39 @@ Vector starting_point(std::int64_t num_bands, bool is_free) {
 
 }  // namespace
 
-BandedToeplitzOptimum find_banded_toeplitz_optimum(const BandedProblem& problem,
-                                                   const FamilyOptions& options) {
+namespace detail {
+
+Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
+                                                   const FamilyOptions& options, Pieces* pieces) {
   require_banded_problem("find_banded_toeplitz_optimum", problem, kMaxBandedToeplitzSteps, options);
   const bool is_free = has_orthogonal_columns(problem);
-  detail::BandedToeplitzError error(problem);
+  BandedToeplitzError error(problem);
   BandedToeplitzOptimum result;
   result.coefficients = {1.0};
   if (problem.num_bands == 1) {
     result.search.status = SolverStatus::converged;
     result.errors = error.errors(result.coefficients);
-    return result;
+    co_return result;
   }
-  detail::Search search(options);
+  Search search(options, pieces);
   Vector by_coefficient(static_cast<Eigen::Index>(problem.num_bands));
-  const detail::Descent best = search.descend(
-      [&](const Vector& point, Vector& gradient) {
-        const double value = error(coefficients_of(point, is_free), by_coefficient);
-        pull_back_coefficients(point, by_coefficient, is_free, gradient);
-        return value;
-      },
-      starting_point(problem.num_bands, is_free));
+  const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
+    const double value = error(coefficients_of(point, is_free), by_coefficient);
+    pull_back_coefficients(point, by_coefficient, is_free, gradient);
+    return value;
+  };
+  const Vector start = starting_point(problem.num_bands, is_free);
+  const Descent best = co_await search.descend(log_error, start);
   result.search = search.report(best);
   result.coefficients = coefficients_of(best.point, is_free);
   const double first = result.coefficients[0];
   for (double& c : result.coefficients) c /= first;
   result.errors = error.errors(result.coefficients);
-  return result;
+  co_return result;
 }
 
-BandedOptimum find_banded_optimum(const BandedProblem& problem, const FamilyOptions& options) {
+Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& options,
+                                  Pieces* pieces) {
   require_banded_problem("find_banded_optimum", problem, 65536, options);
   if (problem.num_steps * problem.num_bands > std::int64_t{1} << 24)
     fail_argument("find_banded_optimum", "num_steps * num_bands", "at most 2^24",
@@ -107,20 +111,20 @@ BandedOptimum find_banded_optimum(const BandedProblem& problem, const FamilyOpti
              to_text(problem.num_bands) + ", got " + to_text(problem.participation.separation()));
 
   // The best Toeplitz coefficients are a point of this family.
-  detail::Search search(options);
+  Search search(options, pieces);
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
   FamilyOptions coarse = options;
   coarse.tolerance = std::max(options.tolerance, 1e-3);
-  const BandedToeplitzOptimum start = find_banded_toeplitz_optimum(toeplitz, coarse);
+  const BandedToeplitzOptimum start = co_await search_banded_toeplitz(toeplitz, coarse, pieces);
 
-  detail::BandedRows rows(problem.num_steps, problem.num_bands);
+  BandedRows rows(problem.num_steps, problem.num_bands);
   const Vector from = rows.parameters_of(start.coefficients);
-  detail::Descent best{SolverStatus::converged, from, 0, 0};
+  Descent best{SolverStatus::converged, from, 0, 0};
   if (start.search.status == SolverStatus::stopped)
     best.status = SolverStatus::stopped;
   else if (from.size() > 0)
-    best = detail::descend_rows(rows, problem.objective, from, search);
+    best = co_await descend_rows(rows, problem.objective, from, search);
 
   const std::vector<double>& values = rows.values(best.point);
   double total = 0;
@@ -128,11 +132,24 @@ BandedOptimum find_banded_optimum(const BandedProblem& problem, const FamilyOpti
   const double largest = *std::max_element(values.begin(), values.end());
   const double k =
       static_cast<double>(problem.participation.max_participations_within(problem.num_steps));
-  return {.search = search.report(best),
-          .columns = rows.columns_at(best.point),
-          .errors = {.sensitivity = std::sqrt(k),
-                     .max_error = std::sqrt(k * largest),
-                     .mean_error = std::sqrt(k * total / static_cast<double>(problem.num_steps))}};
+  const FamilyErrors errors{
+      .sensitivity = std::sqrt(k),
+      .max_error = std::sqrt(k * largest),
+      .mean_error = std::sqrt(k * total / static_cast<double>(problem.num_steps))};
+  BandedOptimum result{
+      .search = search.report(best), .columns = rows.columns_at(best.point), .errors = errors};
+  co_return result;
+}
+
+}  // namespace detail
+
+BandedToeplitzOptimum find_banded_toeplitz_optimum(const BandedProblem& problem,
+                                                   const FamilyOptions& options) {
+  return detail::run(detail::search_banded_toeplitz(problem, options, nullptr));
+}
+
+BandedOptimum find_banded_optimum(const BandedProblem& problem, const FamilyOptions& options) {
+  return detail::run(detail::search_banded(problem, options, nullptr));
 }
 
 }  // namespace dpftrl

@@ -28,41 +28,63 @@ double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps,
                   at.share_of_upper * log_row_scales[lower + 1]);
 }
 
-BltNormalizedOptimum find_blt_normalized_optimum(const BltNormalizedProblem& problem,
-                                                 const FamilyOptions& options) {
-  detail::require_blt_problem("find_blt_normalized_optimum", problem.num_steps, problem.num_buffers,
-                              options);
+namespace detail {
+namespace {
+
+Eigen::Index num_knots_of(const BltNormalizedProblem& problem) {
+  return problem.scale_rows ? static_cast<Eigen::Index>(kNumRowScaleKnots) : 0;
+}
+
+Task<Descent> descend_normalized(BltNormalizedProblem problem, Vector start, Search& search,
+                                 Effort effort) {
+  const std::int64_t fine = problem.num_steps <= kMostSingleSteps ? problem.num_steps : kFine;
+  const NormalizedRows::Options options{
+      .num_steps = problem.num_steps,
+      .num_buffers = static_cast<std::int64_t>((start.size() - num_knots_of(problem)) / 2),
+      .scale_rows = problem.scale_rows,
+      .cells_in_distance = effort == Effort::full ? fine : kCoarse};
+  NormalizedRows rows(options);
+  Descent found = co_await descend_rows(rows, problem.objective, start, search, effort);
+  co_return found;
+}
+
+}  // namespace
+
+Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
+                                                 const FamilyOptions& options, Pieces* pieces) {
+  require_blt_problem("find_blt_normalized_optimum", problem.num_steps, problem.num_buffers,
+                      options);
   require_between("find_blt_normalized_optimum", "num_steps", problem.num_steps, 1,
                   kMaxNormalizedBltSteps);
-  detail::Search search(options);
-  const Eigen::Index num_knots =
-      problem.scale_rows ? static_cast<Eigen::Index>(kNumRowScaleKnots) : 0;
-  const auto descend = [&](const Vector& start, detail::Effort effort) {
-    const std::int64_t fine = problem.num_steps <= kMostSingleSteps ? problem.num_steps : kFine;
-    const std::int64_t cells = effort == detail::Effort::full ? fine : kCoarse;
-    detail::NormalizedRows rows(
-        {.num_steps = problem.num_steps,
-         .num_buffers = static_cast<std::int64_t>((start.size() - num_knots) / 2),
-         .scale_rows = problem.scale_rows,
-         .cells_in_distance = cells});
-    return detail::descend_rows(rows, problem.objective, start, search, effort);
+  Search search(options, pieces);
+  const GrowOptions grow{.num_buffers = problem.num_buffers,
+                         .num_steps = problem.num_steps,
+                         .num_others = num_knots_of(problem)};
+  const auto screen = [&](const Vector& start) {
+    return descend_normalized(problem, start, search, Effort::screen);
   };
-  const detail::Descent best = detail::grow_buffers(
-      {.num_buffers = problem.num_buffers, .num_steps = problem.num_steps, .num_others = num_knots},
-      search, [&](const Vector& start) { return descend(start, detail::Effort::screen); },
-      [&](const detail::Descent& leader) { return descend(leader.point, detail::Effort::full); });
-  const Vector roots = best.point.head(best.point.size() - num_knots);
-  const Vector knots = best.point.tail(num_knots);
+  const auto finish = [&](const Descent& leader) {
+    return descend_normalized(problem, leader.point, search, Effort::full);
+  };
+  const Descent best = co_await grow_buffers(grow, search, screen, finish);
+  const Vector roots = best.point.head(best.point.size() - grow.num_others);
+  const Vector knots = best.point.tail(grow.num_others);
   BltNormalizedOptimum result;
   result.log_row_scales.assign(knots.data(), knots.data() + knots.size());
-  detail::BltParameters parameters = detail::parameters_of(roots);
+  BltParameters parameters = parameters_of(roots);
   result.search = search.report(best);
   result.decays = std::move(parameters.decays);
   result.weights = std::move(parameters.weights);
   result.inverse_decays = std::move(parameters.inverse_decays);
-  result.errors =
-      detail::normalized_errors(detail::BltPoint(roots), result.log_row_scales, problem.num_steps);
-  return result;
+  result.errors = normalized_errors(BltPoint(roots), result.log_row_scales, problem.num_steps);
+  co_return result;
+}
+
+}  // namespace detail
+
+BltNormalizedOptimum find_blt_normalized_optimum(const BltNormalizedProblem& problem,
+                                                 const FamilyOptions& options) {
+  return detail::run(detail::search_blt_normalized(problem, options, nullptr));
 }
 
 }  // namespace dpftrl

@@ -97,26 +97,38 @@ void require_blt_problem(const char* function, std::int64_t num_steps,
   require_family_options(function, options);
 }
 
-}  // namespace detail
+namespace {
 
-BltOptimum find_blt_optimum(const BltProblem& problem, const FamilyOptions& options) {
-  detail::require_blt_problem("find_blt_optimum", problem.num_steps, problem.num_buffers, options);
+Task<Descent> as_it_is(Descent leader) {
+  co_return leader;
+}
+
+}  // namespace
+
+Task<BltOptimum> search_blt(BltProblem problem, const FamilyOptions& options, Pieces* pieces) {
+  require_blt_problem("find_blt_optimum", problem.num_steps, problem.num_buffers, options);
   problem.participation.require_horizon(problem.num_steps);
-  const detail::BltObjective objective(problem);
-  detail::Search search(options);
+  const BltObjective objective(problem);
+  Search search(options, pieces);
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     return objective(point, gradient);
   };
-  const detail::Descent best = detail::grow_buffers(
-      {.num_buffers = problem.num_buffers, .num_steps = problem.num_steps}, search,
-      [&](const Vector& start) { return search.descend(log_error, start); },
-      [](const detail::Descent& leader) { return leader; });
-  detail::BltParameters parameters = detail::parameters_of(best.point);
-  return {.search = search.report(best),
-          .decays = std::move(parameters.decays),
-          .weights = std::move(parameters.weights),
-          .inverse_decays = std::move(parameters.inverse_decays),
-          .errors = objective.errors(best.point)};
+  const GrowOptions grow{.num_buffers = problem.num_buffers, .num_steps = problem.num_steps};
+  const auto screen = [&](const Vector& start) { return search.descend(log_error, start); };
+  const Descent best = co_await grow_buffers(grow, search, screen, as_it_is);
+  BltParameters parameters = parameters_of(best.point);
+  BltOptimum result{.search = search.report(best),
+                    .decays = std::move(parameters.decays),
+                    .weights = std::move(parameters.weights),
+                    .inverse_decays = std::move(parameters.inverse_decays),
+                    .errors = objective.errors(best.point)};
+  co_return result;
+}
+
+}  // namespace detail
+
+BltOptimum find_blt_optimum(const BltProblem& problem, const FamilyOptions& options) {
+  return detail::run(detail::search_blt(problem, options, nullptr));
 }
 
 }  // namespace dpftrl

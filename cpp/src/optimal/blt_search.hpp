@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "dpftrl/optimal/blt_normalized_optimum.hpp"
 #include "dpftrl/optimal/blt_optimum.hpp"
 #include "optimal/blt_point.hpp"
 #include "optimal/descent.hpp"
@@ -56,9 +57,10 @@ struct GrowOptions {
 /// more pair of roots, until there are enough or (unset) one more gains less than 0.1 %.
 ///
 /// `screen` descends as far as it takes to tell which start is best, `finish` from there on.
+///
+/// Both return tasks.
 template <class Screen, class Finish>
-Descent grow_buffers(const GrowOptions& options, Search& search, const Screen& screen,
-                     const Finish& finish) {
+Task<Descent> grow_buffers(GrowOptions options, Search& search, Screen screen, Finish finish) {
   const Vector others = Vector::Zero(options.num_others);
   const double infinity = std::numeric_limits<double>::infinity();
   Descent best{SolverStatus::not_converged, joined(spread_roots(1, options.num_steps), others),
@@ -76,17 +78,23 @@ Descent grow_buffers(const GrowOptions& options, Search& search, const Screen& s
     Descent leader = last;
     leader.value = infinity;
     for (const Vector& start : starts) {
-      Descent now = screen(start);
+      Descent now = co_await screen(start);
       if (now.value < leader.value) leader = std::move(now);
       if (search.stopped()) break;
     }
-    if (!search.stopped()) leader = finish(leader);
+    if (!search.stopped()) leader = co_await finish(leader);
     const bool gains = leader.value < best.value - least_gain;
     if (gains) best = leader;
     if (!gains && !options.num_buffers) break;
     last = std::move(leader);
   }
-  return best;
+  co_return best;
 }
+
+/// find_blt_optimum in pieces. `options` must outlive it.
+Task<BltOptimum> search_blt(BltProblem problem, const FamilyOptions& options, Pieces* pieces);
+/// find_blt_normalized_optimum in pieces.
+Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
+                                                 const FamilyOptions& options, Pieces* pieces);
 
 }  // namespace dpftrl::detail

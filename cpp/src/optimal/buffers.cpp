@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dpftrl/types.hpp"
 
@@ -61,6 +62,10 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
         covariance[k * q + l] =
             before[k] * before[l] * (covariance[k * q + l] - h[k] * h[l] / scale_squared);
   }
+  return with_stddevs(std::move(buffers));
+}
+
+VaryingBuffers with_stddevs(VaryingBuffers buffers) {
   constexpr double kSlack = 1 + 0x1p-10;
   const Variances noise = variances(buffers, {}, 1);
   buffers.max_row_stddev = kSlack * std::sqrt(std::ranges::max(noise.rows));
@@ -87,6 +92,26 @@ std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
     norms[t] = scale_squared + below;
   }
   return norms;
+}
+
+double rounding_of_column_norms(const VaryingBuffers& buffers,
+                                const std::vector<double>& norms_squared) {
+  const auto n = static_cast<double>(norms_squared.size());
+  const auto q = static_cast<double>(buffers.num_buffers);
+  const double rounding = (3 * n + q * q + 8) * 0x1p-53;
+  const auto is_negative = [](double x) { return x < 0; };
+  if (std::ranges::none_of(buffers.gains, is_negative) &&
+      std::ranges::none_of(buffers.factors, is_negative))
+    return rounding;
+  VaryingBuffers magnitudes = buffers;
+  for (double& gain : magnitudes.gains) gain = std::abs(gain);
+  for (double& factor : magnitudes.factors) factor = std::abs(factor);
+  const std::vector<double> sums = column_norms_squared(magnitudes);
+  double cancellation = 1;
+  for (std::size_t j = 0; j < sums.size(); ++j)
+    cancellation = norms_squared[j] > 0 ? std::max(cancellation, sums[j] / norms_squared[j])
+                                        : std::numeric_limits<double>::infinity();
+  return cancellation * rounding;
 }
 
 Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,

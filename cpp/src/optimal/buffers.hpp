@@ -18,8 +18,18 @@ namespace dpftrl::detail {
 /// @cost  O(n q^2) for q nodes.
 VaryingBuffers realise(const InverseRoot& root, const Weights& weights);
 
+/// Fills in max_row_stddev and max_state_stddev, computed from the other numbers.
+VaryingBuffers with_stddevs(VaryingBuffers buffers);
+
 /// ||C_j||^2 from the numbers that are kept, for every column.
 std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
+
+/// Bound on the relative amount by which rounding took any ||C_j|| below its value.
+///
+/// A summand of ||C_j||^2 is rounded at most three times a step, and sums of q^2 of them once more
+/// each: (3 n + q^2 + 8) 2^-53 in relation to the sum of magnitudes, and half of that for the root.
+double rounding_of_column_norms(const VaryingBuffers& buffers,
+                                const std::vector<double>& norms_squared);
 
 struct Variances {
   std::vector<double> rows;

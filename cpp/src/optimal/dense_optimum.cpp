@@ -9,11 +9,13 @@
 #include "dpftrl/error.hpp"
 #include "nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
+#include "optimal/barrier.hpp"
 
 namespace dpftrl {
 namespace {
 
 using detail::AndersonMixing;
+using detail::Barrier;
 using detail::multiply;
 
 using Eigensystem = Eigen::SelfAdjointEigenSolver<Matrix>;
@@ -104,12 +106,18 @@ class Iteration {
 
   double scale() const { return scale_; }
 
-  /// L^(1/2), block after block, and for the max objective u^(1/2): 1 everywhere.
-  Vector start() const {
+  /// L^(1/2), block after block, and for the max objective u^(1/2): the given ones, or 1
+  /// everywhere.
+  Vector start(const DenseOptimumStart& given) const {
     Vector x(block_entries() + (is_max_ ? queries_.rows() : 0));
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) block(x, s).setIdentity();
     x.tail(x.size() - block_entries()).setOnes();
-    return x;
+    if (given.column_weights.empty()) return x;
+    Eigen::Index i = 0;
+    for (const double weight : given.column_weights) x(i++) = std::sqrt(weight);
+    if (is_max_)
+      for (const double weight : given.row_weights) x(i++) = std::sqrt(weight);
+    return admissible(x, x);
   }
 
   /// The step from x to `proposed`, shortened where it would leave the positive matrices, and
@@ -157,35 +165,49 @@ class Iteration {
     return w;
   }
 
-  struct Step {
+  /// The primal point of a dual one, and bounds to rounding.
+  struct Evaluation {
+    DualPoint dual;
+    std::vector<Matrix> roots;  ///< blocks of (W^T W)^(1/2), one a phase
+    Vector rows;                ///< ||B_i||^2; only for the max objective
+    double nuclear;
     double lower;
     double upper;
-    Vector residual;
   };
 
-  /// Bounds, to rounding, and the residuals f = ln (W^T W)^(1/2) - ln L over the phases and
-  /// ln diag (W W^T)^(1/2) - ln u, less their levels, as changes of the roots.
-  Step step(const Vector& x) const {
-    const DualPoint dual = point(x);
+  Evaluation evaluate(const Vector& x) const {
+    Evaluation result{
+        .dual = point(x), .roots = {}, .rows = {}, .nuclear = 0, .lower = 0, .upper = 0};
+    const DualPoint& dual = result.dual;
     const Decomposition w = decompose(dual);
-    const double nuclear = w.values.sum();
+    result.nuclear = w.values.sum();
+    result.roots = phases_of_root(w);
     const double m = static_cast<double>(queries_.rows());
-    Step result{.lower = nuclear / std::sqrt(m * column_total(dual)),
-                .upper = 0,
-                .residual = Vector(x.size())};
-    const double sensitivity_squared = column_residuals(dual, w, result.residual);
-    if (!is_max_) {
-      result.upper = std::sqrt(sensitivity_squared * nuclear / m);
-      return result;
+    const double sensitivity_squared = sensitivity_squared_of(dual, result.roots);
+    result.lower = result.nuclear / std::sqrt(m * column_total(dual));
+    if (is_max_) {
+      const Matrix left = multiply(w.weighted, w.vectors);
+      result.rows = (left.cwiseAbs2() * w.inverse_values).cwiseQuotient(dual.row_roots.cwiseAbs2());
+      result.upper = std::sqrt(sensitivity_squared * result.rows.maxCoeff());
+    } else {
+      result.upper = std::sqrt(sensitivity_squared * result.nuclear / m);
     }
-    const Matrix left = multiply(w.weighted, w.vectors);
-    const Vector rows =  // ||B_i||^2
-        (left.cwiseAbs2() * w.inverse_values).cwiseQuotient(dual.row_roots.cwiseAbs2());
-    const double level = std::log(nuclear / m);
-    for (Eigen::Index i = 0; i < rows.size(); ++i)
-      result.residual(block_entries() + i) = 0.5 * dual.row_roots(i) * (log_of(rows(i)) - level);
-    result.upper = std::sqrt(sensitivity_squared * rows.maxCoeff());
     return result;
+  }
+
+  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, less their
+  /// levels, as changes of the roots.
+  /// @param barrier  mu: so many times their level is first added to the former.
+  Vector residual(const Evaluation& value, double barrier) const {
+    Vector residual(block_entries() + value.rows.size());
+    write_column_residuals(value, barrier, residual);
+    const double level = value.nuclear / static_cast<double>(queries_.rows());
+    for (Eigen::Index i = 0; i < value.rows.size(); ++i) {
+      const double root = value.dual.row_roots(i);
+      const double ratio = (value.rows(i) / level + barrier / (root * root)) / (1 + barrier);
+      residual(block_entries() + i) = 0.5 * root * log_of(ratio);
+    }
+    return residual;
   }
 
   /// The lower bound that a point proves: for every factorization with sensitivity 1,
@@ -195,12 +217,14 @@ class Iteration {
     for (Matrix& root : absolute) root = root.cwiseAbs().eval();
     Matrix magnitude = times_blocks(magnitudes_, absolute);
     magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
-    // The polar factor of what is seen of W, once more orthogonalised: Q (3 - Q^T Q) / 2.
+    // The polar factor of what is seen of W, orthogonalised further: Q (3 - Q^T Q) / 2. The least
+    // values that are seen have two digits or so, and each turn doubles them.
     Vector inverse = w.inverse_values;
     inverse.head(w.num_hidden).setZero();
     const Matrix left = multiply(w.weighted, w.vectors * inverse.asDiagonal());
-    const Matrix rough = multiply(left, w.vectors.transpose());
-    const Matrix q = 1.5 * rough - 0.5 * multiply(rough, multiply(rough.transpose(), rough));
+    Matrix q = multiply(left, w.vectors.transpose());
+    for (int turn = 0; turn < 3; ++turn)
+      q = 1.5 * q - 0.5 * multiply(q, multiply(q.transpose(), q));
     const double k = static_cast<double>(phases_.num_repeats);
     const double bound = detail::nuclear_norm_bound(
         {.values = w.weighted, .magnitude = magnitude, .relative_error = (k + 8) * 0x1p-52}, q);
@@ -292,25 +316,42 @@ class Iteration {
     return total;
   }
 
-  /// Writes those of the phases; returns the squared sensitivity of the primal point.
-  double column_residuals(const DualPoint& dual, const Decomposition& w, Vector& residual) const {
+  /// Blocks of (W^T W)^(1/2).
+  std::vector<Matrix> phases_of_root(const Decomposition& w) const {
     const Eigen::Index k = phases_.num_repeats;
-    const double level = std::log(w.values.sum() / static_cast<double>(queries_.cols()));
     const Matrix scaled = w.vectors * w.values.asDiagonal();
-    double sensitivity_squared = 0;
-    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
-      const DualBlock& part = dual.blocks[static_cast<std::size_t>(s)];
-      Matrix root(k, k);  // the phase's block of (W^T W)^(1/2)
+    std::vector<Matrix> blocks(static_cast<std::size_t>(phases_.num_phases), Matrix(k, k));
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
       for (Eigen::Index i = 0; i < k; ++i)
         for (Eigen::Index j = 0; j < k; ++j)
-          root(i, j) = scaled.row(phases_.column(s, i)).dot(w.vectors.row(phases_.column(s, j)));
-      const Matrix gram = part.inverse_root.transpose() * root * part.inverse_root;
-      sensitivity_squared = std::max(sensitivity_squared, gram.cwiseAbs().sum());
-      const Matrix difference = apply_to_eigenvalues(Eigensystem(root), log_of) - part.logarithm -
-                                level * Matrix::Identity(k, k);
-      block(residual, s) = 0.5 * (part.fourth_root * difference * part.fourth_root);
+          blocks[static_cast<std::size_t>(s)](i, j) =
+              scaled.row(phases_.column(s, i)).dot(w.vectors.row(phases_.column(s, j)));
+    return blocks;
+  }
+
+  /// Of X, whose blocks are M^-T (W^T W)^(1/2) M^-1.
+  static double sensitivity_squared_of(const DualPoint& dual, const std::vector<Matrix>& roots) {
+    double largest = 0;
+    for (std::size_t s = 0; s < roots.size(); ++s) {
+      const Matrix& inverse = dual.blocks[s].inverse_root;
+      const Matrix gram = inverse.transpose() * roots[s] * inverse;
+      largest = std::max(largest, gram.cwiseAbs().sum());
     }
-    return sensitivity_squared;
+    return largest;
+  }
+
+  void write_column_residuals(const Evaluation& value, double barrier, Vector& residual) const {
+    const double level = value.nuclear / static_cast<double>(queries_.cols());
+    const auto log_of_ratio = [barrier, level](double eigenvalue) {
+      return log_of((eigenvalue / level + barrier) / (1 + barrier));
+    };
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
+      const auto phase = static_cast<std::size_t>(s);
+      const DualBlock& part = value.dual.blocks[phase];
+      const Matrix logarithm = apply_to_eigenvalues(Eigensystem(value.roots[phase]), log_of_ratio);
+      block(residual, s) =
+          0.5 * (part.fourth_root * (logarithm - part.logarithm) * part.fourth_root);
+    }
   }
 
   /// matrix * M, M block diagonal over the phases.
@@ -333,6 +374,22 @@ class Iteration {
   bool is_max_;
 };
 
+void require_start(const DenseOptimumProblem& problem, bool is_repeated) {
+  const DenseOptimumStart& start = problem.start;
+  const auto require_weights = [&](const char* name, const std::vector<double>& weights,
+                                   std::int64_t size) {
+    require_length(kFunction, name, std::ssize(weights), size);
+    require_all_finite(kFunction, name, weights);
+    for (const double weight : weights) require_positive(kFunction, name, weight);
+  };
+  if (start.column_weights.empty() && start.row_weights.empty()) return;
+  if (is_repeated)
+    fail(ErrorCode::unsupported, "find_dense_optimum: a start is for one participation");
+  require_weights("column_weights", start.column_weights, problem.queries.cols());
+  if (problem.objective == Objective::max || !start.row_weights.empty())
+    require_weights("row_weights", start.row_weights, problem.queries.rows());
+}
+
 void require_problem(const DenseOptimumProblem& problem) {
   const Matrix& f = problem.queries;
   require_between(kFunction, "number of queries", f.rows(), 1, kMaxDenseOptimumRows);
@@ -346,7 +403,9 @@ void require_problem(const DenseOptimumProblem& problem) {
       fail_argument(kFunction, "column " + to_text(std::int64_t{j}), "not all 0", "zeros");
   const std::int64_t n = f.cols();
   problem.participation.require_horizon(n);
-  if (problem.participation.max_participations_within(n) == 1) return;
+  const bool is_repeated = problem.participation.max_participations_within(n) > 1;
+  require_start(problem, is_repeated);
+  if (!is_repeated) return;
   if (problem.participation.kind() != Participation::Kind::fixed_epoch)
     fail(ErrorCode::unsupported,
          "find_dense_optimum: participation must be single or in fixed epochs, got min-separation");
@@ -366,26 +425,29 @@ class DenseOptimumSolver::State {
             require_between(kFunction, "max_iterations", options.max_iterations, 1, 1 << 20)),
         iteration_(problem),
         mixing_({.depth = 8, .mixing = 2, .max_step = 1.5}),
-        x_(iteration_.start()),
+        is_max_(problem.objective == Objective::max),
+        barrier_(gap_, problem.start.column_weights.empty() ? Barrier::kFirst : gap_),
+        x_(iteration_.start(problem.start)),
         lower_x_(x_),
         upper_x_(x_) {}
 
   bool advance() {
     if (is_finished()) return false;
-    const Iteration::Step step = iteration_.step(x_);
+    const Iteration::Evaluation value = iteration_.evaluate(x_);
     ++num_iterations_;
-    if (step.lower > lower_) {
-      lower_ = step.lower;
+    if (value.lower > lower_) {
+      lower_ = value.lower;
       lower_x_ = x_;
     }
-    if (step.upper < upper_) {
-      upper_ = step.upper;
+    if (value.upper < upper_) {
+      upper_ = value.upper;
       upper_x_ = x_;
     }
     is_converged_ = gap() <= gap_;
     if (is_finished()) return false;
+    if (is_max_ && barrier_.lower(value.upper / value.lower - 1)) mixing_.restart();
     Vector proposed = x_;
-    mixing_.advance(proposed, step.residual);
+    mixing_.advance(proposed, iteration_.residual(value, is_max_ ? barrier_.weight() : 0));
     x_ = iteration_.admissible(x_, std::move(proposed));
     return true;
   }
@@ -427,6 +489,8 @@ class DenseOptimumSolver::State {
   std::int64_t max_iterations_;
   Iteration iteration_;
   AndersonMixing mixing_;
+  bool is_max_;
+  Barrier barrier_;
   Vector x_, lower_x_, upper_x_;
   double lower_ = 0;
   double upper_ = std::numeric_limits<double>::infinity();

@@ -116,6 +116,8 @@ class Aggregate {
 constexpr Eigen::Index kMaxNewtonDimension = 40;
 /// Line searches of L-BFGS before Newton's method is tried.
 constexpr std::int64_t kFirstIterations = 60;
+/// And in one piece, with many parameters; the next piece begins without knowledge of curvature.
+constexpr std::int64_t kPieceIterations = 100;
 
 /// Hessian by central differences of the gradient.
 Eigen::MatrixXd hessian_at(const SmoothFunction& log_error, const Vector& point, double step) {
@@ -133,17 +135,90 @@ Eigen::MatrixXd hessian_at(const SmoothFunction& log_error, const Vector& point,
   return (hessian + hessian.transpose()) / 2;
 }
 
+}  // namespace
+
+void require_family_options(const char* function, const FamilyOptions& options) {
+  require_between(function, "max_iterations", options.max_iterations, 1, std::int64_t{1} << 20);
+  if (!(options.tolerance >= 1e-12 && options.tolerance <= 1e-2))
+    fail_argument(function, "tolerance", "between 1e-12 and 0.01", to_text(options.tolerance));
+}
+
+Pieces::Pause Search::pause() {
+  if (pieces_ != nullptr) pieces_->count(iterations_);
+  return {pieces_};
+}
+
+Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Limits limits) {
+  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
+  Descent seen = best;
+  const SmoothFunction watched = [&](const Vector& point, Vector& gradient) {
+    const double value = log_error(point, gradient);
+    ++evaluations_;
+    if (value < seen.value) seen = {SolverStatus::stopped, point, value, gradient.norm()};
+    least_ = std::min(least_, value);
+    if (options_.progress && !options_.progress({evaluations_, std::exp(least_)})) {
+      stopped_ = true;
+      throw StopRequested{};
+    }
+    return value;
+  };
+  if (!(limits.tolerance > 0)) limits.tolerance = options_.tolerance;
+  const double tolerance = limits.tolerance;
+  const bool has_few = start.size() <= kMaxNewtonDimension;
+  const Left all{options_.max_iterations};
+  const Left first{has_few ? std::min(all.line_searches, kFirstIterations) : all.line_searches};
+  Left left{all.line_searches - first.line_searches};
+  try {
+    (void)co_await quasi_newton(watched, best, tolerance, first);
+    if (has_few && std::isfinite(best.value)) {
+      left = co_await polish(watched, best, limits, left);
+      if (!(best.gradient_norm <= tolerance))
+        (void)co_await quasi_newton(watched, best, tolerance, left);
+    }
+  } catch (const StopRequested&) {
+    best = seen;
+  }
+  if (stopped_)
+    best.status = SolverStatus::stopped;
+  else
+    best.status =
+        best.gradient_norm <= tolerance ? SolverStatus::converged : SolverStatus::not_converged;
+  co_return best;
+}
+
+Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, Descent& best,
+                                        double tolerance, Left left) {
+  while (left.line_searches > 0) {
+    const double before = best.value;
+    const Vector from = best.point;
+    const OptimizeOptions piece{.max_iterations = std::min(left.line_searches, kPieceIterations),
+                                .gradient_tolerance = tolerance};
+    const OptimizeResult result = minimize(log_error, from, piece);
+    iterations_ += result.iterations;
+    left.line_searches -= std::max<std::int64_t>(result.iterations, 1);
+    best.point = result.point;
+    best.value = result.value;
+    best.gradient_norm = result.gradient_norm;
+    co_await pause();
+    const bool may_go_on = result.status == OptimizeStatus::line_search_failed ||
+                           result.status == OptimizeStatus::iteration_limit;
+    if (!may_go_on || !(result.value < before)) break;
+  }
+  co_return left;
+}
+
 /// Newton's method for few parameters: near the minimum the line search of L-BFGS cannot tell
 /// values apart long before the gradient is small, and valleys are long. Steps are damped until
 /// they are short and do not raise the value by more than rounding.
-void polish(const SmoothFunction& log_error, Descent& best, double tolerance, double step,
-            std::int64_t& left) {
+Task<Search::Left> Search::polish(const SmoothFunction& log_error, Descent& best, Limits limits,
+                                  Left left) {
   const Eigen::Index size = best.point.size();
   Vector gradient(size), trial_gradient(size);
   (void)log_error(best.point, gradient);
-  for (int round = 0; round < 25 && left > 0 && best.gradient_norm > tolerance; ++round, --left) {
-    const Eigen::MatrixXd hessian = hessian_at(log_error, best.point, step);
-    if (!hessian.allFinite()) return;
+  for (int round = 0; round < 25 && left.line_searches > 0; ++round) {
+    if (!(best.gradient_norm > limits.tolerance)) break;
+    const Eigen::MatrixXd hessian = hessian_at(log_error, best.point, limits.newton_step);
+    if (!hessian.allFinite()) break;
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(hessian);
     const Vector curvature = eigen.eigenvalues().cwiseAbs();
     const Vector slope = eigen.eigenvectors().transpose() * gradient;
@@ -165,69 +240,11 @@ void polish(const SmoothFunction& log_error, Descent& best, double tolerance, do
       moved = true;
     }
     if (!moved) break;
+    --left.line_searches;
+    ++iterations_;
+    co_await pause();
   }
-  if (best.gradient_norm <= tolerance) best.status = SolverStatus::converged;
-}
-
-}  // namespace
-
-void require_family_options(const char* function, const FamilyOptions& options) {
-  require_between(function, "max_iterations", options.max_iterations, 1, std::int64_t{1} << 20);
-  if (!(options.tolerance >= 1e-12 && options.tolerance <= 1e-2))
-    fail_argument(function, "tolerance", "between 1e-12 and 0.01", to_text(options.tolerance));
-}
-
-Descent Search::descend(const SmoothFunction& log_error, const Vector& start,
-                        const Limits& limits) {
-  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
-  Descent seen = best;
-  const SmoothFunction watched = [&](const Vector& point, Vector& gradient) {
-    const double value = log_error(point, gradient);
-    ++evaluations_;
-    if (value < seen.value) seen = {SolverStatus::stopped, point, value, gradient.norm()};
-    least_ = std::min(least_, value);
-    if (options_.progress && !options_.progress({evaluations_, std::exp(least_)})) {
-      stopped_ = true;
-      throw StopRequested{};
-    }
-    return value;
-  };
-  const double tolerance = limits.tolerance > 0 ? limits.tolerance : options_.tolerance;
-  std::int64_t left = options_.max_iterations;
-  try {
-    const bool has_few = start.size() <= kMaxNewtonDimension;
-    std::int64_t first = has_few ? std::min(left, kFirstIterations) : left;
-    left -= first;
-    quasi_newton(watched, best, tolerance, first);
-    if (has_few && std::isfinite(best.value)) {
-      const std::int64_t before = left;
-      polish(watched, best, tolerance, limits.newton_step, left);
-      iterations_ += before - left;
-      if (!(best.gradient_norm <= tolerance)) quasi_newton(watched, best, tolerance, left);
-    }
-  } catch (const StopRequested&) {
-    seen.status = SolverStatus::stopped;
-    return seen;
-  }
-  best.status =
-      best.gradient_norm <= tolerance ? SolverStatus::converged : SolverStatus::not_converged;
-  return best;
-}
-
-void Search::quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
-                          std::int64_t& left) {
-  while (left > 0) {
-    const double before = best.value;
-    const Vector from = best.point;
-    const OptimizeResult result =
-        minimize(log_error, from, {.max_iterations = left, .gradient_tolerance = tolerance});
-    iterations_ += result.iterations;
-    left -= std::max<std::int64_t>(result.iterations, 1);
-    best.point = result.point;
-    best.value = result.value;
-    best.gradient_norm = result.gradient_norm;
-    if (result.status != OptimizeStatus::line_search_failed || !(result.value < before)) return;
-  }
+  co_return left;
 }
 
 FamilySearch Search::report(const Descent& best) const {
@@ -238,14 +255,17 @@ FamilySearch Search::report(const Descent& best) const {
           .evaluations = evaluations_};
 }
 
-Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, Search& search,
-                     Effort effort) {
+Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
+                           Effort effort) {
   const Schedule& schedule = start.size() <= kMaxNewtonDimension ? kFewParameters : kManyParameters;
   Aggregate aggregate(rows, objective, schedule);
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     return aggregate(point, gradient);
   };
-  if (objective == Objective::mean) return search.descend(log_error, start);
+  if (objective == Objective::mean) {
+    Descent mean = co_await search.descend(log_error, start);
+    co_return mean;
+  }
 
   const bool is_full = effort == Effort::full;
   const double tolerance = is_full ? search.tolerance() : std::max(search.tolerance(), 1e-4);
@@ -254,9 +274,9 @@ Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, 
   Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
   Vector from = start;
   for (std::int64_t round = 0; round < num_rounds && !search.stopped(); ++round) {
-    const Descent now = search.descend(
-        log_error, from,
-        {.tolerance = tolerance, .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness())});
+    const Search::Limits limits{.tolerance = tolerance,
+                                .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness())};
+    const Descent now = co_await search.descend(log_error, from, limits);
     if (!std::isfinite(aggregate(now.point, gradient))) break;
     const bool settled = is_full && now.status == SolverStatus::converged &&
                          aggregate.gap() <= schedule.gap_in_tolerances * tolerance;
@@ -268,7 +288,7 @@ Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, 
     aggregate.sharpen();
   }
   if (search.stopped()) best.status = SolverStatus::stopped;
-  return best;
+  co_return best;
 }
 
 }  // namespace dpftrl::detail

@@ -9,6 +9,7 @@
 #include "dpftrl/optimal/family.hpp"
 #include "dpftrl/optimize.hpp"
 #include "dpftrl/types.hpp"
+#include "optimal/task.hpp"
 
 namespace dpftrl::detail {
 
@@ -22,10 +23,12 @@ struct Descent {
   double gap = 0;  ///< of duality, for the largest row
 };
 
-/// Runs descents on ln(error) and counts for all of them together.
+/// Runs descents on ln(error) and counts for all of them together. Between the pieces of a descent,
+/// some line searches each, it pauses if there is somebody to resume it.
 class Search {
  public:
-  explicit Search(const FamilyOptions& options) : options_(options) {}
+  explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)
+      : options_(options), pieces_(pieces) {}
 
   struct Limits {
     double tolerance = 0;       ///< 0: that of the options
@@ -33,8 +36,8 @@ class Search {
   };
   /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
   /// gained something; with few parameters only to find the valley, and Newton's method there.
-  Descent descend(const SmoothFunction& log_error, const Vector& start, const Limits& limits);
-  Descent descend(const SmoothFunction& log_error, const Vector& start) {
+  Task<Descent> descend(const SmoothFunction& log_error, Vector start, Limits limits);
+  Task<Descent> descend(const SmoothFunction& log_error, const Vector& start) {
     return descend(log_error, start, Limits{});
   }
 
@@ -45,10 +48,16 @@ class Search {
   FamilySearch report(const Descent& best) const;
 
  private:
-  void quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
-                    std::int64_t& left);
+  struct Left {
+    std::int64_t line_searches;
+  };
+  Task<Left> quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
+                          Left left);
+  Task<Left> polish(const SmoothFunction& log_error, Descent& best, Limits limits, Left left);
+  Pieces::Pause pause();
 
   const FamilyOptions& options_;
+  Pieces* pieces_;
   std::int64_t iterations_ = 0;
   std::int64_t evaluations_ = 0;
   double least_ = std::numeric_limits<double>::infinity();
@@ -76,7 +85,7 @@ class RowErrors {
 ///
 /// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
 enum class Effort { screen, full };
-Descent descend_rows(RowErrors& rows, Objective objective, const Vector& start, Search& search,
-                     Effort effort = Effort::full);
+Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
+                           Effort effort = Effort::full);
 
 }  // namespace dpftrl::detail

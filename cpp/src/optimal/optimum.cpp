@@ -8,6 +8,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/types.hpp"
 #include "optimal/anderson.hpp"
+#include "optimal/barrier.hpp"
 #include "optimal/momentum_resolvent.hpp"
 #include "optimal/resolvent.hpp"
 
@@ -15,6 +16,7 @@ namespace dpftrl {
 namespace {
 
 using detail::AndersonMixing;
+using detail::Barrier;
 using detail::Interval;
 using detail::InverseRoot;
 using detail::MomentumWeights;
@@ -81,20 +83,17 @@ Vector starting_point(const OptimumProblem& problem) {
   return x;
 }
 
-struct Bounds {
-  double lower;
-  double upper;
-};
-
 /// diag (W^T W)^(1/2) and a bound on the relative error of its entries.
 struct Evaluation {
   std::vector<double> diagonal;
-  double relative_error;
+  double rounding_error;
+  double relative_error;  ///< that and the error of the quadrature
 };
 
 /// From one evaluation. With s = sum d: mean, n RMSE^2 in [s^2 / sum v, s max d / v]; max, gamma_2
 /// in [s / sum v, max d / v].
-Bounds bounds_of(Objective objective, const std::vector<double>& v, const Evaluation& value) {
+OptimumBounds bounds_of(Objective objective, const std::vector<double>& v,
+                        const Evaluation& value) {
   const std::vector<double>& d = value.diagonal;
   double largest = 0;
   for (std::size_t j = 0; j < v.size(); ++j) largest = std::max(largest, d[j] / v[j]);
@@ -104,6 +103,54 @@ Bounds bounds_of(Objective objective, const std::vector<double>& v, const Evalua
   if (objective == Objective::max) return {sum / weights * (1 - error), largest * (1 + error)};
   return {sum / std::sqrt(weights) * (1 - error), std::sqrt(sum * largest) * (1 + error)};
 }
+
+/// The problem at a point v of its dual.
+class DualPoint {
+ public:
+  explicit DualPoint(const OptimumProblem& problem)
+      : problem_(problem),
+        weights_{.weights = {.rows = problem.query_weights, .columns = {}, .decay = problem.decay},
+                 .momentum = problem.momentum,
+                 .rates = problem.rates} {
+    if (problem.query_weights.empty())
+      weights_.weights.rows.assign(static_cast<std::size_t>(problem.num_steps), 1);
+  }
+
+  /// What follows from v. Without momentum columns scaled by the rates are columns with weights
+  /// chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal for u.
+  void set(const std::vector<double>& v) {
+    std::vector<double>& columns = weights_.weights.columns;
+    columns = v;
+    if (problem_.momentum == 0)
+      for (std::size_t j = 0; j < problem_.rates.size(); ++j)
+        columns[j] *= problem_.rates[j] * problem_.rates[j];
+    if (problem_.objective == Objective::max) weights_.weights.rows.assign(v.rbegin(), v.rend());
+  }
+
+  const std::vector<double>& row_weights() const { return weights_.weights.rows; }
+
+  Interval spectrum() const {
+    return has_momentum() ? detail::momentum_spectrum(weights_)
+                          : detail::spectrum(weights_.weights);
+  }
+
+  Evaluation evaluate(double accuracy) const {
+    const Interval interval = spectrum();
+    const InverseRoot root =
+        detail::inverse_root_within(interval, accuracy, has_momentum() ? 1 : detail::kNodesAtOnce);
+    RootDiagonal diagonal = has_momentum()
+                                ? detail::momentum_root_diagonal(root, interval, weights_)
+                                : detail::root_diagonal(root, weights_.weights);
+    return {std::move(diagonal.values), diagonal.rounding_error,
+            root.relative_error + diagonal.rounding_error};
+  }
+
+ private:
+  bool has_momentum() const { return problem_.momentum != 0; }
+
+  const OptimumProblem& problem_;
+  MomentumWeights weights_;
+};
 
 }  // namespace
 
@@ -115,31 +162,29 @@ class OptimumSolver::State {
         max_iterations_(
             require_between("find_optimum", "max_iterations", options.max_iterations, 1, 1 << 20)),
         mixing_({.depth = problem_.num_steps > 300000 ? 12 : 8,
-                 .mixing = is_slow() ? 1.0 : 2.0,
+                 .mixing = has_barrier() ? 3.0 : 2.0,
                  .max_step = 3}),
+        barrier_(last_gap()),
         x_(starting_point(problem_)),
         v_(static_cast<std::size_t>(problem_.num_steps)),
-        problem_weights_{
-            .weights = {.rows = problem_.query_weights, .columns = v_, .decay = problem_.decay},
-            .momentum = problem_.momentum,
-            .rates = problem_.rates} {
-    if (problem_.query_weights.empty()) problem_weights_.weights.rows.assign(v_.size(), 1);
-  }
+        dual_(problem_) {}
 
   bool advance() {
     if (is_finished()) return false;
     set_weights();
-    const Evaluation value = evaluate();
+    const Evaluation value = dual_.evaluate(accuracy());
     ++num_iterations_;
-    keep(bounds_of(problem_.objective, v_, value));
+    const OptimumBounds bounds = bounds_of(problem_.objective, v_, value);
+    keep(bounds);
+    // Both bounds are this far from what was evaluated, wherever that is.
+    is_out_of_reach_ = problem_.momentum == 0 && 2 * value.rounding_error >= last_gap();
     if (is_finished()) return false;
-    const Eigen::Map<const Vector> d(value.diagonal.data(), x_.size()), v(v_.data(), x_.size());
-    const double level = std::log(mean_of(value.diagonal));
-    const Vector residual = (d.array() / v.array()).log() - level;
-    if (is_slow())
-      advance_roots(residual);
-    else
-      mixing_.advance(x_, residual);
+    if (has_barrier()) {
+      if (barrier_.lower(bounds.upper / bounds.lower - 1)) mixing_.restart();
+      advance_roots(residual_of(value.diagonal, barrier_.weight()));
+    } else {
+      mixing_.advance(x_, residual_of(value.diagonal, 0));
+    }
     return true;
   }
 
@@ -148,6 +193,7 @@ class OptimumSolver::State {
 
   Optimum result() const {
     Optimum result{.status = gap() <= gap_                        ? SolverStatus::converged
+                             : is_out_of_reach_                   ? SolverStatus::infeasible
                              : num_iterations_ >= max_iterations_ ? SolverStatus::not_converged
                                                                   : SolverStatus::stopped,
                    .iterations = num_iterations_,
@@ -156,64 +202,58 @@ class OptimumSolver::State {
                    .column_weights = best_v_,
                    .row_weights = {}};
     if (best_v_.empty()) return result;
-    result.row_weights = problem_weights_.weights.rows;
+    result.row_weights = dual_.row_weights();
     if (problem_.objective == Objective::max)
       result.row_weights.assign(best_v_.rbegin(), best_v_.rend());
     return result;
   }
 
  private:
-  bool is_finished() const { return gap() <= last_gap() || num_iterations_ >= max_iterations_; }
+  bool is_finished() const {
+    return gap() <= last_gap() || is_out_of_reach_ || num_iterations_ >= max_iterations_;
+  }
 
-  double last_gap() const { return is_slow() ? std::max(gap_, kMomentumMaxGap) : gap_; }
+  double last_gap() const { return has_barrier() ? std::max(gap_, kMomentumMaxGap) : gap_; }
 
-  /// Some weights tend to 0 then.
-  bool is_slow() const { return problem_.momentum != 0 && problem_.objective == Objective::max; }
+  /// Some weights of the optimum are 0 then.
+  bool has_barrier() const {
+    return problem_.momentum != 0 && problem_.objective == Objective::max;
+  }
 
-  /// Anderson's step in v^(1/2), where weights that vanish do not count.
+  /// ln of (d + mu mean d) / ((1 + mu) v mean d), mu the weight of the barrier.
+  Vector residual_of(const std::vector<double>& diagonal, double mu) const {
+    const Eigen::Map<const Vector> d(diagonal.data(), x_.size()), v(v_.data(), x_.size());
+    const double mean = mean_of(diagonal);
+    return ((d.array() + mu * mean) / v.array()).log() - std::log(mean * (1 + mu));
+  }
+
+  /// Anderson's step in v^(1/2), where small weights do not count; at the fixed point none is below
+  /// mu / (1 + mu).
   void advance_roots(const Vector& residual) {
     const Vector before = (x_.array() / 2).exp();
     Vector root = before;
     mixing_.advance(root, before.cwiseProduct(residual) / 2);
-    x_ = 2 * root.cwiseMax(before / 5).cwiseMax(1e-6).array().log();
+    const double least = std::sqrt(barrier_.weight() / 2);
+    x_ = 2 * root.cwiseMax(before / 5).cwiseMax(least).array().log();
   }
 
   /// Of the quadrature: far below the gap so far, down to a hundredth of the one that is asked for.
   double accuracy() const {
+    if (has_barrier()) return barrier_.weight() / 100;
     return std::max({1e-13, last_gap() / 100, std::min(1e-3, gap() / 1000)});
   }
 
-  /// v = exp(x) with mean 1, and what follows from it. Without momentum columns scaled by the rates
-  /// are columns with weights chi^2 v. For the max objective of a Toeplitz workload the reversed v
-  /// is optimal for u.
+  /// v = exp(x) with mean 1.
   void set_weights() {
     Eigen::Map<Vector> v(v_.data(), x_.size());
     v = x_.array().exp();
     const double level = mean_of(v_);
     v /= level;
     x_.array() -= std::log(level);
-    std::vector<double>& columns = problem_weights_.weights.columns;
-    columns = v_;
-    if (problem_.momentum == 0)
-      for (std::size_t j = 0; j < problem_.rates.size(); ++j)
-        columns[j] *= problem_.rates[j] * problem_.rates[j];
-    if (problem_.objective == Objective::max)
-      problem_weights_.weights.rows.assign(v_.rbegin(), v_.rend());
+    dual_.set(v_);
   }
 
-  Evaluation evaluate() const {
-    const bool has_momentum = problem_.momentum != 0;
-    const Interval spectrum = has_momentum ? detail::momentum_spectrum(problem_weights_)
-                                           : detail::spectrum(problem_weights_.weights);
-    const InverseRoot root =
-        detail::inverse_root_within(spectrum, accuracy(), has_momentum ? 1 : detail::kNodesAtOnce);
-    RootDiagonal diagonal = has_momentum
-                                ? detail::momentum_root_diagonal(root, spectrum, problem_weights_)
-                                : detail::root_diagonal(root, problem_weights_.weights);
-    return {std::move(diagonal.values), root.relative_error + diagonal.rounding_error};
-  }
-
-  void keep(const Bounds& bounds) {
+  void keep(const OptimumBounds& bounds) {
     if (bounds.lower > lower_bound_) {
       lower_bound_ = bounds.lower;
       best_v_ = v_;
@@ -225,12 +265,14 @@ class OptimumSolver::State {
   double gap_;
   std::int64_t max_iterations_;
   AndersonMixing mixing_;
+  Barrier barrier_;
   Vector x_;  ///< ln v
   std::vector<double> v_, best_v_;
-  MomentumWeights problem_weights_;
+  DualPoint dual_;
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
+  bool is_out_of_reach_ = false;
 };
 
 OptimumSolver::OptimumSolver(OptimumProblem problem, const OptimumOptions& options) {
@@ -259,6 +301,25 @@ Optimum find_optimum(const OptimumProblem& problem, const OptimumOptions& option
   while (solver.advance())
     if (options.progress && !options.progress(solver.progress())) break;
   return solver.result();
+}
+
+OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
+                             double accuracy) {
+  require_problem(problem);
+  require_length("optimum_bounds", "column_weights", std::ssize(column_weights), problem.num_steps);
+  for (const double weight : column_weights)
+    require_positive("optimum_bounds", "column_weights", weight);
+  std::vector<double> v(column_weights.begin(), column_weights.end());
+  const double level = mean_of(v);
+  for (double& weight : v) weight /= level;
+  const OptimumBounds none{0, std::numeric_limits<double>::infinity()};
+  DualPoint dual(problem);
+  dual.set(v);
+  // As far as the bound of the quadrature was checked.
+  const Interval interval = dual.spectrum();
+  if (!(interval.low > 0 && interval.high <= 1e16 * interval.low)) return none;
+  const OptimumBounds bounds = bounds_of(problem.objective, v, dual.evaluate(accuracy));
+  return bounds.lower <= bounds.upper ? bounds : none;
 }
 
 }  // namespace dpftrl

@@ -78,6 +78,23 @@ void normalise_phases(Matrix& encoder, const Participation& participation) {
   }
 }
 
+/// Where the solver in linear time takes the problem, what it finds; else nothing.
+DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& options) {
+  const bool has_rates = workload.kind() == Workload::Kind::rates;
+  const bool is_solved =
+      workload.kind() == Workload::Kind::momentum ||
+      (has_rates && options.objective == Objective::mean &&
+       std::ranges::all_of(workload.rates(), [](double rate) { return rate > 0; }));
+  if (!is_solved) return {};
+  Optimum optimum = find_optimum({.num_steps = workload.num_steps(),
+                                  .objective = options.objective,
+                                  .decay = workload.decay(),
+                                  .momentum = workload.momentum(),
+                                  .rates = workload.rates()},
+                                 {.gap = options.solver.gap});
+  return {std::move(optimum.column_weights), std::move(optimum.row_weights)};
+}
+
 }  // namespace
 
 DenseStrategy::DenseStrategy(Workload workload, Parts parts)
@@ -134,22 +151,41 @@ Matrix lower_triangular_encoder(const Matrix& encoder) {
   return lower.transpose().reverse();
 }
 
-std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
-                                                       const DenseOptimalOptions& options) {
+DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options) {
   require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
                   DenseStrategy::kMaxSteps);
   const bool has_epochs = options.participation.kind() == Participation::Kind::fixed_epoch;
-  const Participation participation = has_epochs ? options.participation : Participation::single();
-  DenseOptimum optimum =
-      find_dense_optimum({workload.matrix(), options.objective, participation}, options.solver);
-  normalise_phases(optimum.encoder, participation);
+  DenseSearch search{
+      .problem = {.queries = workload.matrix(),
+                  .objective = options.objective,
+                  .participation = has_epochs ? options.participation : Participation::single()},
+      .solver = options.solver};
+  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1) {
+    search.problem.start = start_of(workload, options);
+    // Best bounds of two iterates may be what has the gap.
+    if (!search.problem.start.column_weights.empty()) search.solver.gap *= 2;
+  }
+  return search;
+}
+
+Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum) {
+  Matrix encoder = optimum.encoder;
+  // All users at sensitivity 1 is best for the mean; for the largest error some stay below it.
+  if (problem.objective == Objective::mean) normalise_phases(encoder, problem.participation);
+  return lower_triangular_encoder(encoder);
+}
+
+std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
+                                                       const DenseOptimalOptions& options) {
+  const DenseSearch search = dense_search(workload, options);
+  const DenseOptimum optimum = find_dense_optimum(search.problem, search.solver);
   return std::make_shared<const DenseStrategy>(
-      workload,
-      DenseStrategy::Parts{.name = OptimalStrategy::kName,
-                           .encoder = lower_triangular_encoder(optimum.encoder),
-                           .lower_bound = DenseStrategy::Bound{.objective = options.objective,
-                                                               .participation = participation,
-                                                               .value = optimum.lower_bound}});
+      workload, DenseStrategy::Parts{.name = OptimalStrategy::kName,
+                                     .encoder = dense_optimal_encoder(search.problem, optimum),
+                                     .lower_bound = DenseStrategy::Bound{
+                                         .objective = options.objective,
+                                         .participation = search.problem.participation,
+                                         .value = optimum.lower_bound}});
 }
 
 BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
@@ -165,11 +201,11 @@ BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t>
           .participation = bands <= most ? participation : Participation::single()};
 }
 
-std::shared_ptr<const Strategy> banded_strategy_of(const Workload& workload,
-                                                   const Matrix& columns) {
+std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
+                                                    const Matrix& columns) {
   const std::int64_t n =
-      require_between(kBanded, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
-  require_length(kBanded, "columns", columns.rows(), n);
+      require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
+  require_length(name, "columns", columns.rows(), n);
   const auto size = static_cast<Eigen::Index>(n);
   const Eigen::Index bands = std::min(columns.cols(), size);
   Matrix encoder = Matrix::Zero(size, size);
@@ -179,7 +215,16 @@ std::shared_ptr<const Strategy> banded_strategy_of(const Workload& workload,
   }
   return std::make_shared<const DenseStrategy>(
       workload,
-      DenseStrategy::Parts{.name = kBanded, .encoder = std::move(encoder), .num_bands = bands});
+      DenseStrategy::Parts{.name = name, .encoder = std::move(encoder), .num_bands = bands});
+}
+
+Matrix columns_of(const Matrix& encoder) {
+  Matrix columns = Matrix::Zero(encoder.cols(), encoder.cols());
+  for (Eigen::Index j = 0; j < encoder.cols(); ++j) {
+    const Eigen::Index height = encoder.cols() - j;
+    columns.row(j).head(height) = encoder.col(j).tail(height).transpose();
+  }
+  return columns;
 }
 
 }  // namespace dpftrl

@@ -9,7 +9,9 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/strategy/toeplitz_base.hpp"
+#include "dpftrl/toeplitz.hpp"
 #include "strategy/scaled_square_root.hpp"
+#include "strategy/scaled_toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -28,7 +30,8 @@ double norm_squared(std::span<const double> values) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/// Coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any other.
+/// Coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any other, and for
+/// more of them than are kept.
 std::vector<double> inverse_encoder(const Strategy& base) {
   const std::int64_t n = base.num_steps();
   const DecoderForm form = base.decoder_form();
@@ -42,16 +45,27 @@ std::vector<double> inverse_encoder(const Strategy& base) {
     inverse.resize(index_of(n));
     return inverse;
   }
+  const auto* toeplitz = dynamic_cast<const ToeplitzStrategy*>(&base);
   std::vector<double> decoder;
   if (std::holds_alternative<IdentityDecoder>(form)) {
     decoder.resize(index_of(n));
     decoder[0] = 1;
-  } else if (const auto* toeplitz = dynamic_cast<const ToeplitzStrategy*>(&base)) {
+  } else if (toeplitz && n <= ToeplitzStrategy::kMaxDecoderCoefficients) {
     const std::span<const double> kept = toeplitz->toeplitz_decoder();
     decoder.assign(kept.begin(), kept.end());
+  } else if (const auto* bands = std::get_if<BandedDecoder>(&form)) {
+    return reciprocal_series(bands->coefficients, n);
+  } else if (const auto* stored = std::get_if<ToeplitzDecoder>(&form)) {
+    if (stored->num_future > 0) return {};
+    decoder.assign(stored->coefficients.begin(),
+                   stored->coefficients.begin() + static_cast<std::ptrdiff_t>(n));
   }
+  if (decoder.empty()) return {};
   return solve_workload(Workload::prefix_sums(n), std::move(decoder));
 }
+
+/// From here on the norms of Toeplitz rows are made by transforms.
+constexpr std::int64_t kMinTransformedSteps = 4096;
 
 bool is_scaled_square_root(const Strategy& base, const Workload& workload) {
   return workload.is_prefix() && dynamic_cast<const SquareRootStrategy*>(&base) != nullptr;
@@ -230,8 +244,6 @@ FilteredStrategy::FilteredStrategy(Options options)
     fail_argument(name(), "base", "a strategy for prefix sums",
                   "one for " + options_.base->workload().name());
   require_length(name(), "base", options_.base->num_steps(), num_steps());
-  rows_ = squared_row_norms();
-  require_all_finite(name(), "row norms", rows_);
 }
 
 double FilteredStrategy::scale(std::int64_t step) const {
@@ -253,29 +265,37 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
     return rows;
   }
   if (is_scaled_square_root(base, workload()))
-    return n <= kMaxSquareRootSteps ? scaled_square_root_rows(scales) : std::vector<double>();
+    return n <= kMaxTransformedSteps ? scaled_square_root_rows(scales) : std::vector<double>();
   const DecoderForm form = base.decoder_form();
   const bool has_short_state =
       workload().kind() != Workload::Kind::window && workload().kind() != Workload::Kind::matrix;
   if (const auto* buffers = std::get_if<BufferedDecoder>(&form); buffers && has_short_state)
     return BufferedRows(*buffers).norms(workload(), scales);
-  if (n <= kMaxToeplitzSteps && workload().kind() != Workload::Kind::matrix) {
+  if (n <= max_toeplitz_steps()) {
     const std::vector<double> inverse = inverse_encoder(base);
-    if (!inverse.empty()) return ToeplitzRows(workload(), scales, inverse).norms();
+    if (!inverse.empty())
+      return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
+                 ? scaled_toeplitz_rows(workload(), inverse, scales)
+                 : ToeplitzRows(workload(), scales, inverse).norms();
   }
   if (n > kMaxDenseRowSteps) return {};
   const Vector rows = decoder().rowwise().squaredNorm();
   return {rows.begin(), rows.end()};
 }
 
-void FilteredStrategy::require_rows() const {
-  if (!rows_.empty()) return;
+std::int64_t FilteredStrategy::max_toeplitz_steps() const {
+  if (workload().kind() == Workload::Kind::matrix) return 0;
+  return has_scaled_toeplitz_rows(workload()) ? kMaxTransformedSteps : kMaxToeplitzSteps;
+}
+
+const std::vector<double>& FilteredStrategy::rows() const {
+  std::call_once(are_rows_made_, [this] {
+    rows_ = squared_row_norms();
+    require_all_finite(name(), "row norms", rows_);
+  });
+  if (!rows_.empty()) return rows_;
   std::int64_t limit = kMaxDenseRowSteps;
-  if (is_scaled_square_root(*options_.base, workload()))
-    limit = kMaxSquareRootSteps;
-  else if (!options_.base->toeplitz_encoder().empty() &&
-           workload().kind() != Workload::Kind::matrix)
-    limit = kMaxToeplitzSteps;
+  if (!options_.base->toeplitz_encoder().empty()) limit = std::max(limit, max_toeplitz_steps());
   fail(ErrorCode::unsupported, options_.name + ": row norms for " + workload().name() +
                                    " are known for num_steps up to " + to_text(limit) + ", got " +
                                    to_text(num_steps()));
@@ -296,15 +316,13 @@ double FilteredStrategy::max_column_norm_squared() const {
 
 double FilteredStrategy::row_norm_squared(std::int64_t step) const {
   require_step(step);
-  require_rows();
-  return rows_[index_of(step)];
+  return rows()[index_of(step)];
 }
 
 RowNorms FilteredStrategy::row_norms() const {
-  require_rows();
   DoubleDouble total;
-  for (const double row : rows_) total = add(total, row);
-  const auto [smallest, largest] = std::minmax_element(rows_.begin(), rows_.end());
+  for (const double row : rows()) total = add(total, row);
+  const auto [smallest, largest] = std::minmax_element(rows().begin(), rows().end());
   return {*smallest, *largest, total.high / static_cast<double>(num_steps())};
 }
 

@@ -2,6 +2,7 @@
 #include "dpftrl/strategy/log_perturbed.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 
@@ -17,11 +18,50 @@ struct Factors {
   std::vector<double> decoder;  ///< for the prefix sums
 };
 
+struct Node {
+  double place;  ///< in [0, 1/2]; another one is at 1 - place
+  double weight;
+};
+/// Gauss and Legendre's rule on [0, 1].
+constexpr std::array<Node, 10> kNodes = {{
+    {0.0034357004074525377, 0.0088070035695760589},
+    {0.018014036361043106, 0.020300714900193469},
+    {0.043882785874337048, 0.031336024167054534},
+    {0.080441514088890595, 0.041638370788352377},
+    {0.1268340467699246, 0.050965059908620221},
+    {0.18197315963674249, 0.059097265980759206},
+    {0.24456649902458646, 0.065844319224588319},
+    {0.31314695564229023, 0.071048054659191021},
+    {0.38610707442917747, 0.074586493236301871},
+    {0.46173673943325133, 0.076376693565362919},
+}};
+
+/// ln(-ln(1-x) / x) = sum_j y_j x^j: j y_j = int_0^1 t (t+1) .. (t+j-1) / j! dt, as
+/// int_0^1 (1-x)^(-t) dt = -x / ((1-x) ln(1-x)). The integrand is about j^(t-1) / Gamma(t), for
+/// which so many nodes are exact to rounding up to 2^24 steps. What is rounded moves encoder and
+/// decoder together.
+std::vector<double> logarithm_of_logarithm(std::size_t size) {
+  std::array<double, 2 * kNodes.size()> rests, terms;  // 1 - t; weight times integrand
+  for (std::size_t i = 0; i < kNodes.size(); ++i) {
+    rests[2 * i] = kNodes[i].place;
+    rests[2 * i + 1] = 1 - kNodes[i].place;
+    terms[2 * i] = terms[2 * i + 1] = kNodes[i].weight;
+  }
+  std::vector<double> logarithm(size);
+  for (std::size_t j = 1; j < size; ++j) {
+    const double inverse = 1 / static_cast<double>(j);
+    for (std::size_t i = 0; i < terms.size(); ++i) terms[i] *= 1 - rests[i] * inverse;
+    std::array<double, 4> sums{};
+    for (std::size_t i = 0; i < terms.size(); i += sums.size())
+      for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += terms[i + k];
+    logarithm[j] = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * inverse;
+  }
+  return logarithm;
+}
+
 Factors perturbed_factors(double alpha, double delta, std::int64_t num_coefficients) {
   const auto size = static_cast<std::size_t>(num_coefficients);
-  std::vector<double> series(size + 1);
-  for (std::size_t j = 0; j <= size; ++j) series[j] = 1 / static_cast<double>(j + 1);
-  const std::vector<double> log = logarithm_of_series(series);
+  const std::vector<double> log = logarithm_of_logarithm(size + 1);
   std::vector<double> exponent(size);
   for (std::size_t j = 0; j < size; ++j) exponent[j] = -(0.5 + alpha) * log[j];
   if (delta != 0) {

@@ -55,6 +55,24 @@ void require_plan(const Workload& workload, const OptimalPlan& plan) {
     fail_argument("optimal", "decay", "above 0 and at most 1", to_text(plan.decay));
 }
 
+/// The recursion that the plan stands for, its columns scaled to norm 1.
+VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalPlan& plan) {
+  require_plan(workload, plan);
+  (void)optimum_problem(workload, plan.objective);
+  return unit_columns(
+      OptimalStrategy::kName,
+      detail::realise(
+          {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
+          {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay}));
+}
+
+/// Fixed epochs of which the dense optimum is known how to find.
+bool has_repeated_epochs(const Workload& workload, const Participation& participation) {
+  return participation.kind() == Participation::Kind::fixed_epoch &&
+         participation.max_participations() > 1 &&
+         workload.num_steps() <= kMaxFixedEpochOptimumSteps;
+}
+
 }  // namespace
 
 OptimumProblem optimum_problem(const Workload& workload, Objective objective) {
@@ -101,7 +119,6 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
   if (optimum != nullptr) {
     plan.column_weights = optimum->column_weights;
     plan.row_weights = optimum->row_weights;
-    plan.lower_bound = optimum->lower_bound;
   } else {
     plan.column_weights = closed_form_weights(problem.num_steps, problem.objective);
     plan.row_weights.assign(plan.column_weights.size(), 1);
@@ -131,12 +148,14 @@ OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOption
     return {.plan = plan_for_weights(problem, options.num_buffers, nullptr),
             .status = SolverStatus::converged,
             .iterations = 0,
-            .gap = 0};
+            .gap = 0,
+            .lower_bound = 0};
   const Optimum optimum = find_optimum(problem, options.solver);
   return {.plan = plan_for_weights(problem, options.num_buffers, &optimum),
           .status = optimum.status,
           .iterations = optimum.iterations,
-          .gap = optimum.upper_bound / optimum.lower_bound - 1};
+          .gap = optimum.upper_bound / optimum.lower_bound - 1,
+          .lower_bound = optimum.lower_bound};
 }
 
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan) {
@@ -147,6 +166,13 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
                           workload);
 }
 
+bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                        Objective objective, const Participation& participation) {
+  if (num_buffers) return false;
+  return has_repeated_epochs(workload, participation) ||
+         (!has_optimum(workload, objective) && workload.num_steps() <= DenseStrategy::kMaxSteps);
+}
+
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,
@@ -154,13 +180,19 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
   require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
                   OptimalStrategy::kMaxSteps);
   const std::int64_t n = workload.num_steps();
-  const bool has_epochs = participation.kind() == Participation::Kind::fixed_epoch &&
-                          participation.max_participations() > 1 && n <= kMaxFixedEpochOptimumSteps;
-  if (!num_buffers &&
-      (has_epochs || (!has_optimum(workload, objective) && n <= DenseStrategy::kMaxSteps)))
+  if (is_densely_optimal(workload, num_buffers, objective, participation)) {
+    if (n > kMaxNamedDenseSteps)
+      fail(ErrorCode::unsupported,
+           "optimal: num_steps must be at most " + to_text(kMaxNamedDenseSteps) +
+               " where the optimum takes dense matrices, got " + to_text(n) +
+               ": optimize it once and use what was found, or set num_buffers for the encoder of "
+               "plain sums and one participation");
     return dense_optimal_strategy(
-        workload, {.objective = objective,
-                   .participation = has_epochs ? participation : Participation::single()});
+        workload,
+        {.objective = objective,
+         .participation = has_repeated_epochs(workload, participation) ? participation
+                                                                       : Participation::single()});
+  }
   const Workload designed_for =
       has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
   OptimalPlanResult result =
@@ -171,83 +203,17 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
 }
 
 OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
-    : Strategy(std::move(workload)), plan_(std::move(plan)) {
-  require_plan(this->workload(), plan_);
-  const OptimumProblem problem = optimum_problem(this->workload(), plan_.objective);
-  buffers_ = std::make_shared<const VaryingBuffers>(detail::realise(
-      {.shifts = plan_.shifts, .weights = plan_.weights, .direct = plan_.direct},
-      {.rows = plan_.row_weights, .columns = plan_.column_weights, .decay = plan_.decay}));
-  column_norms_squared_ = detail::column_norms_squared(*buffers_);
-  column_scales_.reserve(column_norms_squared_.size());
-  max_column_norm_squared_ = 0;
-  for (const double norm_squared : column_norms_squared_) {
-    column_scales_.push_back(std::sqrt(norm_squared));
-    max_column_norm_squared_ = std::max(
-        max_column_norm_squared_, norm_squared / (column_scales_.back() * column_scales_.back()));
-  }
-  std::vector<double> row_scales = column_scales_;
-  for (std::size_t j = 0; j < problem.rates.size(); ++j)
-    row_scales[j] *= this->workload().rates()[j];
-  row_variances_ = detail::variances(*buffers_, row_scales, problem.decay).rows;
-  is_nonnegative_ = std::ranges::all_of(buffers_->gains, [](double gain) { return gain >= 0; });
-}
-
-double OptimalStrategy::column_norm_squared(std::int64_t step) const {
-  require_step(step);
-  const auto j = static_cast<std::size_t>(step);
-  return column_norms_squared_[j] / (column_scales_[j] * column_scales_[j]);
-}
-
-double OptimalStrategy::row_norm_squared(std::int64_t step) const {
-  require_step(step);
-  return row_variances_[static_cast<std::size_t>(step)];
-}
-
-RowNorms OptimalStrategy::row_norms() const {
-  const auto [low, high] = std::ranges::minmax(row_variances_);
-  double total = 0;
-  for (const double variance : row_variances_) total += variance;
-  return {low, high, total / static_cast<double>(num_steps())};
-}
+    : VaryingBufferedStrategy(workload, parts_of(workload, plan)), plan_(std::move(plan)) {}
 
 double OptimalStrategy::certified_lower_bound(Objective objective, const Participation&) const {
   // The largest error is at least the mean one; one participation is among any others.
   const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
-  return is_for_it ? plan_.lower_bound : 0;
-}
-
-Matrix OptimalStrategy::encoder() const {
-  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(buffers_->num_buffers);
-  const Eigen::Map<const Matrix> gains(buffers_->gains.data(), n, q);
-  const Eigen::Map<const Matrix> factors(buffers_->factors.data(), n, q);
-  Matrix encoder = Matrix::Zero(n, n);
-  for (Eigen::Index j = 0; j < n; ++j) {
-    const double scale = column_scales_[static_cast<std::size_t>(j)];
-    Vector product = factors.row(j).transpose();
-    encoder(j, j) = 1 / (buffers_->inverse_scales[static_cast<std::size_t>(j)] * scale);
-    for (Eigen::Index i = j + 1; i < n; ++i) {
-      const double c = 1 / buffers_->inverse_scales[static_cast<std::size_t>(i)];
-      encoder(i, j) = c * gains.row(i).dot(product) / scale;
-      product.array() *= factors.row(i).transpose().array();
-    }
-  }
-  return encoder;
-}
-
-Matrix OptimalStrategy::decoder() const {
-  const Matrix workload_matrix = workload().matrix();
-  return encoder()
-      .triangularView<Eigen::Lower>()
-      .transpose()
-      .solve(workload_matrix.transpose())
-      .transpose();
-}
-
-DecoderForm OptimalStrategy::decoder_form() const {
-  return FilteredDecoder{
-      .base = std::make_shared<const DecoderForm>(VaryingBufferedDecoder{buffers_}),
-      .column_scales = column_scales_,
-      .workload = workload()};
+  if (!is_for_it) return 0;
+  const OptimumProblem problem = optimum_problem(workload(), plan_.objective);
+  std::vector<double> weights = plan_.column_weights;
+  for (std::size_t j = 0; j < problem.rates.size(); ++j)
+    weights[j] /= problem.rates[j] * problem.rates[j];
+  return optimum_bounds(problem, weights, kPlanGap / 100).lower;
 }
 
 }  // namespace dpftrl

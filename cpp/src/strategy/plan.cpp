@@ -7,6 +7,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/blt_scaled.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/optimal.hpp"
@@ -24,7 +25,29 @@ double single(const StrategyPlan& plan, std::string_view name) {
   return values.front();
 }
 
+/// The columns of an encoder: as many numbers a step, at most `most_bands`.
+StrategyPointer make_from_columns(std::string_view name, const StrategyPlan& plan,
+                                  const Workload& workload, std::int64_t most_bands) {
+  const std::vector<double>& columns = plan.list("columns");
+  const std::int64_t n = workload.num_steps(), size = std::ssize(columns);
+  if (size == 0 || size % n != 0)
+    fail_argument(kFunction, "columns", "as many numbers for each of " + to_text(n) + " steps",
+                  to_text(size));
+  const std::int64_t bands =
+      require_between(kFunction, "num_bands of columns", size / n, 1, most_bands);
+  return strategy_of_columns(name, workload,
+                             Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(n),
+                                                      static_cast<Eigen::Index>(bands)));
+}
+
 StrategyPointer make_optimal(const StrategyPlan& plan, const Workload& workload) {
+  if (std::ranges::find(plan.numbers, "columns", &PlanNumbers::name) != plan.numbers.end()) {
+    if (plan.numbers.size() > 1)
+      fail(ErrorCode::invalid_argument, "plan: columns must be the only list, got " +
+                                            to_text(std::int64_t{std::ssize(plan.numbers)}) +
+                                            " lists");
+    return make_from_columns(OptimalStrategy::kName, plan, workload, kMaxDenseOptimumColumns);
+  }
   return strategy_of_plan(workload, {.objective = plan.objective,
                                      .decay = single(plan, "decay"),
                                      .column_weights = plan.list("column_weights"),
@@ -52,6 +75,11 @@ StrategyPointer make_blt_normalized(const StrategyPlan& plan, const Workload& wo
   return blt_normalized_strategy(workload, {plan.list("decays"), plan.list("weights")});
 }
 
+StrategyPointer make_blt_scaled(const StrategyPlan& plan, const Workload& workload) {
+  return blt_scaled_strategy(workload, {.buffers = {plan.list("decays"), plan.list("weights")},
+                                        .row_scales = plan.list("row_scales")});
+}
+
 StrategyPointer make_banded_toeplitz(const StrategyPlan& plan, const Workload& workload) {
   return decoded_toeplitz(workload, [&](const ToeplitzRequest& request) {
     return banded_toeplitz_strategy(request, plan.list("coefficients"));
@@ -59,16 +87,7 @@ StrategyPointer make_banded_toeplitz(const StrategyPlan& plan, const Workload& w
 }
 
 StrategyPointer make_banded(const StrategyPlan& plan, const Workload& workload) {
-  const std::vector<double>& columns = plan.list("columns");
-  const std::int64_t n = workload.num_steps(), size = std::ssize(columns);
-  if (size == 0 || size % n != 0)
-    fail_argument(kFunction, "columns", "as many numbers for each of " + to_text(n) + " steps",
-                  to_text(size));
-  const std::int64_t bands =
-      require_between(kFunction, "num_bands of columns", size / n, 1, kMaxNumBands);
-  return banded_strategy_of(workload,
-                            Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(n),
-                                                     static_cast<Eigen::Index>(bands)));
+  return make_from_columns(kBanded, plan, workload, kMaxNumBands);
 }
 
 struct PlannedFamily {
@@ -80,10 +99,11 @@ struct PlannedFamily {
 const std::vector<PlannedFamily>& planned_families() {
   static const std::vector<PlannedFamily> families = {
       {OptimalStrategy::kName,
-       {"column_weights", "row_weights", "shifts", "weights", "direct", "decay"},
+       {"column_weights", "row_weights", "shifts", "weights", "direct", "decay", "columns"},
        make_optimal},
       {kBlt, {"decays", "weights"}, make_blt},
       {kBltNormalized, {"decays", "weights"}, make_blt_normalized},
+      {kBltScaled, {"decays", "weights", "row_scales"}, make_blt_scaled},
       {kBandedToeplitz, {"coefficients"}, make_banded_toeplitz},
       {kBanded, {"columns"}, make_banded},
   };

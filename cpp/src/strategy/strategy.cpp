@@ -7,6 +7,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/strategy/blt_scaled.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/group_algebra.hpp"
@@ -67,10 +68,6 @@ StrategyPointer make_from_steps(const ToeplitzRequest& request, const StrategyPa
 template <StrategyPointer (*maker)(const ToeplitzRequest&)>
 StrategyPointer make_for_workload(const ToeplitzRequest& request, const StrategyParameters&) {
   return maker(request);
-}
-
-Objective objective_of(const StrategyParameters& parameters) {
-  return parameters.objective.value_or(Objective::max);
 }
 
 /// The best there is.
@@ -142,7 +139,7 @@ std::vector<Family> convolution_families() {
             WorkloadSupport::adapted, ToeplitzStrategy::kMaxSteps),
        Makes::toeplitz, make_for_workload<square_root_strategy>},
       {info(kNormalizedSquareRoot, "square root with columns scaled to norm 1", "",
-            WorkloadSupport::adapted, FilteredStrategy::kMaxSquareRootSteps),
+            WorkloadSupport::adapted, FilteredStrategy::kMaxTransformedSteps),
        Makes::toeplitz, make_for_workload<square_root_strategy>},
       {info(GroupAlgebraStrategy::kName, "square root of a circulant: the same error at every step",
             "", WorkloadSupport::decoded, GroupAlgebraStrategy::kMaxSteps),
@@ -224,6 +221,21 @@ std::vector<Family> recursive_families() {
          return blt_normalized_strategy(request.workload, parameters.num_buffers,
                                         objective_of(parameters));
        }},
+      {{.name = kBltScaled,
+        .summary = "few buffers, rows scaled and columns of norm 1, optimised",
+        .step_cost = "O(num_buffers)",
+        .memory_cost = "num_buffers vectors",
+        .parameters = "num_buffers, objective",
+        .workloads = WorkloadSupport::decoded,
+        .max_steps = kMaxScaledBltSteps,
+        .is_causal = true},
+       Makes::any,
+       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+         return blt_scaled_strategy(
+             request.workload,
+             scaled_buffers(scaled_problem(request.workload.num_steps(), parameters.num_buffers,
+                                           objective_of(parameters))));
+       }},
       {info(kBandedToeplitz, "C of few bands, optimised", "O(num_bands)", "num_bands vectors",
             "num_bands, objective", WorkloadSupport::decoded),
        Makes::toeplitz,
@@ -243,7 +255,8 @@ std::vector<Family> recursive_families() {
          const BandedProblem problem =
              banded_problem(request.workload.num_steps(), parameters.num_bands,
                             objective_of(parameters), request.participation);
-         return banded_strategy_of(request.workload, find_banded_optimum(problem).columns);
+         return strategy_of_columns(kBanded, request.workload,
+                                    find_banded_optimum(problem).columns);
        }},
   };
 }
@@ -343,6 +356,11 @@ StrategyPointer wrap(const Family& family, const StrategyOptions& options,
 }
 
 }  // namespace
+
+Objective objective_of(const StrategyParameters& parameters) {
+  return parameters.plan ? parameters.plan->objective
+                         : parameters.objective.value_or(Objective::max);
+}
 
 void Strategy::require_step(std::int64_t step) const {
   require_between(name(), "step", step, 0, num_steps() - 1);

@@ -14,6 +14,11 @@ const { trap } = new WebAssembly.Instance(new WebAssembly.Module(trapModule)).ex
  * the next call from WebAssembly to its host stops the instance as a trap does.
  */
 export async function loadIntercepted(load, source) {
+  return intercepted(() => load({ wasm: source }));
+}
+
+/** The same of whatever instance `start` makes. */
+export async function intercepted(start) {
   const original = WebAssembly.instantiate;
   let instance;
   let trapping = false;
@@ -30,7 +35,7 @@ export async function loadIntercepted(load, source) {
     return (instance = await original(module, imports));
   };
   try {
-    const dp = await load({ wasm: source });
+    const dp = await start();
     const memory = Object.values(instance.exports).find((it) => it instanceof WebAssembly.Memory);
     return { dp, memory, trap: () => (trapping = true) };
   } finally {

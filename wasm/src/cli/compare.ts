@@ -27,14 +27,20 @@ function short(value: number): string {
 }
 
 /** What the bound is and how it was found, or that there is none. */
-function boundText({ lowerBound, workload, participation }: Comparison): string {
+function boundText(comparison: Comparison): string {
+  const { lowerBound, boundMethod, objective, workload, participation } = comparison;
   if (lowerBound === null) return 'Lower bound: none at hand for this workload and horizon.';
   const numerically = 'computed numerically, with its rounding allowed for';
-  const how = workload === 'prefix' ? 'in closed form' : numerically;
-  const whom = participation === 'single' ? '' : ' even for single participation';
+  const closed = workload === 'prefix' ? 'in closed form' : numerically;
+  const isOfEpochs = boundMethod === 'dense dual' && participation === 'fixed-epoch';
+  const whom = participation === 'single' || isOfEpochs ? '' : ' even for single participation';
+  const how =
+    boundMethod === 'schatten'
+      ? `Schatten-1 norm of the workload, ${closed}`
+      : 'dual variables of the optimum, with their rounding allowed for';
   return (
-    `Lower bound on both errors of every factorization${whom}: ${short(lowerBound)}\n` +
-    `(Schatten-1 norm of the workload, ${how}); ratio: error / bound.`
+    `Lower bound on the ${objective} error of every factorization${whom}: ${short(lowerBound)}\n` +
+    `(${how}); ratio: error / bound.`
   );
 }
 

@@ -34,6 +34,9 @@ const MISUSE_CODES = [
   'wrong_length',
   'past_horizon',
   'unsupported',
+  'bad_state',
+  'already_released',
+  'store_in_use',
 ];
 
 export function exitCodeOf(error: unknown): 1 | 2 {

@@ -17,13 +17,15 @@ export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEnt
   return HELP[name].replace(MECHANISMS, `  --mechanism M    ${list}`);
 }
 
-export const MAIN_HELP = `dp-ftrl: private running totals of a stream
+export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
 
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
+  dp-ftrl learn      a linear model of a CSV file, learned in one private pass
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
   dp-ftrl calibrate  noise multiplier for a privacy target
+  dp-ftrl bench      how fast this machine is at it
 
   dp-ftrl COMMAND --help    its options
   dp-ftrl --version
@@ -90,6 +92,11 @@ ${STRATEGY}
   --budget FILE    ledger of all releases of a data set, which together stay within its limit; a
                    release that would exceed it is refused. Begun with --budget-epsilon E and
                    --budget-delta D
+  --state FILE     goes on where the last run with this file stopped: its rows follow those before,
+                   and all runs together are one release with horizon --steps. FILE holds the key
+                   and the true sums: as secret as the rows. Not with --user-column, --time-column
+  --first-step N   with --state: the first row is that of step N, released before; the same rows
+                   get the same releases again, and others are refused
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
@@ -112,6 +119,52 @@ Examples, with the files of examples/:
   dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv \\
       --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 examples/shop_day.csv
 `,
+  learn: `dp-ftrl learn --label NAME --epsilon E --delta D --clip C [options] [FILE.csv]
+
+Reads a CSV file or standard input as dp-ftrl release does, one example a row, and learns a linear
+model of the label from the other columns in one pass (DP-FTRL): gradients are clipped, their
+running totals get noise, and the weights follow from those alone. So the model is
+(E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
+
+  --label NAME     column to predict; with --loss logistic 0 and 1, or -1 and 1
+  --loss L         logistic (default) or squared
+  --column NAME    feature; repeat for more. Default: all columns but the label
+  --range NAME=LOW:HIGH
+                   what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
+                   lies outside is moved to the edge. Features without a range are used as they are
+  --ranges-from-data
+                   the least and greatest value of the other features: NOT private, and needs
+                   --show-nonprivate
+  --no-intercept   no feature that is always 1
+  --epsilon E      privacy target, > 0
+  --delta D        privacy target, between 0 and 1
+  --clip C         gradients whose l2-norm exceeds C are scaled down to it
+  --radius R       weights stay within this l2-norm (default 1)
+  --regularisation L
+                   default: the value of the regret theorem
+${MECHANISMS}
+${PARAMETERS}
+${STRATEGY}
+  --steps N        horizon: examples the noise is calibrated for. Without it the input is read
+                   twice, and the number of its rows is public
+  --budget FILE, --budget-epsilon E, --budget-delta D
+                   as in dp-ftrl release
+${PARTICIPATION}
+  --neighbours R   zero-out (default) or replace-one
+  --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
+  --json           the model on standard output: format, version, loss, inputs, intercept, weights,
+                   lastWeights, numExamples, private, certificate, protects
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+  --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
+                   and the loss of predicting 0: NOT private
+
+Examples, with the files of examples/:
+  dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
+      examples/pendulum.csv > model.json && head -c 300 model.json
+  dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 \\
+      --clip 2 --mechanism honaker --radius 5 examples/tide.csv
+`,
   error: `dp-ftrl error --steps N [--mechanism M] [options]
 
 Error of a mechanism over N steps at noise multiplier 1 and clip norm 1. Multiply by noise
@@ -125,9 +178,9 @@ ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles everything
   --json           mechanism, parameters, steps, workload, participation, neighbours, sensitivity,
-                   sensitivityExactness, sensitivityMethod, maxError, meanError, lowerBound,
-                   objective, ratio and gap (of the error of the objective to the bound),
-                   decoderResidual, residualSteps
+                   sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
+                   lowerBound (on the error of the objective), boundMethod, ratio and gap (of that
+                   error to the bound), decoderResidual, residualSteps
 
 Examples:
   dp-ftrl error --steps 1024
@@ -145,7 +198,8 @@ ${WORKLOAD}
 ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
   --strategy FILE  a saved strategy, compared too; repeat for more
-  --json           numSteps, workload, participation, objective, lowerBound, mechanisms, leftOut
+  --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
+                   mechanisms, leftOut
 
 Examples:
   dp-ftrl compare --steps 256
@@ -153,12 +207,11 @@ Examples:
 `,
   optimize: `dp-ftrl optimize --steps N [--mechanism M] [options]
 
-Finds the parameters of an optimised mechanism (optimal, blt, blt-normalized, banded-toeplitz) and
-writes them as JSON, with its error, a certified lower bound on that of every factorization, their
-ratio, and how the search ended. From the saved numbers on, noise is the same bit for bit on every
-machine.
+Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a certified
+lower bound on that of every factorization, their ratio, and how the search ended. From the saved
+numbers on, noise is the same bit for bit on every machine.
 
-  --mechanism M    optimal (default), blt, blt-normalized or banded-toeplitz
+  --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
   --buffers K|exact, --bands B, --objective max|mean
                    where the mechanism has them; optimal: 8 buffers, objective max
   --solver S       optimal: exact (default), or none: weights in closed form, at once, about 2 %
@@ -170,8 +223,8 @@ ${WORKLOAD}
 ${PARTICIPATION}
   --output FILE    written whole or not at all; standard output then gets the report
   --json           the saved strategy on standard output: format, version, mechanism, numSteps,
-                   workload, participation, objective, error, lowerBound, ratio, status, iterations,
-                   parameters. Without it a report
+                   workload, participation, objective, error, lowerBound, boundMethod, ratio,
+                   status, iterations, parameters. Without it a report
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
@@ -195,5 +248,18 @@ mechanism for a privacy target, and the same guarantee in the other currencies.
 Examples:
   dp-ftrl calibrate --epsilon 1 --delta 1e-6
   dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json
+`,
+  bench: `dp-ftrl bench [--time MS] [--json]
+
+Times of releases, errors, a search and a calibration on this machine, and in how many normals of
+Math.random and Box-Muller each would have passed.
+
+  --time MS        for each measurement, about (default 200)
+  --json           version, node, platform, arch, measurements: name, unit, nanoseconds (of one
+                   unit, the median of 5 rounds), perSecond, ratio (to the first measurement)
+
+Examples:
+  dp-ftrl bench --time 50
+  dp-ftrl bench --time 10 --json
 `,
 };

@@ -4,11 +4,13 @@
 
 import { load } from '../index.js';
 import { Args, type Known } from './args.js';
+import * as bench from './bench.js';
 import * as calibrate from './calibrate.js';
 import * as compare from './compare.js';
 import * as error from './error.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
+import * as learn from './learn.js';
 import * as optimize from './optimize.js';
 import { ClosedPipe, StandardOutput } from './output.js';
 import * as release from './release.js';
@@ -18,7 +20,15 @@ interface Command {
   run(args: Args): Promise<void>;
 }
 
-const COMMANDS = { release, error, compare, optimize, calibrate } satisfies Record<string, Command>;
+const COMMANDS = {
+  release,
+  learn,
+  error,
+  compare,
+  optimize,
+  calibrate,
+  bench,
+} satisfies Record<string, Command>;
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);

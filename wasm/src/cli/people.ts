@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which rows of a person count, so that one person's part in the stream is bounded.
+// Whose row it is, and how many of a person count.
 
 import type { Participation } from '../types.js';
 import type { Args, Known } from './args.js';
@@ -32,35 +32,4 @@ export function readPeople(args: Args): People | undefined {
 /** The participation pattern that the bound makes sure of. */
 export function participationOf({ maxContributions, minSeparation }: People): Participation {
   return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
-}
-
-/**
- * The earliest contributions of each person: the first, and then each that comes at least
- * `minSeparation` steps after the last one that counted, until there are `maxContributions`. What
- * counts of one person depends on nobody else, so leaving a person out changes nothing else.
- */
-export class ContributionBound {
-  private readonly counted = new Map<string, { times: number; last: number }>();
-  /** Rows that did not count. Not private. */
-  numDropped = 0;
-
-  constructor(private readonly people: People) {}
-
-  /** Steps must not go back. Several rows of a person at one step are one contribution. */
-  admits(person: string, step: number): boolean {
-    const { maxContributions, minSeparation } = this.people;
-    const before = this.counted.get(person);
-    if (before === undefined) {
-      this.counted.set(person, { times: 1, last: step });
-      return true;
-    }
-    if (before.last === step) return true;
-    if (before.times < maxContributions && step - before.last >= minSeparation) {
-      ++before.times;
-      before.last = step;
-      return true;
-    }
-    ++this.numDropped;
-    return false;
-  }
 }

@@ -2,7 +2,7 @@
 
 // Whom a release protects, in words.
 
-import type { Participation } from '../types.js';
+import type { Certificate, Participation } from '../types.js';
 import type { People } from './people.js';
 import type { Times } from './time.js';
 
@@ -17,14 +17,17 @@ export interface Protection {
   isPublic: string;
 }
 
-export interface Released {
+export interface Protected {
   participation: Participation;
   people: People | undefined;
   times: Times | undefined;
   numSteps: number;
+  /** The option by which persons could be protected, where there is one. */
+  instead?: string;
 }
 
-export function protection({ participation, people, times, numSteps }: Released): Protection {
+export function protection(given: Protected): Protection {
+  const { participation, people, times, numSteps, instead } = given;
   const steps = times ? `${times.bucket}s` : 'rows';
   const isPublic = times
     ? `the first and the last ${times.bucket} are public`
@@ -38,7 +41,8 @@ export function protection({ participation, people, times, numSteps }: Released)
     return { unit, text: `${unit} is protected, of whom ${which}`, steps, isPublic };
   }
   if (participation === 'single') {
-    const text = 'one row is protected, not a person with several (see --user-column)';
+    const see = instead === undefined ? '' : ` (see ${instead})`;
+    const text = `one row is protected, not a person with several${see}`;
     return { unit: 'one row', text, steps, isPublic };
   }
   if ('epochs' in participation) {
@@ -56,4 +60,24 @@ export function protection({ participation, people, times, numSteps }: Released)
     steps,
     isPublic,
   };
+}
+
+interface Spoken {
+  name: string;
+  mode: string;
+  whom: Protection;
+  /** What is clipped, where that is not clear: 'its gradient '. */
+  what?: string;
+}
+
+/** Everything a release promises, in one sentence. */
+export function guarantee(
+  { epsilon, delta, neighbours, clipNorm, numSteps }: Certificate,
+  { name, mode, whom, what = '' }: Spoken,
+): string {
+  return (
+    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
+    `${whom.text}, ${what}clipped to l2-norm ${clipNorm}; mechanism ${name}, mode ${mode}, ` +
+    `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
+  );
 }

@@ -3,24 +3,23 @@
 // dp-ftrl release: a CSV in, its private running totals out.
 
 import { load } from '../index.js';
-import type { Certificate, PrefixSum } from '../types.js';
+import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
-import { ContributionGrid } from './contribution.js';
 import { csvCell } from './csv.js';
 import { faultOf, Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
-import { protection, type Protection } from './protection.js';
+import { guarantee, protection } from './protection.js';
+import { LedgerTotals, readState, STATE_OPTIONS } from './state.js';
 import { StepProgress } from './step-progress.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
-import type { StepBatch, Stepper } from './steps.js';
+import type { Released, RowSums, Stepper, Sums } from './steps.js';
 import { readChosen, stepsOf } from './strategy.js';
 import { RowStream } from './stream.js';
 import { Clock, readTimes, TIME_OPTIONS } from './time.js';
-import { BucketTotals, RowTotals, type Totals } from './totals.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -32,6 +31,7 @@ export const options: Known = {
   ...PEOPLE_OPTIONS,
   ...TIME_OPTIONS,
   ...BUDGET_OPTIONS,
+  ...STATE_OPTIONS,
   column: 'values',
   neighbours: 'value',
   mode: 'value',
@@ -41,17 +41,6 @@ export const options: Known = {
   json: 'flag',
   quiet: 'flag',
 };
-
-function guarantee(
-  { epsilon, delta, neighbours, clipNorm, numSteps }: Certificate,
-  { name, mode, whom }: { name: string; mode: string; whom: Protection },
-): string {
-  return (
-    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
-    `${whom.text}, clipped to l2-norm ${clipNorm}; mechanism ${name}, mode ${mode}, ` +
-    `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
-  );
-}
 
 interface Line {
   step: number;
@@ -114,55 +103,44 @@ class Writer {
   }
 }
 
-/** Releases some steps; returns the fault that ends the run, if there is one. */
-async function releaseSteps(
-  sums: PrefixSum,
-  totals: Totals,
-  steps: StepBatch,
-  { writer, sink, showTrue }: { writer: Writer; sink: Sink; showTrue: boolean },
+/** Writes some steps; returns the fault that ends the run, if there is one. */
+async function writeSteps(
+  { first, noisy, truths, labels, fault }: Released,
+  {
+    writer,
+    sink,
+    totals,
+  }: { writer: Writer; sink: Sink; totals: Pick<Totals, 'dimension' | 'stddev'> },
 ): Promise<Error | undefined> {
-  const { dimension } = sums;
-  const first = sums.step;
-  const accepted = Math.min(steps.numSteps, sums.numSteps - first);
-  const values = steps.values.subarray(0, accepted * dimension);
-  const { noisy, fault } = totals.release(values);
+  const { dimension } = totals;
   let text = '';
-  for (let from = 0; from < noisy.length; from += dimension) {
-    const k = from / dimension;
-    const truth = showTrue ? totals.addTrue(values.subarray(from, from + dimension)) : undefined;
+  for (let k = 0; k < noisy.length / dimension; ++k) {
     text += writer.line({
       step: first + k + 1,
-      time: steps.labels?.[k],
-      noisy: noisy.subarray(from, from + dimension),
-      truth,
-      std: sums.stddev(first + k),
+      time: labels?.[k],
+      noisy: noisy.subarray(k * dimension, (k + 1) * dimension),
+      truth: truths?.[k],
+      std: totals.stddev(first + k),
     });
   }
   if (text !== '') await sink.write(text);
-  if (fault) return fault;
-  if (accepted < steps.numSteps) {
-    const row = sums.numSteps + 1;
-    const line = steps.lines[accepted]!;
-    const what = `row ${row} (line ${line}) is past the horizon of --steps ${sums.numSteps}`;
-    return new Misuse(what, { code: 'past_horizon', row, line });
-  }
-  return steps.fault;
+  return fault;
 }
 
 /** Every step of the input, until a fault that is returned. */
 async function releaseAll(
   rows: RowStream,
   stepper: Stepper,
-  release: (steps: StepBatch) => Promise<Error | undefined>,
+  write: (steps: Released) => Promise<Error | undefined>,
 ): Promise<Error | undefined> {
   for await (const batch of rows.rows()) {
-    for (const steps of stepper.take(batch)) {
-      const fault = await release(steps);
+    for await (const steps of stepper.take(batch)) {
+      const fault = await write(steps);
       if (fault) return fault;
     }
   }
   for (const steps of stepper.end()) {
-    const fault = await release(steps);
+    const fault = await write(steps);
     if (fault) return fault;
   }
   return undefined;
@@ -185,6 +163,7 @@ function readSettings(args: Args) {
     people,
     times: readTimes(args),
     budget: Budget.read(args),
+    state: readState(args),
     mode: args.oneOf('mode', ['grid'], 'grid'),
     seed: args.seed(),
     showTrue: args.has('show-nonprivate'),
@@ -220,23 +199,31 @@ async function horizonOf(steps: number | undefined, settings: Settings, rows: Ro
   return { numSteps, surveyed: true };
 }
 
-/** What turns rows into steps, and steps into totals. */
-function makeSteps(settings: Settings, sums: PrefixSum): { stepper: Stepper; totals: Totals } {
-  const { people, times, target } = settings;
-  const { dimension, numSteps, grid } = sums;
-  if (!times) {
-    const totals = new RowTotals(sums, target.clipNorm);
-    return { stepper: new RowStepper(people, dimension), totals };
+interface Made {
+  sums: RowSums;
+  stepper: Stepper;
+  /** Nothing was released before this run. */
+  isNew: boolean;
+  close(): Promise<void>;
+}
+
+/** A running total of this run alone, or one that goes on, and what turns rows into its steps. */
+async function makeSums(dp: DpFtrl, settings: Settings, how: PrefixSumOptions): Promise<Made> {
+  const { people, state, times, target, showTrue } = settings;
+  const options = { columns: textColumns(people, times), clipNorm: target.clipNorm, showTrue };
+  if (state) {
+    const totals = await LedgerTotals.open(dp, state, how);
+    const sums = { people: undefined, totals };
+    const stepper = new RowStepper({ ...options, sums });
+    return { sums, stepper, isNew: totals.isNew, close: () => totals.close() };
   }
-  const stepper = new BucketStepper({
-    people,
-    times,
-    columns: textColumns(people, times),
-    dimension,
-    grid: new ContributionGrid(target.clipNorm, grid),
-    horizon: numSteps,
-  });
-  return { stepper, totals: new BucketTotals(sums) };
+  const sums: Sums = people
+    ? { people, totals: dp.peopleSum(how) }
+    : { people, totals: dp.prefixSum(how) };
+  const stepper = times
+    ? new BucketStepper({ ...options, sums, times })
+    : new RowStepper({ ...options, sums });
+  return { sums, stepper, isNew: true, close: () => Promise.resolve(sums.totals.dispose()) };
 }
 
 export async function run(args: Args): Promise<void> {
@@ -252,24 +239,27 @@ export async function run(args: Args): Promise<void> {
   const rows = await RowStream.open(args.files, wanted);
   const { columns } = rows;
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
-  const sums = dp.prefixSum({
+  const how: PrefixSumOptions = {
     ...target,
     mechanism,
     ...parameters,
     numSteps,
     dimension: columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
-  });
-  const { certificate } = sums;
-  const whom = protection({ participation: target.participation, people, times, numSteps });
-  const { stepper, totals } = makeSteps(settings, sums);
+  };
+  const { sums, stepper, isNew, close } = await makeSums(dp, settings, how);
+  const { totals } = sums;
+  const { certificate } = totals;
+  const { participation } = target;
+  const instead = settings.state ? {} : { instead: '--user-column' };
+  const whom = protection({ participation, people, times, numSteps, ...instead });
 
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   const progress = new StepProgress(numSteps, { quiet });
   try {
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
-    await settings.budget?.spend(dp, { ...spending, unit: whom.unit });
+    if (isNew) await settings.budget?.spend(dp, { ...spending, unit: whom.unit });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const isPrivate = seed === undefined && !showTrue;
@@ -279,17 +269,17 @@ export async function run(args: Args): Promise<void> {
     const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
     await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
     let fault = await releaseAll(rows, stepper, async (steps) => {
-      const stop = await releaseSteps(sums, totals, steps, { writer, sink, showTrue });
-      progress.report(sums.step);
+      const stop = await writeSteps(steps, { writer, sink, totals });
+      progress.report(totals.step);
       return stop;
     });
-    if (!fault && surveyed && sums.step < numSteps) {
-      fault = new Error(`the input changed while it was read: ${sums.step} of ${numSteps} steps`);
+    if (!fault && surveyed && totals.step < numSteps) {
+      fault = new Error(`the input changed while it was read: ${totals.step} of ${numSteps} steps`);
     }
     progress.end();
-    const numDropped = showTrue && people ? { numDropped: stepper.numDropped } : {};
-    await writer.end(fault, numDropped);
-    if (showTrue && people) warn(`${stepper.numDropped} rows did not count: NOT private`);
+    const dropped = showTrue && sums.people ? sums.totals.numDropped : undefined;
+    await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
+    if (dropped !== undefined) warn(`${dropped} rows did not count: NOT private`);
     if (fault) throw fault;
     await sink.commit();
   } catch (error) {
@@ -297,6 +287,6 @@ export async function run(args: Args): Promise<void> {
     await sink.abandon();
     throw error;
   } finally {
-    sums.dispose();
+    await close();
   }
 }

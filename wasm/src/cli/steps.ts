@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From rows to steps of the stream: a row is a step, or all rows of an hour, a day, ... are.
+// From rows to steps of the stream and their totals: a row is a step, or all rows of an hour, a
+// day, ... are.
 
-import { ContributionGrid } from './contribution.js';
+import type { PeopleSum, PrefixSum, Totals } from '../types.js';
 import { Misuse } from './failure.js';
-import { ContributionBound, type People } from './people.js';
+import type { People } from './people.js';
 import type { Batch } from './rows.js';
+import type { LedgerTotals } from './state.js';
 import { Clock, type Times } from './time.js';
+import { TrueSums } from './truth.js';
 
-/** Some steps, and the fault that follows them, if there is one. */
-export interface StepBatch {
-  /** numSteps * dimension numbers: the rows themselves, or sums over a bucket in grids. */
-  values: Float64Array;
-  numSteps: number;
-  /** 1-based line of the row that makes each step, or that ended its bucket. */
-  lines: number[];
+/** Some steps that were released, and the fault that follows them, if there is one. */
+export interface Released {
+  /** Number of the first, from 0 on. */
+  first: number;
+  /** numSteps * dimension totals. */
+  noisy: Float64Array;
+  /** For --show-nonprivate: numSteps totals without noise. */
+  truths?: number[][];
   /** When each step is, where steps are times. */
   labels?: string[];
-  fault?: Misuse;
+  fault?: Error;
+}
+
+/** What takes the rows: of each the person, where people are protected. */
+export type Sums =
+  | { people: People; totals: PeopleSum }
+  | { people: undefined; totals: PrefixSum };
+
+/** Where every row is a step, its total may take a while. */
+export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
+
+export interface StepOptions<S = Sums> {
+  sums: S;
+  columns: TextColumns;
+  clipNorm: number;
+  showTrue: boolean;
 }
 
 /** Text columns of the rows, in the order in which they are asked for. */
@@ -36,10 +55,9 @@ export function textColumns(people: People | undefined, times: Times | undefined
 }
 
 export interface Stepper {
-  readonly numDropped: number;
-  take(batch: Batch): Iterable<StepBatch>;
+  take(batch: Batch): Iterable<Released> | AsyncIterable<Released>;
   /** What only the end of the input completes. */
-  end(): Iterable<StepBatch>;
+  end(): Iterable<Released>;
 }
 
 /** Whose row it is; the cell must not be empty. */
@@ -51,85 +69,108 @@ export function personOf(batch: Batch, i: number, column: string, texts: string[
   throw new Misuse(what, { code: 'missing', row, line, column });
 }
 
-/** A row is a step. What does not count of a person becomes a row of zeros: steps are public. */
-export class RowStepper implements Stepper {
-  private readonly bound: ContributionBound | undefined;
-
-  constructor(
-    private readonly people: People | undefined,
-    private readonly dimension: number,
-  ) {
-    this.bound = people && new ContributionBound(people);
-  }
-
-  get numDropped(): number {
-    return this.bound?.numDropped ?? 0;
-  }
-
-  *take(batch: Batch): Generator<StepBatch> {
-    const { values, numRows, lines, texts, firstRow, fault } = batch;
-    const steps: StepBatch = { values, numSteps: numRows, lines, ...(fault && { fault }) };
-    if (this.bound) {
-      const kept = values.slice(); // The batch may be read again.
-      for (let i = 0; i < numRows; ++i) {
-        let person: string;
-        try {
-          person = personOf(batch, i, this.people!.column, texts[0]!);
-        } catch (error) {
-          if (!(error instanceof Misuse)) throw error;
-          const before = kept.subarray(0, i * this.dimension);
-          return yield { ...steps, values: before, numSteps: i, fault: error };
-        }
-        if (this.bound.admits(person, firstRow - 1 + i)) continue;
-        kept.fill(0, i * this.dimension, (i + 1) * this.dimension);
-      }
-      steps.values = kept;
-    }
-    yield steps;
-  }
-
-  *end(): Generator<StepBatch> {}
+/** The totals of the steps before the error that stopped the rest. */
+function stopped(first: number, error: unknown): Released {
+  const { released: noisy } = error as { released?: Float64Array };
+  if (!(error instanceof Error) || !noisy) throw error;
+  return { first, noisy, fault: error };
 }
 
-/** Steps to hand over at once, so that a long gap between two events takes no memory. */
+/** A row is a step. What does not count of a person counts as a row of zeros: steps are public. */
+export class RowStepper implements Stepper {
+  private readonly truth: TrueSums | undefined;
+
+  constructor(private readonly options: StepOptions<RowSums>) {
+    const { dimension } = options.sums.totals;
+    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
+  }
+
+  async *take(batch: Batch): AsyncGenerator<Released> {
+    const { totals } = this.options.sums;
+    const room = totals.numSteps - totals.step;
+    const { names, fault } = this.peopleOf(batch);
+    const numRows = names?.length ?? batch.numRows;
+    const accepted = Math.min(numRows, room);
+    // One by one where it is to be seen what counted.
+    const size = this.truth ? 1 : Math.max(1, accepted);
+    for (let from = 0; from < accepted; from += size) {
+      const steps = await this.release(batch, names, from, Math.min(from + size, accepted));
+      yield steps;
+      if (steps.fault) return;
+    }
+    const stop = accepted < numRows ? pastHorizon(totals, batch, accepted) : (fault ?? batch.fault);
+    if (stop) yield { first: totals.step, noisy: new Float64Array(), fault: stop };
+  }
+
+  *end(): Generator<Released> {}
+
+  /** Whose rows they are, up to the first that is nobody's. */
+  private peopleOf(batch: Batch): { names?: string[]; fault?: Misuse } {
+    const { sums, columns } = this.options;
+    if (!sums.people) return {};
+    const names: string[] = [];
+    try {
+      for (let i = 0; i < batch.numRows; ++i) {
+        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
+      }
+      return { names };
+    } catch (error) {
+      if (!(error instanceof Misuse)) throw error;
+      return { names, fault: error };
+    }
+  }
+
+  private async release(
+    batch: Batch,
+    names: string[] | undefined,
+    from: number,
+    to: number,
+  ): Promise<Released> {
+    const { sums } = this.options;
+    const { dimension, step: first } = sums.totals;
+    const rows = batch.values.subarray(from * dimension, to * dimension);
+    const dropped = sums.people && sums.totals.numDropped;
+    try {
+      const noisy = sums.people
+        ? sums.totals.releaseEach(names!.slice(from, to), rows)
+        : await sums.totals.releaseMany(rows);
+      if (!this.truth) return { first, noisy };
+      if (!sums.people || sums.totals.numDropped === dropped) this.truth.add(rows);
+      return { first, noisy, truths: [this.truth.endStep()] };
+    } catch (error) {
+      return stopped(first, error);
+    }
+  }
+}
+
+function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
+  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
+  const what = `row ${row} (line ${line}) is past the horizon of --steps ${totals.numSteps}`;
+  return new Misuse(what, { code: 'past_horizon', row, line });
+}
+
+/** Steps to release at once, so that a long gap between two events takes no memory. */
 const CHUNK = 4096;
 
-/** All rows of a bucket are one step, and buckets without rows are steps of zeros. */
+/** All rows of a bucket are one step, and buckets without rows are steps without contributions. */
 export class BucketStepper implements Stepper {
   private readonly clock: Clock;
-  private readonly bound: ContributionBound | undefined;
-  private readonly dimension: number;
-  /** Step that is being added up, and its sum in grids. */
-  private open = 0;
-  private readonly sum: Float64Array;
-  /** Whose contribution to the open step is how much. */
-  private readonly parts = new Map<string, Float64Array>();
+  private readonly truth: TrueSums | undefined;
 
-  constructor(
-    private readonly options: {
-      people: People | undefined;
-      times: Times;
-      columns: TextColumns;
-      dimension: number;
-      grid: ContributionGrid;
-      horizon: number;
-    },
-  ) {
+  constructor(private readonly options: StepOptions & { times: Times }) {
+    const { dimension } = options.sums.totals;
     this.clock = new Clock(options.times);
-    this.bound = options.people && new ContributionBound(options.people);
-    this.dimension = options.dimension;
-    this.sum = new Float64Array(options.dimension);
+    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
   }
 
-  get numDropped(): number {
-    return this.bound?.numDropped ?? 0;
-  }
-
-  *take(batch: Batch): Generator<StepBatch> {
+  *take(batch: Batch): Generator<Released> {
+    const { totals } = this.options.sums;
+    /** First row that was not contributed yet; those until i are of the open step. */
+    let from = 0;
     for (let i = 0; i < batch.numRows; ++i) {
       const where = { row: batch.firstRow + i, line: batch.lines[i]! };
       let fault: Misuse | undefined;
-      let step = this.open;
+      let step = totals.step;
       try {
         step = this.clock.advance(batch.texts[this.options.columns.time]![i]!, where);
         fault = this.pastHorizon(step, where);
@@ -138,67 +179,91 @@ export class BucketStepper implements Stepper {
         fault = error;
       }
       // Steps that a row past the horizon ends are released all the same.
-      const until = fault?.fault.code === 'past_horizon' ? this.options.horizon : step;
-      yield* this.close(until, where.line);
-      try {
-        if (!fault) this.add(batch, i, step);
-      } catch (error) {
-        if (!(error instanceof Misuse)) throw error;
-        fault = error;
+      const until = fault?.fault.code === 'past_horizon' ? totals.numSteps : step;
+      if (fault || until > totals.step) {
+        const earlier = this.contribute(batch, from, i);
+        if (earlier) return yield { ...this.nothing(), fault: earlier };
+        from = i;
+        yield* this.close(until);
       }
-      if (fault) return yield { ...none(), fault };
+      if (fault) return yield { ...this.nothing(), fault };
     }
-    if (batch.fault) yield { ...none(), fault: batch.fault };
+    const fault = this.contribute(batch, from, batch.numRows) ?? batch.fault;
+    if (fault) yield { ...this.nothing(), fault };
   }
 
-  *end(): Generator<StepBatch> {
+  *end(): Generator<Released> {
     const { first, last } = this.options.times;
-    const all = last === undefined ? this.clock.step + 1 : last - first! + 1;
-    yield* this.close(all, 0);
+    yield* this.close(last === undefined ? this.clock.step + 1 : last - first! + 1);
+  }
+
+  private nothing(): Released {
+    return { first: this.options.sums.totals.step, noisy: new Float64Array() };
   }
 
   private pastHorizon(step: number, where: { row: number; line: number }): Misuse | undefined {
-    const { horizon, times } = this.options;
-    if (step < horizon) return undefined;
-    const option = times.last === undefined ? `--steps ${horizon}` : '--to';
+    const { sums, times } = this.options;
+    const { numSteps } = sums.totals;
+    if (step < numSteps) return undefined;
+    const option = times.last === undefined ? `--steps ${numSteps}` : '--to';
     const what = `row ${where.row} (line ${where.line}) is past the horizon of ${option}`;
     return new Misuse(what, { code: 'past_horizon', ...where });
   }
 
-  private add(batch: Batch, i: number, step: number): void {
-    const { people, columns, grid } = this.options;
-    const row = batch.values.subarray(i * this.dimension, (i + 1) * this.dimension);
-    if (!this.bound) return grid.addTo(this.sum, row);
-    const person = personOf(batch, i, people!.column, batch.texts[columns.person]!);
-    if (!this.bound.admits(person, step)) return;
-    const part = this.parts.get(person);
-    if (part === undefined) {
-      this.parts.set(person, row.slice());
-      return;
+  /** Rows of the open step; gives the fault of one that is nobody's. */
+  private contribute(batch: Batch, from: number, to: number): Misuse | undefined {
+    const { sums, columns } = this.options;
+    const { dimension } = sums.totals;
+    if (from === to) return undefined;
+    const rows = batch.values.subarray(from * dimension, to * dimension);
+    const row = (i: number) => batch.values.subarray(i * dimension, (i + 1) * dimension);
+    if (!sums.people) {
+      sums.totals.contribute(rows);
+      for (let i = from; this.truth && i < to; ++i) this.truth.add(row(i));
+      return undefined;
     }
-    // Not an infinity, which clipping could make no sense of.
-    row.forEach((value, j) => {
-      const total = part[j]! + value;
-      part[j] = Number.isFinite(total) ? total : Math.sign(total) * Number.MAX_VALUE;
-    });
+    const names: string[] = [];
+    try {
+      for (let i = from; i < to; ++i) {
+        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
+      }
+    } catch (error) {
+      if (error instanceof Misuse) return error;
+      throw error;
+    }
+    if (!this.truth) sums.totals.contribute(names, rows);
+    else names.forEach((name, k) => this.contributeSeen(sums.totals, name, row(from + k)));
+    return undefined;
+  }
+
+  /** One by one, so that it is seen what counts. */
+  private contributeSeen(totals: PeopleSum, person: string, row: Float64Array): void {
+    const dropped = totals.numDropped;
+    totals.contribute(person, row);
+    if (totals.numDropped === dropped) this.truth!.addOf(person, row);
   }
 
   /** Ends the open step and those after it before `step`. */
-  private *close(step: number, line: number): Generator<StepBatch> {
-    while (this.open < step) {
-      const numSteps = Math.min(step - this.open, CHUNK);
-      const values = new Float64Array(numSteps * this.dimension);
-      for (const part of this.parts.values()) this.options.grid.addTo(this.sum, part);
-      values.set(this.sum);
-      this.parts.clear();
-      this.sum.fill(0);
-      const labels = Array.from({ length: numSteps }, (_, k) => this.clock.label(this.open + k));
-      this.open += numSteps;
-      yield { values, numSteps, lines: new Array<number>(numSteps).fill(line), labels };
+  private *close(step: number): Generator<Released> {
+    const { totals } = this.options.sums;
+    while (totals.step < step) {
+      const first = totals.step;
+      const numSteps = Math.min(step - first, CHUNK);
+      const labels = Array.from({ length: numSteps }, (_, k) => this.clock.label(first + k));
+      const steps = this.endSteps(numSteps);
+      const truths = this.truth && labels.map(() => this.truth!.endStep());
+      yield { ...steps, labels, ...(truths && { truths }) };
+      if (steps.fault) return;
     }
   }
-}
 
-function none(): StepBatch {
-  return { values: new Float64Array(), numSteps: 0, lines: [], labels: [] };
+  private endSteps(numSteps: number): Released {
+    const { totals } = this.options.sums;
+    const first = totals.step;
+    try {
+      return { first, noisy: totals.endSteps(numSteps) };
+    } catch (error) {
+      return stopped(first, error);
+    }
+  }
 }

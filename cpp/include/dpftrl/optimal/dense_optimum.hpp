@@ -18,6 +18,12 @@ inline constexpr std::int64_t kMaxDenseOptimumColumns = 2048;
 inline constexpr std::int64_t kMaxDenseOptimumRows = std::int64_t{1} << 16;
 inline constexpr std::int64_t kMaxFixedEpochOptimumSteps = 1024;
 
+/// Dual variables to start from, positive; what they are changes how long the solver takes.
+struct DenseOptimumStart {
+  std::vector<double> column_weights = {};  ///< one a column; empty: all equal
+  std::vector<double> row_weights = {};     ///< one a row, with the former and the max objective
+};
+
 /// Minimise over all factorizations F = B C the sensitivity of C times
 ///
 ///     mean    ||B||_F / sqrt(num rows)        (single participation: gamma_F / sqrt(num rows))
@@ -28,6 +34,8 @@ struct DenseOptimumProblem {
   Objective objective = Objective::max;
   /// Single, or fixed epochs: column s, s + b, ... belong to one user.
   Participation participation = Participation::single();
+  /// Only for one participation. Those of find_optimum save all but one iteration.
+  DenseOptimumStart start = {};
 };
 
 struct DenseOptimum {
@@ -53,8 +61,10 @@ struct DenseOptimum {
 class DenseOptimumSolver {
  public:
   /// @throws Error{invalid_argument} sizes or entries out of range, a zero row or column, a
-  ///         fixed-epoch schema of another horizon; Error{unsupported} a minimum separation with
-  ///         repeated participation, or fixed epochs beyond kMaxFixedEpochOptimumSteps steps.
+  ///         fixed-epoch schema of another horizon, a start that is not positive;
+  ///         Error{wrong_length} a start of another size; Error{unsupported} a minimum separation
+  ///         with repeated participation, fixed epochs beyond kMaxFixedEpochOptimumSteps steps or
+  ///         with a start.
   DenseOptimumSolver(const DenseOptimumProblem& problem, const OptimumOptions& options);
   ~DenseOptimumSolver();
   DenseOptimumSolver(DenseOptimumSolver&&) noexcept;
@@ -76,10 +86,9 @@ class DenseOptimumSolver {
 /// Runs a solver to its end, or until options.progress says stop.
 ///
 /// @cost    an eigendecomposition of a matrix of num columns an iteration, 20 to 100 iterations to
-/// a
-///          gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
-///          and 2 s at 1024. The max objective of workloads with inactive rows converges slowly:
-///          ask for a gap of 1e-4 there.
+///          a gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
+///          and 2 s at 1024. The max objective of workloads with inactive rows (momentum) takes 15
+///          to 100 iterations to a gap of 1e-4; smaller ones take long.
 /// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and
 ///          Choquette-Choo et al., arXiv 2211.06530.
 [[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace dpftrl {
@@ -27,11 +28,18 @@ struct OptimumProblem {
 inline constexpr std::int64_t kMaxMomentumSteps = 1 << 16;
 
 /// With momentum and the max objective some weights tend to 0 and convergence is slow: the solver
-/// stops at this gap, with status `stopped`, when a smaller one is asked for. With momentum 0.9 and
-/// more it often ends before, not_converged; its bounds are certified all the same.
+/// stops at this gap, with status `stopped`, when a smaller one is asked for. It was reached in 15
+/// to 230 iterations for momentum 0.5 to 0.99, with decay and without, up to 10^4 steps.
 inline constexpr double kMomentumMaxGap = 1e-4;
 
-enum class SolverStatus { converged, stopped, not_converged };
+enum class SolverStatus {
+  converged,
+  stopped,        ///< before the end
+  not_converged,  ///< the iterations were used up
+  /// What was asked for cannot be had: a gap below what rounding lets be proved, or a family that
+  /// cannot be optimised for the participation. The result is the best of what can.
+  infeasible,
+};
 
 struct OptimumProgress {
   std::int64_t iteration;
@@ -85,5 +93,24 @@ class OptimumSolver {
 /// steps;
 ///        memory 35 doubles a step.
 [[nodiscard]] Optimum find_optimum(const OptimumProblem& problem, const OptimumOptions& options);
+
+struct OptimumBounds {
+  double lower;
+  double upper;
+};
+
+/// What dual variables prove by themselves, whoever found them: certified bounds on the least error
+/// of any factorization, from one evaluation. Any positive numbers give bounds that hold; the
+/// better the numbers, the closer they are.
+///
+/// @param column_weights  v, one a step. Max objective: the rows have the same in reverse.
+/// @param accuracy        what the quadrature may add to the distance, relative.
+/// @guarantee   as those of Optimum. Numbers too far apart for double precision give the interval
+///              from 0 to infinity.
+/// @throws Error{wrong_length}; Error{invalid_argument} a number out of range.
+/// @cost        that of one iteration of the solver.
+/// @checked-by  optimal_test "any dual variables give bounds, perturbed ones worse bounds"
+OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
+                             double accuracy);
 
 }  // namespace dpftrl

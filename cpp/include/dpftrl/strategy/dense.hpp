@@ -81,11 +81,24 @@ struct DenseOptimalOptions {
   OptimumOptions solver = {.gap = 1e-4, .max_iterations = 60};
 };
 
+/// What find_dense_optimum is given for such a strategy.
+struct DenseSearch {
+  DenseOptimumProblem problem;
+  OptimumOptions solver;
+};
+/// Starts from what the solver in linear time finds, where it takes the workload.
+/// @throws Error{invalid_argument} more than DenseStrategy::kMaxSteps steps.
+DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
+
+/// What a search found as an encoder of sensitivity 1, lower triangular.
+Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
+
 /// find_dense_optimum as a strategy called "optimal": any workload up to 2048 steps, fixed epochs
 /// up to 1024.
 ///
-/// Every user's columns are scaled to sensitivity 1, so that for the mean objective and one
-/// participation the loss is of second order in the gap where the solver stopped; else of first.
+/// Sensitivity 1. For the mean objective and one participation the loss is of second order in the
+/// gap where the solver stopped, as every user's columns are scaled to sensitivity 1; else it is at
+/// most that gap.
 std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                                        const DenseOptimalOptions& options);
 
@@ -98,9 +111,13 @@ inline constexpr std::string_view kBanded = "banded";
 BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
                              Objective objective, const Participation& participation);
 
-/// Columns as find_banded_optimum gives them: row j holds C_jj, C_{j+1,j}, ...; what would be below
-/// the matrix is not read.
+/// A dense strategy from columns as find_banded_optimum gives them: row j holds C_jj, C_{j+1,j},
+/// ...; what would be below the matrix is not read.
+/// @param name  static storage
 /// @throws Error{invalid_argument} as DenseStrategy
-std::shared_ptr<const Strategy> banded_strategy_of(const Workload& workload, const Matrix& columns);
+std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
+                                                    const Matrix& columns);
+/// The other way round: all columns of a lower-triangular matrix, 0 below it.
+Matrix columns_of(const Matrix& encoder);
 
 }  // namespace dpftrl

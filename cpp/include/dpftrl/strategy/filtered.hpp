@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,13 +16,15 @@ namespace dpftrl {
 ///     C = C_base D^-1,      B = A_workload D A^-1 B_base,      D diagonal.
 ///
 /// Norms of the rows of B: in O(n d^2) if the base has d buffers (any horizon, workloads without a
-/// window), in O(n log n) up to kMaxSquareRootSteps for `square-root` and prefix sums, in O(n^2) up
-/// to kMaxToeplitzSteps for other lower-triangular Toeplitz bases, from dense matrices up to
-/// kMaxDenseRowSteps for the rest; else row_norms() is unsupported.
+/// window). For other lower-triangular Toeplitz bases up to kMaxTransformedSteps: in O(n log n) for
+/// `square-root` and prefix sums, in O(n log^2 n) for prefix sums, momentum unlike the decay, and
+/// rates without momentum. In O(n^2) up to kMaxToeplitzSteps for windows and the like, from dense
+/// matrices up to kMaxDenseRowSteps for the rest; else row_norms() is unsupported. They are made
+/// when they are first asked for: noise does not need them.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
-  static constexpr std::int64_t kMaxSquareRootSteps = std::int64_t{1} << 22;
+  static constexpr std::int64_t kMaxTransformedSteps = std::int64_t{1} << 22;
   static constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 16;
   static constexpr std::int64_t kMaxDenseRowSteps = 2048;
 
@@ -56,10 +59,14 @@ class FilteredStrategy final : public Strategy {
   double scale(std::int64_t step) const;
   /// Squared norms of all rows of B, or nothing where there is no formula.
   std::vector<double> squared_row_norms() const;
-  void require_rows() const;
+  /// Up to which there is one for a Toeplitz base.
+  std::int64_t max_toeplitz_steps() const;
+  /// @throws Error{unsupported} where there is none.
+  const std::vector<double>& rows() const;
 
   Options options_;
-  std::vector<double> rows_;
+  mutable std::once_flag are_rows_made_;
+  mutable std::vector<double> rows_;
 };
 
 /// Column normalisation: D_j = ||C_j||, so that all columns have norm 1 (to rounding: the norms

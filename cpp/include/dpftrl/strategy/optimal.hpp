@@ -6,6 +6,7 @@
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/varying.hpp"
 
 namespace dpftrl {
 
@@ -19,8 +20,6 @@ struct OptimalPlan {
   std::vector<double> shifts;          ///< of the rational inverse root, positive
   std::vector<double> weights;         ///< as many, positive
   double direct = 0;                   ///< its constant term, positive
-  /// Certified lower bound on the error of every factorization, for the objective; 0: none.
-  double lower_bound = 0;
 };
 
 struct OptimalPlanOptions {
@@ -35,7 +34,8 @@ struct OptimalPlanResult {
   OptimalPlan plan;
   SolverStatus status;
   std::int64_t iterations;
-  double gap;  ///< of the certified optimum: upper bound / lower bound - 1
+  double gap;          ///< of the certified optimum: upper bound / lower bound - 1
+  double lower_bound;  ///< of the solver, on the error of every factorization; 0 without it
 };
 
 /// What there is an optimum for: prefix sums, decay without momentum, positive rates without
@@ -58,12 +58,8 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
 /// The certified optimum, streamed with a few buffers: a time-varying recursion whose encoder has
 /// columns of norm 1 (to rounding), recomputed from the numbers that are kept.
 ///
-///     C = [c0              ]    rows: c_i gains_i . (factors_{i-1} * ... * factors_j), then every
-///         [.  c1           ]    column divided by its norm
-///         [.  .  c2        ]
-///
 /// @source  docs/math/optimal.md; the optimum: Denisov et al., arXiv 2202.08312.
-class OptimalStrategy final : public Strategy {
+class OptimalStrategy final : public VaryingBufferedStrategy {
  public:
   static constexpr std::string_view kName = "optimal";
   /// Of those that are made by name: what the solver takes in time and memory sets it.
@@ -74,27 +70,13 @@ class OptimalStrategy final : public Strategy {
   OptimalStrategy(Workload workload, OptimalPlan plan);
 
   const OptimalPlan& plan() const { return plan_; }
-  std::string_view name() const override { return kName; }
-  std::int64_t num_measurements() const override { return num_steps(); }
-  double column_norm_squared(std::int64_t step) const override;
-  double max_column_norm_squared() const override { return max_column_norm_squared_; }
-  double row_norm_squared(std::int64_t step) const override;
-  RowNorms row_norms() const override;
-  Matrix encoder() const override;
-  Matrix decoder() const override;
-  DecoderForm decoder_form() const override;
-  bool has_nonnegative_gram() const override { return is_nonnegative_; }
+  /// What the weights of the plan prove, taken as dual variables: computed anew at every call, in
+  /// O(num_steps) for each of some 30 nodes, with no trust in who found them.
   double certified_lower_bound(Objective objective,
                                const Participation& participation) const override;
 
  private:
   OptimalPlan plan_;
-  std::shared_ptr<const VaryingBuffers> buffers_;
-  std::vector<double> column_norms_squared_;  ///< before normalisation
-  std::vector<double> column_scales_;         ///< D: their square roots
-  std::vector<double> row_variances_;
-  double max_column_norm_squared_;
-  bool is_nonnegative_;
 };
 
 inline constexpr std::int64_t kDefaultPlanBuffers = 8;
@@ -105,11 +87,20 @@ inline constexpr double kPlanGap = 1e-7;
 /// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
+/// Is `optimal` the dense optimum for this? Where no number of buffers is given, workloads for
+/// which there is no recursion (plan_optimal) get it up to 2048 steps, and fixed epochs theirs up
+/// to 1024. Beyond that, or with buffers, the former get the encoder for prefix sums, the latter
+/// that for one participation.
+bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                        Objective objective, const Participation& participation);
+
+/// Beyond so many steps the dense optimum takes more than a few seconds: it is not found by name.
+inline constexpr std::int64_t kMaxNamedDenseSteps = 256;
+
 /// The family; 8 buffers by default, 0 for full accuracy.
 ///
-/// Where no number of buffers is given, workloads for which there is no recursion (plan_optimal)
-/// get the dense optimum up to 2048 steps, and fixed epochs theirs up to 1024. Beyond that, or with
-/// buffers, the former get the encoder for prefix sums, the latter that for one participation.
+/// @throws Error{unsupported} a dense optimum of more than kMaxNamedDenseSteps steps: it is to be
+///         searched for with a Planner first, which can be watched and given up.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,

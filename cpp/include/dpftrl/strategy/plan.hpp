@@ -27,8 +27,10 @@ struct PlanNumbers {
 ///
 ///     mechanism              lists, in this order
 ///     optimal                column_weights, row_weights (one number a step), shifts, weights (one
-///                            a buffer), direct, decay (one number)
+///                            a buffer), direct, decay (one number); or columns alone, where it
+///                            was found with dense matrices (num_steps a step)
 ///     blt, blt-normalized    decays, weights (one a buffer)
+///     blt-scaled             the same, row_scales (one a step)
 ///     banded-toeplitz        coefficients (one a band)
 ///     banded                 columns (one a band, of the first step, the second, ...)
 ///

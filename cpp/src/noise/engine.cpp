@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noise/engine.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "dpftrl/gaussian.hpp"
+
+namespace dpftrl::noise {
+namespace {
+
+/// Of the rows of a block; the rest of a level-1 cache is for normals and for what goes out.
+constexpr std::size_t kBlockBytes = 32 * 1024;
+constexpr std::size_t kMinBlockWidth = 128;
+constexpr std::size_t kMaxBlockWidth = 2048;
+/// Streams of at most so many coordinates draw many measurements at once.
+constexpr std::size_t kNarrow = 4;
+/// Measurements drawn for nothing cost less than another call.
+constexpr std::int64_t kMaxGap = 2;
+
+std::size_t padded(std::size_t width, std::size_t padding) {
+  return (width + padding - 1) / padding * padding;
+}
+
+}  // namespace
+
+Window::Window(const ProgramOptions& options, const DecoderForm& form)
+    : options_(options), form_(form) {
+  if (options.precision == Precision::plain) {
+    PrecisionChoice choice = choose_precision(options, form);
+    options_.precision = choice.precision;
+    all_bounds_ = std::move(choice.bounds);
+  }
+  program_ = make_program(options_, form, slots_);
+  period_ = program_->period();
+}
+
+void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
+  first_step_ = first_step;
+  num_steps_ = num_steps;
+  if (period_ == 0) {
+    if (!std::exchange(has_resumed_, false)) plan_.clear();
+    for (std::int64_t i = 0; i < num_steps; ++i) emit(first_step + i);
+  } else {
+    for (; num_planned_ < std::min(period_, first_step + num_steps); ++num_planned_)
+      emit(num_planned_);
+  }
+  if (period_ > 0 && options_.precision != Precision::single) {
+    bounds_.clear();
+    for (std::int64_t i = 0; i < num_steps; ++i) append_bound(first_step + i);
+  }
+}
+
+void Window::resume(std::int64_t step) {
+  plan_.clear();
+  num_planned_ = 0;
+  has_resumed_ = period_ == 0 && step > 0;
+  if (step > 0 && program_) {
+    program_->resume(step, plan_);
+    return;
+  }
+  program_.reset();
+  slots_ = {};
+  num_state_ = num_scratch_ = 0;
+  program_ = make_program(options_, form_, slots_);
+  if (step > 0) program_->resume(step, plan_);
+}
+
+void Window::append_bound(std::int64_t step) {
+  bounds_.push_back(all_bounds_.empty() ? program_->bound(step)
+                                        : all_bounds_[static_cast<std::size_t>(step)]);
+}
+
+void Window::emit(std::int64_t step) {
+  const std::size_t begin = plan_.num_steps() == 0 ? 0 : plan_.operations().size();
+  plan_.finish(program_->emit(step, plan_));
+  for (const Operation& operation : plan_.operations().subspan(begin)) {
+    std::size_t& count = operation.target.is_scratch ? num_scratch_ : num_state_;
+    count = std::max(count, static_cast<std::size_t>(operation.target.index) + 1);
+    for (const Term& term : plan_.terms(operation))
+      if (!term.slot.is_scratch)
+        num_state_ = std::max(num_state_, static_cast<std::size_t>(term.slot.index) + 1);
+  }
+  if (period_ == 0 && options_.precision != Precision::single) {
+    if (plan_.num_steps() == 1) bounds_.clear();
+    append_bound(step);
+  }
+}
+
+std::span<const Operation> Window::operations(std::int64_t i) const {
+  if (period_ == 1) return plan_.step(0);
+  return plan_.step(static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_));
+}
+
+std::int64_t Window::measurement_shift(std::int64_t i) const {
+  if (period_ <= 1) return period_ * (first_step_ + i);
+  return (first_step_ + i) / period_ * period_;
+}
+
+template <class Number>
+void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
+  allocate(window);
+  const std::size_t dimension = width_of(options_);
+  if (dimension <= kNarrow) draw_ahead(window);
+  for (std::size_t first = 0; first < dimension; first += block_width_) {
+    const std::size_t width = std::min(block_width_, dimension - first);
+    const Block block{first, width, padded(width, kPadding)};
+    for (std::int64_t i = 0; i < window.num_steps(); ++i) run_step(window, i, block, sink);
+  }
+}
+
+template <class Number>
+void Machine<Number>::allocate(const Window& window) {
+  const std::size_t num_rows = std::max<std::size_t>(1, window.num_state() + window.num_scratch());
+  const std::size_t row_bytes = num_rows * kParts * sizeof(Value);
+  block_width_ =
+      std::clamp(std::bit_floor(kBlockBytes / row_bytes), kMinBlockWidth, kMaxBlockWidth);
+  const std::size_t dimension = padded(width_of(options_), kPadding);
+  state_.reserve(window.num_state() * kParts);
+  while (state_.size() < window.num_state() * kParts) state_.emplace_back(dimension);
+  while (scratch_.size() < window.num_scratch() * kParts)
+    scratch_.emplace_back(std::min(kMaxBlockWidth, dimension));
+}
+
+template <class Number>
+void Machine<Number>::write_state(std::vector<std::byte>& out) const {
+  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+  const std::size_t dimension = width_of(options_);
+  out.reserve(out.size() + state_.size() * dimension * sizeof(Value));
+  for (const std::vector<Value>& row : state_)
+    for (std::size_t i = 0; i < dimension; ++i)
+      for (std::size_t k = 0; k < sizeof(Value); ++k)
+        out.push_back(static_cast<std::byte>(std::bit_cast<Bits>(row[i]) >> (8 * k)));
+}
+
+template <class Number>
+void Machine<Number>::read_state(std::span<const std::byte> bytes) {
+  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+  const std::size_t dimension = width_of(options_);
+  clear();
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    std::vector<Value>& row = state_.emplace_back(padded(dimension, kPadding));
+    for (std::size_t i = 0; i < dimension; ++i, begin += sizeof(Value)) {
+      Bits bits = 0;
+      for (std::size_t k = sizeof(Value); k-- > 0;)
+        bits = bits << 8 | std::to_integer<Bits>(bytes[begin + k]);
+      row[i] = std::bit_cast<Value>(bits);
+    }
+  }
+}
+
+template <class Number>
+void Machine<Number>::draw_ahead(const Window& window) {
+  measurements_.clear();
+  for (std::int64_t i = 0; i < window.num_steps(); ++i)
+    for (const Operation& operation : window.operations(i))
+      if (operation.kind == Operation::Kind::draw)
+        measurements_.push_back(operation.number + window.measurement_shift(i));
+  const std::size_t dimension = width_of(options_);
+  const std::size_t num_draws = measurements_.size();
+  ahead_.resize(num_draws * dimension);
+  next_ahead_ = 0;
+  std::vector<Value> run;
+  for (std::size_t begin = 0; begin < num_draws;) {
+    std::size_t end = begin + 1;
+    while (end < num_draws && measurements_[end] > measurements_[end - 1] &&
+           measurements_[end] <= measurements_[end - 1] + kMaxGap)
+      ++end;
+    run.resize(static_cast<std::size_t>(measurements_[end - 1] - measurements_[begin] + 1));
+    for (std::size_t c = 0; c < dimension; ++c) {
+      fill_normals_rows(options_.key, stream(), static_cast<std::uint64_t>(measurements_[begin]),
+                        static_cast<std::uint64_t>(options_.first_coordinate) + c,
+                        std::span<Value>(run));
+      for (std::size_t k = begin; k < end; ++k)
+        ahead_[k * dimension + c] =
+            run[static_cast<std::size_t>(measurements_[k] - measurements_[begin])];
+    }
+    begin = end;
+  }
+}
+
+template <class Number>
+void Machine<Number>::draw(std::int64_t measurement, const Block& block, Value* out) {
+  if (width_of(options_) <= kNarrow) {
+    std::copy_n(&ahead_[next_ahead_], block.width, out);
+    next_ahead_ += block.width;
+    return;
+  }
+  fill_normals(options_.key, stream(), static_cast<std::uint64_t>(measurement),
+               static_cast<std::uint64_t>(options_.first_coordinate) + block.first,
+               std::span<Value>(out, block.width));
+}
+
+template <class Number>
+void Machine<Number>::combine_narrow(std::span<const Term> terms, Slot target, const Block& block)
+  requires(!std::is_same_v<Number, DoubleDouble>)
+{
+  Value* const out = part(target, block, 0);
+  for (std::size_t c = 0; c < block.width; ++c) {
+    Value sum = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const Value product =
+          static_cast<Value>(terms[i].factor.high) * part(terms[i].slot, block, 0)[c];
+      sum = i == 0 ? product : sum + product;
+    }
+    out[c] = sum;
+  }
+}
+
+template <class Number>
+void Machine<Number>::combine(std::span<const Term> terms, Slot target, const Block& block) {
+  if constexpr (kParts == 1)
+    if (width_of(options_) <= kNarrow) return combine_narrow(terms, target, block);
+  if (factors_.size() < terms.size()) factors_.resize(terms.size());
+  Factor* next = factors_.data();
+  for (const Term& term : terms) {
+    if constexpr (kParts == 2)
+      *next++ = {term.factor.high, term.factor.low, part(term.slot, block, 0),
+                 part(term.slot, block, 1)};
+    else
+      *next++ = {static_cast<Value>(term.factor.high), part(term.slot, block, 0)};
+  }
+  Value* const out = part(target, block, 0);
+  if constexpr (kParts == 2)
+    kernels_.combine_pair(out, part(target, block, 1), factors_.data(), terms.size(), block.padded);
+  else if constexpr (sizeof(Value) == 8)
+    kernels_.combine_double(out, factors_.data(), terms.size(), block.padded);
+  else
+    kernels_.combine_float(out, factors_.data(), terms.size(), block.padded);
+}
+
+template <class Number>
+void Machine<Number>::run_step(const Window& window, std::int64_t i, const Block& block,
+                               Sink<Value>& sink) {
+  const auto set_low_to_zero = [&](Slot target) {
+    if constexpr (kParts == 2) std::fill_n(part(target, block, 1), block.padded, 0.0);
+  };
+  for (const Operation& operation : window.operations(i)) {
+    const Slot target = operation.target;
+    switch (operation.kind) {
+      case Operation::Kind::draw:
+        draw(operation.number + window.measurement_shift(i), block, part(target, block, 0));
+        set_low_to_zero(target);
+        break;
+      case Operation::Kind::load:
+        std::transform(operation.source + block.first, operation.source + block.first + block.width,
+                       part(target, block, 0), [](double x) { return static_cast<Value>(x); });
+        set_low_to_zero(target);
+        break;
+      case Operation::Kind::combine:
+        combine(window.terms(operation), target, block);
+        break;
+      case Operation::Kind::finish:
+        sink.take(i, block.first, {part(target, block, 0), block.width});
+        break;
+    }
+  }
+}
+
+template class Machine<float>;
+template class Machine<double>;
+template class Machine<DoubleDouble>;
+
+}  // namespace dpftrl::noise

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+namespace dpftrl::detail {
+
+/// Weight mu of a logarithmic barrier in a dual some of whose variables are 0 at the optimum: what
+/// is solved for is v = (d + mu mean d) / (1 + mu) in place of v = d. Its solutions stay away from
+/// 0 and have a gap of mu (docs/math/optimal.md). The weight starts high and goes down as soon as
+/// the iterate has about that gap itself.
+class Barrier {
+ public:
+  static constexpr double kFirst = 0.1;
+  /// @param gap    that is asked for; the last weight is half of it.
+  /// @param first  weight to begin with, unless that is less.
+  explicit Barrier(double gap, double first = kFirst)
+      : last_(gap / 2), weight_(std::max(last_, first)) {}
+
+  double weight() const { return weight_; }
+
+  /// @param gap  of the iterate.
+  /// @return whether the weight is another one now.
+  bool lower(double gap) {
+    if (weight_ <= last_ || !(gap <= 4 * weight_)) return false;
+    weight_ = std::max(last_, weight_ / 4);
+    return true;
+  }
+
+ private:
+  double last_;
+  double weight_;
+};
+
+}  // namespace dpftrl::detail

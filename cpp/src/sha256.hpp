@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// SHA-256 (FIPS 180-4) and HMAC (RFC 2104) with it: fingerprints, checksums and keyed codes of
+/// what is stored. Never in the path of the noise.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dpftrl::detail {
+
+using Digest = std::array<std::byte, 32>;
+
+class Sha256 {
+ public:
+  Sha256();
+
+  void append(std::span<const std::byte> bytes);
+  /// Numbers enter little-endian, with 8 bytes.
+  void append(std::uint64_t number);
+  void append(std::int64_t number) { append(static_cast<std::uint64_t>(number)); }
+  void append(double number) { append(std::bit_cast<std::uint64_t>(number)); }
+  void append(std::span<const double> numbers);
+
+  /// Of all that was appended; nothing may follow.
+  /// @checked-by sha256_test
+  Digest finish();
+
+ private:
+  void compress();
+
+  std::array<std::uint32_t, 8> state_;
+  std::array<std::byte, 64> block_{};
+  std::size_t num_pending_ = 0;  ///< bytes in block_
+  std::uint64_t num_bytes_ = 0;
+};
+
+/// Authenticates a message with a secret of at most 64 bytes.
+class HmacSha256 {
+ public:
+  explicit HmacSha256(std::span<const std::byte> secret);
+
+  Sha256& message() { return inner_; }
+  Digest finish();
+
+ private:
+  Sha256 inner_;
+  Sha256 outer_;
+};
+
+}  // namespace dpftrl::detail

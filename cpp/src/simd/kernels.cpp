@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once as it is, and on x86-64 once more with -mavx2 and DPFTRL_KERNELS = avx2_kernels.
+// What is included here is in unnamed namespaces, but for small templates of
+// gaussian_kernels.hpp whose types differ with the vector length: see tests/cpp/CMakeLists.txt.
+#include "simd/simd.hpp"
+
+#include "simd/chacha.hpp"
+#include "simd/normals.hpp"
+#include "simd/rows.hpp"
+
+#if !defined(DPFTRL_KERNELS)
+#define DPFTRL_KERNELS baseline_kernels
+#endif
+
+namespace dpftrl::simd {
+
+const Kernels& DPFTRL_KERNELS();
+
+const Kernels& DPFTRL_KERNELS() {
+  static constexpr Kernels kKernels = {
+      .chacha_block = chacha_block,
+      .blocks_of_row = blocks_of_row,
+      .block_of_rows = block_of_rows,
+      .normals_double = normals_double,
+      .normals_float = normals_float,
+      .combine_double = combine_double,
+      .combine_float = combine_float,
+      .combine_pair = combine_pair,
+      .round_row = round_row,
+  };
+  return kKernels;
+}
+
+}  // namespace dpftrl::simd

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The loops that all time is spent in, compiled once for the baseline of the platform and, on
+/// x86-64, once more for AVX2. Both give the same bits: every number is made by the same IEEE
+/// operations in the same order, however many are made side by side.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dpftrl::simd {
+
+template <class T>
+struct Factor {
+  T value;
+  const T* row;
+};
+
+struct PairFactor {
+  double high;
+  double low;
+  const double* row_high;
+  const double* row_low;
+};
+
+/// What round_row makes integers of, and what it may be off by.
+struct Rounding {
+  double scale;
+  double absolute;  ///< of the row, before scaling
+  double relative;
+};
+
+/// Rows are padded to whole vectors.
+inline constexpr std::size_t kPaddedBytes = 32;
+
+/// Pointers to rows need no alignment. Widths of combine are multiples of kPaddedBytes.
+struct Kernels {
+  /// 16 words of the block whose last four state words are given.
+  void (*chacha_block)(const std::uint32_t* key, const std::uint32_t* counter_and_nonce,
+                       int num_rounds, std::uint32_t* out);
+  /// ChaCha blocks of one row, four to a group; words and lanes as in fill_groups.
+  void (*blocks_of_row)(const std::uint32_t* key, int num_rounds, std::uint32_t stream,
+                        std::uint64_t row, std::uint32_t first_block, std::uint64_t num_groups,
+                        std::uint32_t* out);
+  /// One ChaCha block of four rows to a group; words and lanes as in fill_row_blocks.
+  void (*block_of_rows)(const std::uint32_t* key, int num_rounds, std::uint32_t stream,
+                        std::uint64_t first_row, std::uint32_t block, std::uint64_t num_groups,
+                        std::uint32_t* out);
+  /// See gaussian_kernels.hpp.
+  bool (*normals_double)(const std::uint32_t* words, std::size_t num_words, double* out);
+  bool (*normals_float)(const std::uint32_t* words, std::size_t num_words, float* out);
+  /// out = sum of value * row, from the first factor to the last; out may be one of the rows.
+  void (*combine_double)(double* out, const Factor<double>* factors, std::size_t num_factors,
+                         std::size_t width);
+  void (*combine_float)(float* out, const Factor<float>* factors, std::size_t num_factors,
+                        std::size_t width);
+  /// The same in unevaluated sums of two doubles.
+  void (*combine_pair)(double* out_high, double* out_low, const PairFactor* factors,
+                       std::size_t num_factors, std::size_t width);
+  /// The rounding test of docs/math/grid.md, section 2: integers, or kUndecided. Returns whether
+  /// all are decided.
+  bool (*round_row)(const Rounding& rounding, const double* row, std::size_t width,
+                    std::int64_t* out);
+};
+
+inline constexpr std::int64_t kUndecided = INT64_MIN;
+
+/// Compiled for what every processor of the platform has.
+const Kernels& baseline_kernels();
+
+/// The fastest that this processor runs.
+const Kernels& kernels();
+
+}  // namespace dpftrl::simd

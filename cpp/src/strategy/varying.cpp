@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/varying.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "optimal/buffers.hpp"
+
+namespace dpftrl {
+
+bool VaryingBufferedStrategy::serves(const Workload& workload) {
+  if (workload.momentum() != 0) return false;
+  return workload.is_prefix() || workload.kind() == Workload::Kind::rates ||
+         workload.kind() == Workload::Kind::momentum;
+}
+
+VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers buffers) {
+  std::vector<double> scales = detail::column_norms_squared(buffers);
+  for (double& scale : scales) scale = std::sqrt(scale);
+  return {.name = name,
+          .buffers = std::make_shared<const VaryingBuffers>(std::move(buffers)),
+          .column_scales = std::move(scales)};
+}
+
+VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
+    : Strategy(std::move(workload)), parts_(std::move(parts)), max_column_norm_squared_(0) {
+  if (!serves(this->workload()))
+    fail(ErrorCode::unsupported, std::string(name()) +
+                                     ": the workload must be prefix sums, decay or rates without "
+                                     "momentum, got " +
+                                     this->workload().name());
+  require_length(name(), "inverse_scales", std::ssize(parts_.buffers->inverse_scales), num_steps());
+  require_length(name(), "column_scales", std::ssize(parts_.column_scales), num_steps());
+  column_norms_squared_ = detail::column_norms_squared(*parts_.buffers);
+  encoder_slack_ = detail::rounding_of_column_norms(*parts_.buffers, column_norms_squared_);
+  std::vector<double> row_scales = parts_.column_scales;
+  for (std::size_t j = 0; j < row_scales.size(); ++j) {
+    const double scale = require_positive(name(), "column_scales", parts_.column_scales[j]);
+    column_norms_squared_[j] /= scale * scale;
+    max_column_norm_squared_ = std::max(max_column_norm_squared_, column_norms_squared_[j]);
+    if (!this->workload().rates().empty()) row_scales[j] *= this->workload().rates()[j];
+  }
+  row_variances_ = detail::variances(*parts_.buffers, row_scales, this->workload().decay()).rows;
+  const auto is_nonnegative = [](double number) { return number >= 0; };
+  is_nonnegative_ = std::ranges::all_of(parts_.buffers->gains, is_nonnegative) &&
+                    std::ranges::all_of(parts_.buffers->factors, is_nonnegative);
+}
+
+double VaryingBufferedStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return column_norms_squared_[static_cast<std::size_t>(step)];
+}
+
+double VaryingBufferedStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return row_variances_[static_cast<std::size_t>(step)];
+}
+
+RowNorms VaryingBufferedStrategy::row_norms() const {
+  const auto [low, high] = std::ranges::minmax(row_variances_);
+  double total = 0;
+  for (const double variance : row_variances_) total += variance;
+  return {low, high, total / static_cast<double>(num_steps())};
+}
+
+Matrix VaryingBufferedStrategy::encoder() const {
+  const VaryingBuffers& numbers = buffers();
+  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(numbers.num_buffers);
+  const Eigen::Map<const Matrix> gains(numbers.gains.data(), n, q);
+  const Eigen::Map<const Matrix> factors(numbers.factors.data(), n, q);
+  Matrix encoder = Matrix::Zero(n, n);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double scale = parts_.column_scales[static_cast<std::size_t>(j)];
+    Vector product = factors.row(j).transpose();
+    encoder(j, j) = 1 / (numbers.inverse_scales[static_cast<std::size_t>(j)] * scale);
+    for (Eigen::Index i = j + 1; i < n; ++i) {
+      const double c = 1 / numbers.inverse_scales[static_cast<std::size_t>(i)];
+      encoder(i, j) = c * gains.row(i).dot(product) / scale;
+      product.array() *= factors.row(i).transpose().array();
+    }
+  }
+  return encoder;
+}
+
+Matrix VaryingBufferedStrategy::decoder() const {
+  const Matrix workload_matrix = workload().matrix();
+  return encoder()
+      .triangularView<Eigen::Lower>()
+      .transpose()
+      .solve(workload_matrix.transpose())
+      .transpose();
+}
+
+DecoderForm VaryingBufferedStrategy::decoder_form() const {
+  return FilteredDecoder{
+      .base = std::make_shared<const DecoderForm>(VaryingBufferedDecoder{parts_.buffers}),
+      .column_scales = parts_.column_scales,
+      .workload = workload()};
+}
+
+}  // namespace dpftrl

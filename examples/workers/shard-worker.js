@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { load } from '/index.js';
+
+const MASK = (1n << 64n) - 1n;
+
+/** FNV-1a over a row and its place, so that the parts of a row add up in any order. */
+function hashOf(values, step, begin) {
+  let sum = 0n;
+  const low = 0xffffffff;
+  for (let i = 0; i < values.length; ++i) {
+    let h = 0x811c9dc5;
+    const value = values[i] + 2 ** 40;
+    for (const word of [step, begin + i, value % 2 ** 32, Math.floor(value / 2 ** 32)]) {
+      for (let shift = 0; shift < 32; shift += 8) {
+        h = Math.imul(h ^ ((word >>> shift) & 0xff), 0x01000193) & low;
+      }
+    }
+    sum += BigInt(h >>> 0);
+  }
+  return sum & MASK;
+}
+
+async function hashOfShard({ key, numSteps, begin, end }) {
+  const dp = await load();
+  const dimension = end - begin;
+  const shard = { dimension, firstCoordinate: begin, buffers: 4 };
+  const noise = dp.noise({ mechanism: 'blt-rational', numSteps, key, ...shard });
+  let hash = 0n;
+  for (let step = 0; step < numSteps; ++step) {
+    hash += hashOf(noise.rounded({ numRows: 1, scale: 64 }), step, begin);
+  }
+  noise.dispose();
+  return hash & MASK;
+}
+
+addEventListener('message', ({ data }) => {
+  hashOfShard(data).then(postMessage, (error) => {
+    setTimeout(() => { throw error; }); // as an error of the worker
+  });
+});

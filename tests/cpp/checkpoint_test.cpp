@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is stored, and what is taken back: noise streams and running totals.
+#include "checkpoint.hpp"
+
+#include "catalogue.hpp"
+#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/prefix_sum.hpp"
+#include "exact_forms.hpp"
+#include "form_strategy.hpp"
+#include "sha256.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+NoiseStreamOptions options(std::int64_t dimension = 3, std::uint64_t seed = 5) {
+  return {.key = Key::insecure_from_seed(seed), .dimension = dimension, .first_coordinate = 2};
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes)
+    for (const int shift : {4, 0})
+      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15];
+  return text;
+}
+
+Bytes bytes_of(std::string_view text) {
+  Bytes bytes;
+  for (const char letter : text) bytes.push_back(static_cast<std::byte>(letter));
+  return bytes;
+}
+
+detail::Digest sha256(std::string_view text) {
+  detail::Sha256 hash;
+  hash.append(std::span<const std::byte>(bytes_of(text)));
+  return hash.finish();
+}
+
+detail::ShortDigest short_digest(std::span<const std::byte> bytes, std::size_t begin) {
+  detail::ShortDigest digest;
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin), digest.size(), digest.begin());
+  return digest;
+}
+
+TEST(Sha256, gives_the_digests_of_its_standard) {
+  // FIPS 180-4, examples; the long one by coreutils.
+  EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(hex(sha256(std::string(1000, 'a'))),
+            "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
+}
+
+TEST(Sha256, hmac_gives_the_codes_of_rfc_4231) {
+  const auto code = [](std::string_view secret, std::string_view message) {
+    detail::HmacSha256 hmac(bytes_of(secret));
+    hmac.message().append(std::span<const std::byte>(bytes_of(message)));
+    return hex(hmac.finish());
+  };
+  EXPECT_EQ(code(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(code("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+/// Rows after `step`, from bytes taken there by a stream that gave rows one by one or several.
+void expect_continuation(const Strategy& strategy, std::int64_t dimension, std::int64_t step,
+                         bool one_by_one, const std::string& title) {
+  const std::size_t width = static_cast<std::size_t>(dimension);
+  const std::int64_t n = strategy.num_steps();
+  NoiseStream first(strategy, options(dimension));
+  Bytes earlier = first.checkpoint();
+  Bytes bytes;
+  std::vector<double> rows(static_cast<std::size_t>(n) * width);
+  for (std::int64_t t = 0; t < n;) {
+    if (t == step) bytes = first.checkpoint();
+    const std::int64_t count = one_by_one ? 1 : t < step ? step - t : n - t;
+    const auto out = std::span(rows).subspan(static_cast<std::size_t>(t) * width,
+                                             static_cast<std::size_t>(count) * width);
+    if (one_by_one)
+      first.next(out);
+    else
+      first.next_rows(out, count);
+    t += count;
+    if (one_by_one && t % 5 == 1) earlier = first.checkpoint();
+  }
+  NoiseStream second(strategy, options(dimension));
+  second.restore(bytes);
+  ASSERT_EQ(second.step(), step) << title;
+  std::vector<double> rest(static_cast<std::size_t>(n - step) * width);
+  second.next_rows(rest, n - step);
+  EXPECT_TRUE(std::equal(rest.begin(), rest.end(), rows.end() - std::ssize(rest))) << title;
+}
+
+TEST(Checkpoint, the_stream_goes_on_with_the_same_bits_for_every_strategy) {
+  for (const testing::Variant& variant : testing::prefix_variants(23)) {
+    const auto strategy = testing::strategy_of(variant);
+    for (const bool one_by_one : {false, true})
+      expect_continuation(*strategy, 2, strategy->num_steps() / 2 + 1, one_by_one, variant.title);
+  }
+  for (const testing::NamedForm& named : testing::named_forms()) {
+    const testing::FormStrategy strategy(named.form, named.num_steps);
+    for (const std::int64_t step : {std::int64_t{1}, named.num_steps / 3, named.num_steps - 1})
+      expect_continuation(strategy, 7, step, step % 2 == 0, named.name);
+  }
+}
+
+TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
+  // Rows of state: the running total in two parts, or with the last normals; none where seeking
+  // needs none.
+  const struct {
+    const char* name;
+    std::size_t num_rows;
+  } expected[] = {{"independent", 2}, {"output", 0}, {"tree", 0},        {"haar", 0},
+                  {"smooth-tree", 0}, {"tree-k", 0}, {"square-root", 0}, {"lambda-cgd", 2 + 1}};
+  constexpr std::size_t kWidth = 6;
+  for (const auto& [name, num_rows] : expected) {
+    const auto strategy = testing::make_known(name, 200);
+    NoiseStream stream(*strategy, options(kWidth));
+    std::vector<double> row(kWidth);
+    for (int t = 0; t < 150; ++t) {
+      stream.next(row);
+      EXPECT_LE(stream.checkpoint().size(), 64 + num_rows * kWidth * 8) << name << " " << t;
+    }
+  }
+}
+
+/// Of a BLT with given numbers, whose rows are the same on every platform.
+std::shared_ptr<const Strategy> fixed_blt() {
+  StrategyParameters parameters;
+  parameters.decays = {0.875, 0.5};
+  parameters.weights = {0.25, 0.375};
+  return make_strategy({.name = "blt", .num_steps = 40, .workload = {}, .parameters = parameters});
+}
+
+Bytes from_hex(std::string_view text) {
+  Bytes bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16)));
+  return bytes;
+}
+
+// Recorded with GCC on x86-64. These tests run natively and in WebAssembly, so a checkpoint taken
+// in one is taken back in the other.
+constexpr std::string_view kBltAt17 =
+    "647066630100010011000000000000001100000000000000ef0618c62ab35ec0b3fda07c1c26526c4380cef2"
+    "2fddf051751f59b11014e8ad69041a23300912ea46c22d30f86be93f60e83547cc00acbf1a1a8cad2f55f63f"
+    "2a133f295346c13f08241ab33c14dbbf98b2c50965f2e53f";
+constexpr std::string_view kTreeAt17 =
+    "647066630100010011000000000000001100000000000000821cfd18c541fa0da6cd37089a7102754380cef2"
+    "2fddf051751f59b11014e8ad0d6495a284331e3b";
+
+TEST(Checkpoint, has_the_same_bytes_on_every_platform) {
+  const std::pair<std::shared_ptr<const Strategy>, std::string_view> recorded[] = {
+      {fixed_blt(), kBltAt17}, {testing::make_known("tree", 40), kTreeAt17}};
+  for (const auto& [strategy, bytes] : recorded) {
+    NoiseStream stream(*strategy, options(2));
+    std::vector<double> row(2), resumed(2);
+    for (int t = 0; t < 17; ++t) stream.next(row);
+    EXPECT_EQ(hex(stream.checkpoint()), bytes);
+    stream.next(row);
+    NoiseStream other(*strategy, options(2));
+    other.restore(from_hex(bytes));
+    other.next(resumed);
+    EXPECT_EQ(resumed, row);
+  }
+}
+
+TEST(Checkpoint, every_damaged_byte_is_found_and_nothing_changes) {
+  const auto strategy = fixed_blt();
+  NoiseStream stream(*strategy, options());
+  std::vector<double> rows(20 * 3), before(3), after(3);
+  stream.next_rows(rows, 20);
+  const Bytes good = stream.checkpoint();
+  stream.next(before);
+  stream.seek(20);
+  for (std::size_t i = 0; i < good.size(); ++i)
+    for (const std::byte flip : {std::byte{1}, std::byte{0x80}}) {
+      Bytes bad = good;
+      bad[i] ^= flip;
+      EXPECT_EQ(testing::error_text([&] { stream.restore(bad); }).substr(0, 9), "bad_state") << i;
+    }
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_ERROR(stream.restore(std::span(good).first(length)), "bad_state", "truncated");
+  Bytes longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_ERROR(stream.restore(longer), "bad_state", "must have its own checksum");
+  stream.next(after);
+  EXPECT_EQ(before, after);
+}
+
+TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
+  const auto strategy = fixed_blt();
+  NoiseStream stream(*strategy, options());
+  const Bytes good = stream.checkpoint();
+  const auto refused_by = [&](const Strategy& other, const NoiseStreamOptions& how) {
+    return testing::error_text([&] { NoiseStream(other, how).restore(good); });
+  };
+  const auto expect = [](const std::string& text, std::string_view part) {
+    EXPECT_TRUE(text.starts_with("bad_state") && text.find(part) != std::string::npos) << text;
+  };
+  expect(refused_by(*strategy, options(3, 6)), "must be of this key, got another key's");
+  expect(refused_by(*strategy, options(4)), "dimension and coordinates, got that of another");
+  NoiseStreamOptions shifted = options();
+  shifted.first_coordinate = 1;
+  expect(refused_by(*strategy, shifted), "dimension and coordinates, got that of another");
+  expect(refused_by(*testing::make_known("tree", 40), options()), "must be of this mechanism");
+  EXPECT_EQ(refused_by(*strategy, options()), "");
+  const auto how = Mechanism::make(
+      {.strategy = "tree", .num_steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
+  EXPECT_ERROR(sums.restore_without_ledger(good), "bad_state", "must be of kind 2, got kind 1");
+  // Of another version, whole in itself.
+  Bytes newer = good;
+  newer[4] = std::byte{9};
+  EXPECT_ERROR(stream.restore(newer), "bad_state", "must be of version 1, got version 9");
+}
+
+TEST(Checkpoint, does_not_contain_the_key) {
+  const auto strategy = fixed_blt();
+  NoiseStream stream(*strategy, options());
+  std::vector<double> rows(20 * 3);
+  stream.next_rows(rows, 20);
+  const std::string bytes = hex(stream.checkpoint());
+  const Key key = Key::insecure_from_seed(5);
+  for (const std::uint32_t word : key.words()) {
+    if (word < 0x10000) continue;  // the seed's zeros
+    Bytes little;
+    for (int i = 0; i < 4; ++i) little.push_back(static_cast<std::byte>(word >> (8 * i)));
+    EXPECT_EQ(bytes.find(hex(little)), std::string::npos);
+  }
+}
+
+TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
+  for (const char* name : {"independent", "tree", "honaker", "blt", "optimal", "hybrid",
+                           "normalized-square-root", "banded-square-root"}) {
+    const auto how = Mechanism::make(
+        {.strategy = name, .num_steps = 60, .target = {.epsilon = 1, .delta = 1e-6}});
+    const PrefixSumOptions seeded{.key = Key::insecure_from_seed(9), .dimension = 2};
+    PrefixSum whole(how, seeded);
+    PrefixSum parts(how, seeded);
+    std::vector<double> expected(2), actual(2);
+    for (std::int64_t t = 0; t < 60; ++t) {
+      const std::vector<double> record = {0.01 * static_cast<double>(t), -0.5};
+      whole.release(record, expected);
+      if (t % 7 == 3) {
+        const Bytes bytes = parts.checkpoint();
+        parts = PrefixSum(how, seeded);
+        parts.restore_without_ledger(bytes);
+        ASSERT_EQ(parts.step(), t);
+      } else if (t % 7 == 5) {
+        parts.checkpoint();  // changes nothing
+      }
+      parts.release(record, actual);
+      ASSERT_EQ(actual, expected) << name << " step " << t;
+    }
+    const PrefixSumOptions coarser{.key = seeded.key, .dimension = 2, .grid = 1.0};
+    EXPECT_ERROR(PrefixSum(how, coarser).restore_without_ledger(whole.checkpoint()), "bad_state",
+                 "must be of this mechanism");
+  }
+}
+
+TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
+  const auto how = Mechanism::make(
+      {.strategy = "tree", .num_steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
+  const PrefixSumOptions seeded{.key = Key::insecure_from_seed(9)};
+  PrefixSum whole(how, seeded);
+  PrefixSum parts(how, seeded);
+  std::vector<double> expected(1), actual(1);
+  for (int t = 0; t < 8; ++t) {
+    for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{0.75});
+    const Bytes bytes = parts.checkpoint();
+    parts.contribute(std::vector{1.0});  // forgotten by going back
+    parts.restore_without_ledger(bytes);
+    for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{-0.25});
+    whole.release(expected);
+    parts.release(actual);
+    ASSERT_EQ(actual, expected) << t;
+  }
+}
+
+TEST(Checkpoint, counts_contributions_so_that_the_sums_stay_full) {
+  // Room for 2^31 of them: so many are written into the bytes instead of made.
+  const auto how = Mechanism::make(
+      {.strategy = "tree", .num_steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSum sums(how, {.key = Key::insecure_from_seed(9), .grid = 0x1p-31});
+  ASSERT_EQ(sums.max_contributions(), std::int64_t{1} << 31);
+  sums.contribute(std::vector{0.5});
+  Bytes bytes = sums.checkpoint();
+  ASSERT_EQ(detail::word_at(bytes, detail::kCheckpointHeaderSize), 1U);
+  const auto with_count = [&](std::int64_t count) {
+    const detail::CheckpointHeader header{.kind = detail::CheckpointKind::prefix_sum,
+                                          .fingerprint = short_digest(bytes, 24),
+                                          .commitment = short_digest(bytes, 40)};
+    Bytes changed = detail::begin_checkpoint();
+    detail::append_word(changed, static_cast<std::uint64_t>(count));
+    changed.insert(changed.end(), bytes.begin() + std::ssize(changed), bytes.end());
+    detail::seal_checkpoint(header, changed);
+    return changed;
+  };
+  EXPECT_EQ(with_count(1), bytes);
+  sums.restore_without_ledger(with_count(sums.max_contributions() - 1));
+  sums.contribute(std::vector{0.5});
+  EXPECT_ERROR(sums.contribute(std::vector{0.5}), "resource_exhausted", "the sums are full");
+  for (const std::int64_t wrong : {sums.max_contributions() + 1, std::int64_t{-1}})
+    EXPECT_ERROR(sums.restore_without_ledger(with_count(wrong)), "bad_state",
+                 "at most 2147483648 contributions");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/contribution_bound.hpp"
+
+#include <vector>
+
+#include "dpftrl/random.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+struct Event {
+  std::int64_t person;
+  std::int64_t step;
+  bool operator==(const Event&) const = default;
+};
+
+std::vector<Event> bounded(const Participation& participation, const std::vector<Event>& events) {
+  ContributionBound bound(participation);
+  std::vector<Event> kept;
+  for (const Event& event : events)
+    if (bound.admits(event.person, event.step)) kept.push_back(event);
+  EXPECT_EQ(bound.num_dropped(), std::ssize(events) - std::ssize(kept));
+  return kept;
+}
+
+std::vector<std::int64_t> steps_of(const std::vector<Event>& events, std::int64_t person) {
+  std::vector<std::int64_t> steps;
+  for (const Event& event : events)
+    if (event.person == person && (steps.empty() || steps.back() != event.step))
+      steps.push_back(event.step);
+  return steps;
+}
+
+/// Every stream of at most 6 events of two persons over 5 steps, at most one a person and step.
+template <typename Use>
+void for_each_small_stream(Use&& use) {
+  for (unsigned pattern = 0; pattern < 1u << 10; ++pattern) {
+    std::vector<Event> events;
+    for (std::int64_t step = 0; step < 5; ++step)
+      for (std::int64_t person = 0; person < 2; ++person)
+        if ((pattern >> (2 * step + person) & 1u) != 0) events.push_back({person, step});
+    use(events);
+  }
+}
+
+std::vector<Participation> small_patterns() {
+  std::vector<Participation> patterns = {Participation::single()};
+  for (std::int64_t k = 1; k <= 3; ++k)
+    for (std::int64_t b = 1; b <= 3; ++b) patterns.push_back(Participation::min_separation({k, b}));
+  return patterns;
+}
+
+TEST(ContributionBound, what_counts_is_allowed_and_the_earliest_in_every_small_stream) {
+  for (const Participation& pattern : small_patterns())
+    for_each_small_stream([&](const std::vector<Event>& events) {
+      const std::vector<Event> kept = bounded(pattern, events);
+      for (std::int64_t person = 0; person < 2; ++person) {
+        const std::vector<std::int64_t> steps = steps_of(kept, person);
+        ASSERT_TRUE(pattern.allows(steps, 5));
+        // Greedy: what was dropped does not fit what counted before it.
+        std::vector<std::int64_t> before;
+        for (const std::int64_t step : steps_of(events, person)) {
+          before.push_back(step);
+          const bool counts = std::ranges::find(steps, step) != steps.end();
+          ASSERT_EQ(pattern.allows(before, 5), counts);
+          if (!counts) before.pop_back();
+        }
+      }
+    });
+}
+
+TEST(ContributionBound, leaving_a_person_out_changes_nothing_else) {
+  for (const Participation& pattern : small_patterns())
+    for_each_small_stream([&](const std::vector<Event>& events) {
+      std::vector<Event> others = events, kept = bounded(pattern, events);
+      std::erase_if(others, [](const Event& event) { return event.person == 0; });
+      std::erase_if(kept, [](const Event& event) { return event.person == 0; });
+      ASSERT_EQ(bounded(pattern, others), kept);
+    });
+}
+
+TEST(ContributionBound, several_records_at_one_step_are_one_contribution) {
+  ContributionBound bound(Participation::min_separation({2, 3}));
+  EXPECT_TRUE(bound.admits(7, 0));
+  EXPECT_TRUE(bound.admits(7, 0));
+  EXPECT_FALSE(bound.admits(7, 2));
+  EXPECT_TRUE(bound.admits(7, 3));
+  EXPECT_TRUE(bound.admits(7, 3));
+  EXPECT_FALSE(bound.admits(7, 9));
+  EXPECT_TRUE(bound.admits(8, 9));
+  EXPECT_EQ(bound.num_dropped(), 2);
+}
+
+TEST(ContributionBound, steps_that_go_back_and_fixed_epochs_are_refused) {
+  ContributionBound bound(Participation::single());
+  EXPECT_TRUE(bound.admits(1, 4));
+  EXPECT_ERROR(bound.admits(2, 3), "invalid_argument", "step must be at least 4");
+  EXPECT_ERROR(ContributionBound(Participation::fixed_epoch({2, 4})), "invalid_argument",
+               "participation must be single or min-separation, got fixed-epoch");
+}
+
+}  // namespace
+}  // namespace dpftrl

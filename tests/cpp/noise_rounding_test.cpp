@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of rows, the rounding test and the two compilations of the inner loops.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "dpftrl/gaussian.hpp"
+#include "dpftrl/noise_stream.hpp"
+#include "families.hpp"
+#include "simd/simd.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+NoiseStreamOptions options(std::int64_t dimension, bool exact_only = false) {
+  return {.key = Key::insecure_from_seed(31), .dimension = dimension, .exact_only = exact_only};
+}
+
+std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps) {
+  return testing::make_known(name, num_steps);
+}
+
+/// All rows, asked for in calls of 1, 2, 3, ... rows.
+template <class Stream, class Value>
+std::vector<Value> in_growing_calls(Stream stream) {
+  std::vector<Value> rows;
+  for (std::int64_t count = 1; stream.step() < stream.num_steps(); ++count) {
+    const std::int64_t some = std::min(count, stream.num_steps() - stream.step());
+    std::vector<Value> part(static_cast<std::size_t>(some * stream.dimension()));
+    stream.next_rows(part, some);
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
+  return rows;
+}
+
+template <class Stream, class Value>
+std::vector<Value> one_by_one(Stream stream) {
+  std::vector<Value> rows, row(static_cast<std::size_t>(stream.dimension()));
+  while (stream.step() < stream.num_steps()) {
+    stream.next(row);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  return rows;
+}
+
+TEST(NoiseWindows, rows_do_not_depend_on_how_many_are_asked_for_at_once) {
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto strategy = make(info.name, testing::within_reach(info, 75));
+    for (const std::int64_t dimension : {1, 3, 5, 70}) {
+      const auto stream = [&] { return NoiseStream(*strategy, options(dimension)); };
+      EXPECT_EQ((one_by_one<NoiseStream, double>(stream())),
+                (in_growing_calls<NoiseStream, double>(stream())))
+          << info.name << " " << dimension;
+      const auto floats = [&] { return FloatNoiseStream(*strategy, options(dimension)); };
+      EXPECT_EQ((one_by_one<FloatNoiseStream, float>(floats())),
+                (in_growing_calls<FloatNoiseStream, float>(floats())))
+          << info.name << " " << dimension;
+    }
+  }
+}
+
+TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
+  for (const char* name : {"blt", "honaker", "haar", "banded-inverse-square-root", "tree-k"}) {
+    const auto strategy = make(name, 9);
+    const std::vector<double> whole =
+        in_growing_calls<NoiseStream, double>(NoiseStream(*strategy, options(5000)));
+    NoiseStreamOptions how = options(3);
+    how.first_coordinate = 4097;
+    const std::vector<double> shard =
+        in_growing_calls<NoiseStream, double>(NoiseStream(*strategy, how));
+    for (std::size_t t = 0; t < 9; ++t)
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(whole[5000 * t + 4097 + i], shard[3 * t + i]) << name << " " << t;
+  }
+}
+
+/// Convolutions are made of double normals.
+bool is_made_in_advance(const DecoderForm& form) {
+  if (const auto* filter = std::get_if<FilteredDecoder>(&form))
+    return is_made_in_advance(*filter->base);
+  return std::holds_alternative<ToeplitzDecoder>(form);
+}
+
+TEST(NoiseWindows, float_rows_are_the_decoder_times_float_normals) {
+  const std::int64_t n = 40;
+  const std::size_t width = 6;
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto strategy = make(info.name, n);
+    if (is_made_in_advance(strategy->decoder_form())) continue;
+    const Matrix decoder = strategy->decoder();
+    const std::vector<float> rows =
+        one_by_one<FloatNoiseStream, float>(FloatNoiseStream(*strategy, options(6)));
+    Matrix z(decoder.cols(), static_cast<Eigen::Index>(width));
+    for (Eigen::Index m = 0; m < z.rows(); ++m) {
+      std::vector<float> normals(width);
+      fill_normals(Key::insecure_from_seed(31), Stream::noise_float, static_cast<std::uint64_t>(m),
+                   0, std::span<float>(normals));
+      for (std::size_t i = 0; i < width; ++i) z(m, static_cast<Eigen::Index>(i)) = normals[i];
+    }
+    const Matrix expected = decoder * z;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      EXPECT_NEAR(rows[k], expected.data()[k], 1e-3) << info.name << ", step " << k / width;
+  }
+}
+
+TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
+  // The coarse scale leaves nothing to do; the fine one leaves many entries open.
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto strategy = make(info.name, 33);
+    for (const double scale : {64.0, 0x1p36}) {
+      NoiseStream quick(*strategy, options(3)), slow(*strategy, options(3, true));
+      std::vector<std::int64_t> rows(33 * 3), digits(33 * 3);
+      quick.next_rounded(rows, 33, scale);
+      slow.next_rounded(digits, 33, scale);
+      for (std::int64_t k = 0; k < 33 * 3; k += 4) {
+        const NoiseStream::Entry entry{k / 3, k % 3};
+        const auto place = static_cast<std::size_t>(k);
+        ASSERT_EQ(digits[place], kUndecided) << info.name;
+        digits[place] = slow.rounded_entry(entry, scale);
+        if (rows[place] == kUndecided) rows[place] = quick.rounded_entry(entry, scale);
+        EXPECT_EQ(rows[place], digits[place]) << info.name << " " << k << " " << scale;
+      }
+    }
+  }
+}
+
+/// Entries that a bound `factor` times the proven one decides, and how many of these wrongly.
+struct Decided {
+  std::int64_t all = 0;
+  std::int64_t wrongly = 0;
+};
+
+Decided decided_by_bound(double factor, double scale) {
+  const auto strategy = make("blt", 200);
+  NoiseStream stream(*strategy, options(60)), exact(*strategy, options(60, true));
+  std::vector<double> row(60);
+  std::vector<std::int64_t> integers(60), open(60);
+  Decided decided;
+  for (std::int64_t t = 0; t < 200; ++t) {
+    stream.next(row);
+    exact.next_rounded(open, 1, scale);
+    if (t % 20 != 19) continue;
+    const RowErrorBound bound = stream.row_error_bound();
+    simd::kernels().round_row({scale, factor * bound.absolute, factor * bound.relative}, row.data(),
+                              row.size(), integers.data());
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      if (integers[i] == kUndecided) continue;
+      const NoiseStream::Entry entry{t, static_cast<std::int64_t>(i)};
+      ++decided.all;
+      decided.wrongly += integers[i] != exact.rounded_entry(entry, scale);
+    }
+  }
+  return decided;
+}
+
+TEST(NoiseRounding, a_bound_that_is_too_small_gives_wrong_integers) {
+  // The falsification: what the proven bound decides is right, without it much is wrong.
+  const Decided proven = decided_by_bound(1, 0x1p34);
+  EXPECT_GT(proven.all, 20);
+  EXPECT_EQ(proven.wrongly, 0);
+  const Decided unproven = decided_by_bound(0, 0x1p46);
+  EXPECT_GT(unproven.wrongly, 5);
+}
+
+TEST(NoiseRounding, nothing_doubtful_is_decided) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> row = {0,      0.25, 0.5,     -0.5,      1.4999999, 1.5000001,
+                                   0x1p51, nan,  -0x1p60, kInfinity, 1e300,     -2.75};
+  std::vector<std::int64_t> out(row.size());
+  EXPECT_FALSE(simd::kernels().round_row({1, 1e-6, 0}, row.data(), row.size(), out.data()));
+  const std::int64_t x = kUndecided;
+  EXPECT_EQ(out, (std::vector<std::int64_t>{0, 0, x, x, x, x, x, x, x, x, x, -3}));
+  EXPECT_FALSE(simd::kernels().round_row({1, kInfinity, 0}, row.data(), 2, out.data()));
+  EXPECT_EQ(out[0], x);
+  EXPECT_TRUE(simd::kernels().round_row({4, 1e-6, 0}, row.data(), 4, out.data()));
+  EXPECT_EQ(out[2], 2);
+  EXPECT_EQ(out[3], -2);
+}
+
+/// Every loop on the same awkward input.
+struct Outputs {
+  std::vector<std::uint32_t> words;
+  std::vector<double> numbers;
+  std::vector<float> floats;
+  std::vector<std::int64_t> integers;
+};
+
+Outputs run_all(const simd::Kernels& kernels) {
+  Outputs out{std::vector<std::uint32_t>(64 * 15 + 16), std::vector<double>(1024 + 4 * 72),
+              std::vector<float>(1024 + 72), std::vector<std::int64_t>(71)};
+  const std::uint32_t key[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  kernels.blocks_of_row(key, 20, 9, 77, 400, 7, out.words.data());
+  kernels.block_of_rows(key, 8, 9, 0xfffffffe, 400, 7, out.words.data() + 7 * 64);
+  kernels.chacha_block(key, key, 12, out.words.data() + 15 * 64);
+  kernels.normals_double(out.words.data(), 512, out.numbers.data());
+  kernels.normals_float(out.words.data(), 512, out.floats.data());
+  double* const next = out.numbers.data() + 1024;
+  const double* const z = out.numbers.data();
+  const simd::Factor<double> factors[] = {{0.3, z}, {-0.7, z + 1}, {1, z + 73}};
+  kernels.combine_double(next, factors, 3, 72);
+  const simd::PairFactor pairs[] = {{0.3, 1e-17, z, z + 5}, {1, 0, z + 9, z + 3}, {-3, 0, z, z}};
+  kernels.combine_pair(next + 72, next + 144, pairs, 3, 72);
+  const simd::Factor<float> few[] = {{0.3f, out.floats.data()}, {-0.7f, out.floats.data() + 1}};
+  kernels.combine_float(out.floats.data() + 1024, few, 2, 72);
+  kernels.round_row({100, 1e-3, 1e-5}, z, 71, out.integers.data());
+  return out;
+}
+
+TEST(Simd, both_compilations_give_the_same_bits) {
+  const Outputs baseline = run_all(simd::baseline_kernels());
+  const Outputs fastest = run_all(simd::kernels());
+  EXPECT_EQ(baseline.words, fastest.words);
+  EXPECT_EQ(baseline.numbers, fastest.numbers);
+  EXPECT_EQ(baseline.floats, fastest.floats);
+  EXPECT_EQ(baseline.integers, fastest.integers);
+}
+
+/// A pair whose real value is a multiple of 2^-40, times an integer.
+struct PairTerm {
+  std::int64_t factor;
+  std::int64_t high;
+  std::int64_t low;  ///< in units of 2^-40
+};
+
+/// Four equal coordinates of the sum of the terms: its error, exactly, in units of
+/// (p + 3)^2 2^-103 times the sum of the magnitudes.
+double pair_error(const simd::Kernels& kernels, const std::vector<PairTerm>& terms) {
+  __extension__ typedef __int128 Wide;
+  std::vector<std::array<double, 8>> rows(terms.size());
+  std::vector<simd::PairFactor> factors;
+  Wide exact = 0;
+  double magnitudes = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const PairTerm& term = terms[i];
+    const double high = static_cast<double>(term.high);
+    std::fill_n(rows[i].begin(), 4, high);
+    std::fill_n(rows[i].begin() + 4, 4, std::ldexp(static_cast<double>(term.low), -40));
+    factors.push_back({static_cast<double>(term.factor), 0, &rows[i][0], &rows[i][4]});
+    exact += term.factor * ((Wide{term.high} << 40) + term.low);
+    magnitudes += std::abs(factors.back().high * high);
+  }
+  std::array<double, 4> high{}, low{};
+  kernels.combine_pair(high.data(), low.data(), factors.data(), factors.size(), 4);
+  const Wide rest = exact - static_cast<Wide>(std::ldexp(high[3], 40)) -
+                    static_cast<Wide>(std::ldexp(low[3], 40));
+  const double error = std::ldexp(static_cast<double>(rest), -40);
+  const double p = static_cast<double>(terms.size());
+  return std::abs(error) / ((p + 3) * (p + 3) * 0x1p-103 * magnitudes);
+}
+
+/// The largest over sums of num_terms terms of which every other one nearly undoes the one before.
+double worst_pair_error(const simd::Kernels& kernels, std::size_t num_terms) {
+  auto random = [state = std::uint64_t{num_terms}](int bits) mutable {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return static_cast<std::int64_t>(state) >> (63 - bits);  // with its sign
+  };
+  double worst = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    std::vector<PairTerm> terms;
+    for (std::size_t i = 0; i < num_terms; ++i)
+      terms.push_back(
+          i % 2 == 0 ? PairTerm{random(30), (std::int64_t{1} << 40) + random(39), random(25)}
+                     : PairTerm{terms.back().factor + random(2), -terms.back().high, random(25)});
+    worst = std::max(worst, pair_error(kernels, terms));
+  }
+  return worst;
+}
+
+TEST(Simd, sums_of_pairs_are_as_exact_as_their_bound_says) {
+  double worst = 0;
+  for (const std::size_t num_terms : {1U, 2U, 3U, 4U, 9U, 32U})
+    for (const simd::Kernels* kernels : {&simd::baseline_kernels(), &simd::kernels()}) {
+      const double error = worst_pair_error(*kernels, num_terms);
+      EXPECT_LE(error, 1) << num_terms;
+      worst = std::max(worst, error);
+    }
+  EXPECT_GE(worst, 0.001);  // doubles alone would be off by 2^50
+}
+
+TEST(NoiseWindows, fewer_rounds_of_chacha_are_for_simulations_only) {
+  const auto strategy = make("output", 3);
+  std::vector<std::vector<float>> rows;
+  for (const auto& [generator, stream] : {std::pair(Generator::chacha20, Stream::noise_float),
+                                          std::pair(Generator::chacha12, Stream::noise_float_12),
+                                          std::pair(Generator::chacha8, Stream::noise_float_8)}) {
+    NoiseStreamOptions how = options(40);
+    how.generator = generator;
+    rows.push_back(one_by_one<FloatNoiseStream, float>(FloatNoiseStream(*strategy, how)));
+    std::vector<float> normals(40);
+    fill_normals(how.key, stream, 2, 0, std::span<float>(normals));
+    EXPECT_TRUE(std::equal(normals.begin(), normals.end(), rows.back().begin() + 80));
+    if (generator == Generator::chacha20) continue;
+    EXPECT_ERROR(NoiseStream(*strategy, how), "invalid_argument", "generator must be chacha20");
+    EXPECT_NE(rows.back(), rows.front());
+  }
+  EXPECT_NE(rows[1], rows[2]);
+}
+
+TEST(NoiseRounding, no_bound_is_given_before_there_is_a_row) {
+  NoiseStream stream(*make("blt", 4), options(2));
+  EXPECT_ERROR(stream.row_error_bound(), "invalid_argument", "row must be one that was written");
+  std::vector<double> row(2);
+  stream.next(row);
+  EXPECT_LE(stream.row_error_bound().absolute, 1e-13);
+}
+
+TEST(NoiseRounding, bad_calls_are_refused_and_change_nothing) {
+  const auto strategy = make("tree", 4);
+  NoiseStream stream(*strategy, options(2));
+  std::vector<std::int64_t> integers(4);
+  std::vector<double> rows(4);
+  EXPECT_ERROR(stream.next_rounded(integers, 2, kInfinity), "invalid_argument",
+               "scale must be between 0 and 2^60");
+  EXPECT_ERROR(stream.next_rows(rows, 3), "wrong_length", "rows must have 6 entries, got 4");
+  EXPECT_ERROR(stream.next_rows(rows, -1), "invalid_argument", "num_rows must be between 0 and 4");
+  EXPECT_EQ(stream.step(), 0);
+  stream.next_rows(rows, 2);
+  EXPECT_ERROR(stream.rounded_entry({2, 0}, 1), "invalid_argument", "step must be between 0 and 1");
+  stream.next_rows(rows, 2);
+  EXPECT_ERROR(stream.next_rows(rows, 2), "past_horizon", "horizon 4");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl learn, and dp-ftrl bench.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails, json } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-learn-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--mechanism', 'honaker'];
+const learn = ['learn', ...privacy, '--label', 'y'];
+const random = generator(3);
+/** y is 1 where b is above the middle of its range. */
+const rows = Array.from({ length: 400 }, () => {
+  const b = 100 * random();
+  return [random(), b, Number(b > 50)];
+});
+const csv = `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
+const ranges = ['--range', 'b=0:100', '--range', 'a=0:1'];
+
+test('learn: the model of the library, from scaled features', async () => {
+  const { stdout, stderr } = await dpFtrl([...learn, ...ranges, '--seed', '7', '--json'], {
+    input: csv,
+  });
+  assert.match(stderr, /^dp-ftrl learn: warning: --seed .* NOT private\n$/);
+  const learned = JSON.parse(stdout);
+  const learner = dp.learner({
+    mechanism: 'honaker',
+    numSteps: 400,
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 3,
+    insecureSeed: 7,
+  });
+  learner.learn(
+    rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]),
+    rows.map(([, , y]) => y),
+  );
+  const { weights, lastWeights, certificate } = learner.model();
+  learner.dispose();
+  learned.weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+  learned.lastWeights.forEach((weight, j) => close(weight, lastWeights[j], 1e-9));
+  assert.deepEqual(learned.certificate, certificate);
+  assert.deepEqual(learned.inputs, [
+    { name: 'a', low: 0, high: 1 },
+    { name: 'b', low: 0, high: 100 },
+  ]);
+  assert.deepEqual([learned.intercept, learned.numExamples, learned.private], [true, 400, false]);
+});
+
+test('learn: what is written says what holds, and the library reads it', async () => {
+  const path = join(folder, 'model.json');
+  const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, '--model', path], {
+    input: csv,
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(
+    stderr,
+    'dp-ftrl learn: (8, 0.000001)-differentially private, zero-out neighbours: one row is ' +
+      'protected, not a person with several, its gradient clipped to l2-norm 1; mechanism ' +
+      'honaker, mode grid, horizon 400 rows (the number of rows is public)\n',
+  );
+  for (const line of [
+    /^private +yes$/m,
+    /^epsilon +8$/m,
+    /^delta +0\.000001$/m,
+    /^neighbours +zero-out$/m,
+    /^protects +one row$/m,
+    /^gradients clipped to +1$/m,
+    /^weight b +\S+$/m,
+    /^weight \(intercept\) +\S+$/m,
+  ]) {
+    assert.match(stdout, line);
+  }
+  assert.doesNotMatch(stdout, /NOT private/);
+  const model = JSON.parse(readFileSync(path, 'utf8'));
+  assert.equal(model.private, true);
+  assert.equal(model.nonprivate, undefined);
+  const scores = dp.predict(model, [0.5, 90, 0.5, 10]);
+  assert.ok(scores[0] > scores[1], `${scores}`);
+});
+
+test('learn: losses on the data are shown with --show-nonprivate only', async () => {
+  const args = [...learn, ...ranges, '--seed', '7', '--show-nonprivate', '--json'];
+  const { stdout, stderr } = await dpFtrl(args, { input: csv });
+  assert.match(stderr, /warning: --show-nonprivate adds losses on the data: NOT private/);
+  const { nonprivate, private: isPrivate } = JSON.parse(stdout);
+  assert.equal(isPrivate, false);
+  // By hand: predictions before each label.
+  const learner = dp.learner({
+    mechanism: 'honaker',
+    numSteps: 400,
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 3,
+    insecureSeed: 7,
+  });
+  const predictions = new Float64Array(400);
+  const labels = rows.map(([, , y]) => y);
+  const features = rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]);
+  learner.learn(features, labels, predictions);
+  learner.dispose();
+  const losses = labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i])));
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  close(nonprivate.progressiveLoss, mean(losses), 1e-9);
+  close(nonprivate.zeroLoss, Math.log(2), 1e-12);
+  close(
+    nonprivate.progressiveAccuracy,
+    mean(labels.map((y, i) => Number(predictions[i] >= 0 === y > 0))),
+    1e-12,
+  );
+  const squared = [...learn, '--loss', 'squared', '--show-nonprivate', '--quiet'];
+  const report = await dpFtrl(squared, { input: csv });
+  assert.match(report.stdout, /progressive loss \(NOT private\)/);
+  assert.doesNotMatch(report.stdout, /accuracy/);
+  assert.match(report.stdout, /^private +NO$/m);
+});
+
+test('learn: ranges from the data are not private, and say so', async () => {
+  const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
+  await fails(args, 2, /--ranges-from-data gives data away: it needs --show-nonprivate/, {
+    input: csv,
+  });
+  const { stdout, stderr } = await dpFtrl([...args, '--show-nonprivate', '--json'], { input: csv });
+  assert.match(stderr, /warning: --ranges-from-data reads the ranges off the data: NOT private/);
+  const { inputs, private: isPrivate } = JSON.parse(stdout);
+  const seen = rows.map(([, b]) => b);
+  assert.equal(isPrivate, false);
+  assert.deepEqual(inputs, [
+    { name: 'a', low: 0, high: 1 },
+    { name: 'b', low: Math.min(...seen), high: Math.max(...seen) },
+  ]);
+});
+
+test('learn: a budget is spent, once', async () => {
+  const path = join(folder, 'budget.json');
+  const limit = ['--budget', path, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const first = await dpFtrl([...learn, ...limit, '--quiet'], { input: csv });
+  assert.equal(first.code, 0, first.stderr);
+  const { releases, unit } = JSON.parse(readFileSync(path, 'utf8'));
+  assert.deepEqual([releases.length, unit, releases[0].columns], [1, 'one row', ['a', 'b', 'y']]);
+  await fails([...learn, ...limit], 2, /beyond the limit/, { input: csv });
+});
+
+test('learn: misuse is one line, and nothing is written', async () => {
+  const path = join(folder, 'none.json');
+  const cases = [
+    [['--label', 'z'], csv, /there is no column "z"/],
+    [['--label', 'y', '--column', 'y'], csv, /the label cannot be a feature as well/],
+    [['--label', 'y', '--column', 'x'], csv, /unknown column "x"/],
+    [['--label', 'y', '--range', 'c=0:1'], csv, /unknown feature in --range "c"/],
+    [['--label', 'y', '--range', 'a=1:1'], csv, /--range must be NAME=LOW:HIGH with LOW < HIGH/],
+    [['--label', 'y', '--range', 'a'], csv, /--range must be NAME=LOW:HIGH/],
+    [['--label', 'y', '--range', 'a=0:1', '--range', 'a=0:2'], csv, /given twice for "a"/],
+    [['--label', 'y', '--loss', 'hinge'], csv, /--loss must be one of logistic, squared/],
+    [['--label', 'y'], 'y\n1\n', /there is no feature, only the label/],
+    [['--label', 'y'], 'a,y\n1,1\n2,5\n', /row 2 \(line 3\): .*label must be/],
+    [['--label', 'y'], 'a,y\n1,1\nx,0\n', /row 2 \(line 3\), column "a" is not a number/],
+    [['--label', 'y', '--steps', '1'], 'a,y\n1,1\n2,0\n', /row 2 \(line 3\) is past the horizon/],
+    [['--label', 'y', '--radius', '0'], csv, /--radius must be a positive number/],
+    [[], csv, /--label is required/],
+  ];
+  for (const [args, input, message] of cases) {
+    const all = ['learn', ...privacy, ...args, '--model', path];
+    const { stdout } = await fails(all, 2, message, { input });
+    assert.equal(stdout, '');
+    assert.ok(!existsSync(path));
+  }
+  await fails([...learn, '--model', join(folder, 'no/such.json')], 2, /the folder does not exist/, {
+    input: csv,
+  });
+});
+
+test('bench: every measurement with its ratio to the first', async () => {
+  const { measurements, version, node } = await json(['bench', '--time', '5']);
+  assert.deepEqual([version, node], [dp.version, process.version]);
+  assert.ok(measurements.length >= 8);
+  const [baseline] = measurements;
+  assert.match(baseline.name, /Math\.random, Box-Muller/);
+  for (const { name, unit, nanoseconds, perSecond, ratio } of measurements) {
+    assert.ok(nanoseconds > 0 && Number.isFinite(nanoseconds), name);
+    close(perSecond * nanoseconds, 1e9, 1e-6);
+    close(ratio * baseline.nanoseconds, nanoseconds, 1e-6);
+    assert.notEqual(unit, '');
+  }
+  for (const word of ['release', 'error', 'optimize', 'calibrate']) {
+    assert.ok(measurements.some(({ name }) => name.startsWith(word)), word);
+  }
+  const { stdout } = await dpFtrl(['bench', '--time', '5']);
+  assert.match(stdout, /^what +time +of one +normals\nMath\.random, Box-Muller .* 1\n/);
+  await fails(['bench', 'x.csv'], 2, /bench reads no file, got x\.csv/);
+  await fails(['bench', '--time', '0'], 2, /--time must be a positive number/);
+});

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The private learner and its models.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const target = { mechanism: 'honaker', epsilon: 8, delta: 1e-6, insecureSeed: 5 };
+
+/** Labels are 1 where the first feature is the greater one. */
+function examples(numExamples) {
+  const random = generator(9);
+  const features = Float64Array.from({ length: 2 * numExamples }, () => 2 * random() - 1);
+  const labels = Float64Array.from({ length: numExamples }, (_, i) =>
+    Number(features[2 * i] > features[2 * i + 1]),
+  );
+  return { features, labels };
+}
+
+function withLearner(options, use) {
+  const learner = dp.learner({ ...target, dimension: 2, ...options });
+  try {
+    return use(learner);
+  } finally {
+    learner.dispose();
+  }
+}
+
+test('learner: weights are a function of the releases alone', () => {
+  // One pass by hand: clipped gradients into a prefix sum with the same noise, FTRL from there.
+  const { features, labels } = examples(50);
+  const options = { numSteps: 50, clipNorm: 0.3, radius: 2 };
+  const sums = dp.prefixSum({ ...target, numSteps: 50, clipNorm: 0.3, dimension: 2 });
+  withLearner(options, (learner) => {
+    assert.equal(learner.grid, sums.grid);
+    const predictions = new Float64Array(50);
+    learner.learn(features, labels, predictions);
+    let weights = [0, 0];
+    const played = [0, 0];
+    for (let t = 0; t < 50; ++t) {
+      const x = features.subarray(2 * t, 2 * t + 2);
+      const score = weights[0] * x[0] + weights[1] * x[1];
+      close(predictions[t], score, 1e-12);
+      const y = labels[t] > 0 ? 1 : -1;
+      const slope = -y / (1 + Math.exp(y * score));
+      weights.forEach((weight, j) => (played[j] += weight / 50));
+      const total = sums.release([slope * x[0], slope * x[1]]); // clips as the learner does
+      const next = [...total].map((value) => -value / learner.lambda);
+      const norm = Math.hypot(...next);
+      weights = next.map((value) => (norm > 2 ? (value / norm) * 2 : value));
+    }
+    const model = learner.model();
+    model.lastWeights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+    model.weights.forEach((weight, j) => close(weight, played[j], 1e-9));
+  });
+  sums.dispose();
+});
+
+test('learner: batches of any size give the same model, and it learns', () => {
+  const { features, labels } = examples(2000);
+  const whole = withLearner({ numSteps: 2000 }, (learner) => {
+    learner.learn(features, labels);
+    assert.equal(learner.step, 2000);
+    return learner.model();
+  });
+  const pieces = withLearner({ numSteps: 2000 }, (learner) => {
+    for (let i = 0; i < 2000; i += 125) {
+      learner.learn(features.subarray(2 * i, 2 * i + 250), labels.subarray(i, i + 125));
+    }
+    return learner.model();
+  });
+  assert.deepEqual(pieces, whole);
+  assert.deepEqual(
+    [whole.private, whole.numExamples, whole.certificate.epsilon, whole.certificate.neighbours],
+    [false, 2000, 8, 'zero-out'],
+  );
+  const scores = dp.predict(whole, features);
+  const numRight = labels.filter((label, i) => scores[i] >= 0 === label > 0).length;
+  assert.ok(numRight > 1900, `${numRight} of 2000`);
+});
+
+test('learner: without a seed it is private, and no two are alike', () => {
+  const models = [1, 2].map(() =>
+    withLearner({ numSteps: 8, insecureSeed: undefined }, (learner) => {
+      assert.equal(learner.insecure, false);
+      learner.learn([1, 0], [1]);
+      return learner.model();
+    }),
+  );
+  assert.equal(models[0].private, true);
+  assert.notDeepEqual(models[0].lastWeights, models[1].lastWeights);
+});
+
+const model = {
+  format: 'dp-ftrl model',
+  version: 1,
+  loss: 'squared',
+  inputs: [{ name: 'a', low: 0, high: 10 }, { name: 'b' }],
+  intercept: true,
+  weights: [1, 2, 100],
+  lastWeights: [0, 0, 0],
+  numExamples: 1,
+  private: true,
+  certificate: {},
+};
+
+test('predict: ranges, intercept, and an array of ours', () => {
+  const rows = [0, 0, 10, 0, 5, 3, -7, 0, 1000, 1];
+  const expected = [99, 101, 106, 99, 103];
+  assert.deepEqual([...dp.predict(model, rows)], expected);
+  const out = new Float64Array(5);
+  assert.equal(dp.predict(JSON.parse(JSON.stringify(model)), rows, out), out);
+  assert.deepEqual([...out], expected);
+});
+
+test('predict: what is no model is refused by name', () => {
+  const cases = [
+    [5, TypeError, /model must be a learned model, got number/],
+    [{ ...model, format: 'x' }, RangeError, /format must be "dp-ftrl model", got "x"/],
+    [{ ...model, version: 2 }, RangeError, /version must be 1/],
+    [{ ...model, wieghts: [] }, TypeError, /unknown option "wieghts"/],
+    [{ ...model, weights: [1] }, TypeError, /weights must be one weight for each .* 3, got 1/],
+    [{ ...model, weights: [1, 2, NaN] }, RangeError, /weights\[2\] must be finite, got NaN/],
+    [{ ...model, inputs: 'ab' }, TypeError, /inputs must be an array, got string/],
+    [{ ...model, inputs: [{}, {}] }, TypeError, /inputs\[0\]: name must be a string/],
+    [
+      { ...model, inputs: [{ name: 'a', low: 1, high: 1 }, { name: 'b' }] },
+      RangeError,
+      /inputs\[0\]: high must be finite and above low = 1, got 1/,
+    ],
+    [{ ...model, intercept: 1 }, TypeError, /intercept must be a boolean/],
+  ];
+  for (const [value, Kind, message] of cases) {
+    assert.throws(
+      () => dp.predict(value, [1, 1]),
+      (error) => error instanceof Kind && message.test(error.message),
+      String(message),
+    );
+  }
+  rejects(() => dp.predict(model, [1]), TypeError, 'wrong_length', /a multiple of 2 entries/);
+  rejects(
+    () => dp.predict(model, [1, Infinity]),
+    RangeError,
+    'invalid_argument',
+    /features\[1\] must be finite/,
+  );
+});
+
+test('bad input: an example that is refused is named, and those before it count', () => {
+  withLearner({ numSteps: 3 }, (learner) => {
+    assert.throws(
+      () => learner.learn([1, 0, 0, 1], [1, 5]),
+      ({ code, learned, message }) =>
+        code === 'invalid_argument' && learned === 1 && /example 1: .*label/.test(message),
+    );
+    assert.equal(learner.step, 1);
+    rejects(() => learner.learn([1], [1]), TypeError, 'wrong_length', /features must have 2/);
+    rejects(
+      () => learner.learn([1, 1], [1], new Float64Array(2)),
+      TypeError,
+      'wrong_length',
+      /predictions must have 1 entries/,
+    );
+    learner.learn([1, 0, 0, 1], [1, 0]);
+    rejects(() => learner.learn([1, 1], [1]), DpError, 'past_horizon', /horizon 3/);
+  });
+  const make = (options) => () => dp.learner({ ...target, numSteps: 3, ...options });
+  rejects(make({ loss: 'hinge' }), RangeError, 'invalid_argument', /loss must be one of/);
+  rejects(make({ radius: 0 }), RangeError, 'invalid_argument', /radius must be positive/);
+  rejects(make({ lambda: -1 }), RangeError, 'invalid_argument', /lambda must be positive/);
+  rejects(make({ dimension: 0 }), RangeError, 'invalid_argument', /dimension must be/);
+  rejects(make({ lables: 1 }), TypeError, 'wrong_type', /unknown option "lables"/);
+});

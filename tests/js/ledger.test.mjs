@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ledgers and their store in a file. What they survive is in kill.test.mjs.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl, entryUrl, importEntry, node } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-ledger-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const target = { mechanism: 'tree', numSteps: 50, epsilon: 1, delta: 1e-6 };
+const place = (name) => join(scratch, name);
+
+/** A ledger in a file for the length of a call. */
+async function withLedger(path, options, use) {
+  const store = await FileStore.open(path);
+  try {
+    const ledger = await dp.ledger({ ...target, ...options, store });
+    try {
+      return await use(ledger);
+    } finally {
+      ledger.dispose();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+const code = (expected, message) => (error) => {
+  assert.equal(error.code, expected, error.message);
+  assert.match(error.message, message);
+  return true;
+};
+
+test('ledger: its releases are those of a running total, over several lives', async () => {
+  const options = { dimension: 2, insecureSeed: 3 };
+  for (const mechanism of ['tree', 'optimal', 'blt-rational']) {
+    const path = place(`lives-${mechanism}`);
+    const sums = dp.prefixSum({ ...target, ...options, mechanism });
+    for (let life = 0; life < 3; ++life) {
+      await withLedger(path, { ...options, mechanism }, async (ledger) => {
+        assert.equal(ledger.step, 4 * life);
+        for (let i = 0; i < 4; ++i) {
+          const record = [Math.sin(ledger.step), 0.1];
+          const stddev = sums.stddev(ledger.step);
+          assert.equal(ledger.stddev(ledger.step), stddev);
+          assert.deepEqual(await ledger.release(ledger.step, record), sums.release(record));
+        }
+      });
+    }
+    sums.dispose();
+  }
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('ledger: a released step is given again for its record, and refused for another', async () => {
+  const path = place('again');
+  const record = [0.25];
+  const first = await withLedger(path, {}, (ledger) => ledger.release(0, record));
+  await withLedger(path, {}, async (ledger) => {
+    assert.equal(ledger.insecure, false);
+    assert.deepEqual(await ledger.release(0, record), first);
+    const refused = /record must be the one that step 0 was released for, got another/;
+    await assert.rejects(ledger.release(0, [0.5]), code('already_released', refused));
+    assert.equal(ledger.step, 1);
+    const rows = await ledger.releaseMany(0, [0.25, 0.5, 0.75]);
+    assert.deepEqual(rows.slice(0, 1), first);
+    assert.equal(ledger.step, 3);
+    await assert.rejects(ledger.release(7, record), code('invalid_argument', /between 0 and 3/));
+    await assert.rejects(ledger.release(50, record), code('invalid_argument', /0 to 49/));
+  });
+});
+
+test('ledger: calls at the same time are made one after the other', async () => {
+  await withLedger(place('turns'), {}, async (ledger) => {
+    const all = await Promise.all([0, 1, 2, 1].map((step) => ledger.release(step, [step / 4])));
+    assert.deepEqual(all[1], all[3]);
+    assert.equal(ledger.step, 3);
+  });
+});
+
+test('ledger: nothing is handed out that could not be stored', async () => {
+  let bytes;
+  let broken = true;
+  const store = {
+    load: async () => bytes,
+    save: async (given) => {
+      if (broken) throw new Error('disk full');
+      bytes = given;
+    },
+    close: async () => {},
+  };
+  const ledger = await dp.ledger({ ...target, store });
+  await assert.rejects(ledger.release(0, [1]), /disk full/);
+  assert.equal(ledger.step, 0);
+  // It may have been stored all the same, so the step stays with its record.
+  await assert.rejects(ledger.release(0, [0]), code('already_released', /got another/));
+  broken = false;
+  const release = await ledger.release(0, [1]);
+  ledger.dispose();
+  const next = await dp.ledger({ ...target, store });
+  assert.deepEqual(await next.release(0, [1]), release);
+  next.dispose();
+});
+
+test('ledger: the wrong mechanism, seed, bytes and stores are refused', async () => {
+  const path = place('wrong');
+  await withLedger(path, {}, (ledger) => ledger.release(0, [1]));
+  const open = (options) => withLedger(path, options, () => assert.fail('it was opened'));
+  await assert.rejects(open({ epsilon: 2 }), code('bad_state', /must be of this mechanism/));
+  await assert.rejects(open({ mechanism: 'honaker' }), code('bad_state', /of this mechanism/));
+  await assert.rejects(open({ insecureSeed: 1 }), code('bad_state', /must be of this key/));
+  const good = readFileSync(path);
+  for (const [at, message] of [
+    [3, /must be of this key/],
+    [33, /begin with/],
+    [36, /of version 1/],
+    [good.length - 1, /checksum/],
+  ]) {
+    const bad = Buffer.from(good);
+    bad[at] ^= 1;
+    writeFileSync(path, bad);
+    await assert.rejects(open({}), code('bad_state', message));
+  }
+  for (const length of [0, 31, 90, good.length - 1]) {
+    writeFileSync(path, good.subarray(0, length));
+    await assert.rejects(open({}), code('bad_state', /truncated/));
+  }
+  await assert.rejects(dp.ledger({ ...target, store: {} }), code('wrong_type', /store must be/));
+  await assert.rejects(dp.ledger(target), code('wrong_type', /store must be/));
+});
+
+test('file store: only its owner may read it, and only one may have it open', async () => {
+  const path = place('alone');
+  await withLedger(path, {}, async (ledger) => {
+    await ledger.release(0, [1]);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    await assert.rejects(FileStore.open(path), code('store_in_use', /must not be in use/));
+    const other = `import { FileStore } from ${JSON.stringify(entryUrl('dp-ftrl/file-store').href)};
+      await FileStore.open(${JSON.stringify(path)}).catch((error) => console.log(error.code));`;
+    const { stdout } = await node(['--input-type=module', '-e', other]);
+    assert.equal(stdout, 'store_in_use\n');
+  });
+  assert.ok(!existsSync(`${path}.lock`) && !existsSync(`${path}.new`));
+});
+
+test('file store: the lock of a process that is gone is taken over', async () => {
+  const path = place('gone');
+  writeFileSync(`${path}.lock`, '999999999 12');
+  await (await FileStore.open(path)).close();
+  writeFileSync(`${path}.lock`, 'not one of ours');
+  await assert.rejects(FileStore.open(path), code('store_in_use', /gone\.lock/));
+  // A number that was given to another process since.
+  writeFileSync(`${path}.lock`, `${process.ppid} 1`);
+  if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
+});
+
+test('file store: what could not be saved leaves the old bytes', async () => {
+  const path = place('folder/missing');
+  await assert.rejects(FileStore.open(path), { code: 'ENOENT' });
+  const store = await FileStore.open(place('closed'));
+  assert.equal(await store.load(), undefined);
+  await store.save(new Uint8Array([1, 2]));
+  assert.deepEqual(await store.load(), new Uint8Array([1, 2]));
+  await store.close();
+  await assert.rejects(store.save(new Uint8Array(1)), code('disposed', /was closed/));
+});
+
+const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '8'];
+const seeded = [...release, '--seed', '5', '--mechanism', 'tree', '--quiet'];
+
+test('release --state: rows of several days are one release', async () => {
+  const rows = [1, 0, 1, 1, 0, 1];
+  const csv = (values) => ['count', ...values].map((value) => `${value}\n`).join('');
+  const path = place('days');
+  const whole = await dpFtrl(seeded, { input: csv(rows) });
+  const days = [];
+  for (const day of [rows.slice(0, 2), rows.slice(2, 5), rows.slice(5)]) {
+    const { stdout, stderr, code: exit } = await dpFtrl([...seeded, '--state', path], {
+      input: csv(day),
+    });
+    assert.equal(exit, 0, stderr);
+    days.push(...stdout.trimEnd().split('\n').slice(1));
+  }
+  assert.deepEqual(days, whole.stdout.trimEnd().split('\n').slice(1));
+  const again = await dpFtrl([...seeded, '--state', path, '--first-step', '3'], {
+    input: csv(rows.slice(2)),
+  });
+  assert.deepEqual(again.stdout.trimEnd().split('\n').slice(1), days.slice(2));
+  const state = [...seeded, '--state', path];
+  await fails([...state, '--first-step', '3'], 2, /step 2 was released for, got another/, {
+    input: csv([0]),
+  });
+  await fails([...state, '--first-step', '8'], 2, /--first-step must be at most 7/, {
+    input: csv([0]),
+  });
+  const other = [...state, '--neighbours', 'replace-one'];
+  await fails(other, 2, /must be of this mechanism/, { input: csv([0]) });
+  await fails(state, 2, /row 3 .* is past the horizon/, { input: csv([1, 1, 1]) });
+});
+
+test('release --state: what does not go together is refused', async () => {
+  const input = 'count\n1\n';
+  const path = place('refused');
+  await fails([...release, '--first-step', '2'], 2, /--first-step goes with --state/, { input });
+  for (const other of [
+    ['--show-nonprivate'],
+    ['--user-column', 'count', '--max-contributions', '1'],
+    ['--time-column', 'count', '--bucket', 'day'],
+  ]) {
+    const refused = new RegExp(`--state does not go with ${other[0]}`);
+    await fails([...release, '--state', path, ...other], 2, refused, { input });
+  }
+  await fails(
+    ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--state', path],
+    2,
+    /--state needs --steps/,
+    { input },
+  );
+});

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const key = Uint8Array.from({ length: 32 }, (_, i) => i);
+const options = { mechanism: 'blt-rational', numSteps: 40, key };
+
+function withNoise(more, use) {
+  const noise = dp.noise({ ...options, ...more });
+  try {
+    return use(noise);
+  } finally {
+    noise.dispose();
+  }
+}
+
+const all = (more, scale = 64) =>
+  withNoise(more, (noise) => noise.rounded({ numRows: noise.numSteps, scale }));
+
+test('noise: shards have the numbers of the whole', () => {
+  for (const mechanism of ['tree', 'blt-rational', 'square-root']) {
+    const whole = all({ mechanism, dimension: 10 });
+    const left = all({ mechanism, dimension: 7 });
+    const right = all({ mechanism, dimension: 3, firstCoordinate: 7 });
+    const joined = Array.from({ length: 40 }, (_, t) => [
+      ...left.subarray(7 * t, 7 * t + 7),
+      ...right.subarray(3 * t, 3 * t + 3),
+    ]);
+    assert.deepEqual(joined.flat(), [...whole]);
+  }
+});
+
+test('noise: seeking changes no number', () => {
+  const whole = all({});
+  withNoise({}, (noise) => {
+    for (const step of [30, 7, 8, 39, 0]) {
+      noise.seek(step);
+      assert.equal(noise.step, step);
+      assert.equal(noise.rounded({ numRows: 1, scale: 64 })[0], whole[step]);
+    }
+  });
+});
+
+test('noise: a checkpoint goes on, and a damaged one does not', () => {
+  const whole = all({});
+  const bytes = withNoise({}, (noise) => {
+    noise.rounded({ numRows: 11, scale: 64 });
+    return noise.checkpoint();
+  });
+  withNoise({}, (noise) => {
+    noise.restore(bytes);
+    assert.deepEqual(noise.rounded({ numRows: 29, scale: 64 }), whole.slice(11));
+    bytes[70] ^= 1;
+    rejects(() => noise.restore(bytes), DpError, 'bad_state', /must have its own checksum/);
+  });
+});
+
+// Recorded natively, in tests/cpp/checkpoint_test.cpp.
+const native = [
+  [
+    { mechanism: 'tree' },
+    '647066630100010011000000000000001100000000000000821cfd18c541fa0da6cd37089a710275' +
+      '4380cef22fddf051751f59b11014e8ad0d6495a284331e3b',
+  ],
+  [
+    { mechanism: 'blt', decays: [0.875, 0.5], weights: [0.25, 0.375] },
+    '647066630100010011000000000000001100000000000000ef0618c62ab35ec0b3fda07c1c26526c' +
+      '4380cef22fddf051751f59b11014e8ad69041a23300912ea46c22d30f86be93f60e83547cc00acbf' +
+      '1a1a8cad2f55f63f2a133f295346c13f08241ab33c14dbbf98b2c50965f2e53f',
+  ],
+];
+
+test('noise: checkpoints of a native build are taken back, and made', () => {
+  for (const [mechanism, hex] of native) {
+    const place = { dimension: 2, firstCoordinate: 2, key: undefined, insecureSeed: 5 };
+    const wanted = { numRows: 40 - 17, scale: 64 };
+    withNoise({ ...mechanism, ...place }, (walked) => {
+      walked.rounded({ numRows: 17, scale: 64 });
+      assert.equal(Buffer.from(walked.checkpoint()).toString('hex'), hex);
+      const rest = walked.rounded(wanted);
+      withNoise({ ...mechanism, ...place }, (resumed) => {
+        resumed.restore(new Uint8Array(Buffer.from(hex, 'hex')));
+        assert.equal(resumed.step, 17);
+        assert.deepEqual(resumed.rounded(wanted), rest);
+      });
+    });
+  }
+});
+
+test('noise: rows are exactly rounded at every scale', () => {
+  // Rounded twice is rounded once, but within 2^-21 of a boundary, where none of these is.
+  const fine = all({}, 2 ** 20);
+  const coarse = all({}, 1);
+  fine.forEach((value, i) => assert.equal(Math.floor(value / 2 ** 20 + 0.5), coarse[i]));
+});
+
+test('noise: bad options are refused', () => {
+  const make = (more) => () => withNoise(more, () => {});
+  rejects(make({ key: new Uint8Array(31) }), TypeError, 'wrong_length', /32 bytes, got 31/);
+  rejects(make({ key: 'secret' }), TypeError, 'wrong_type', /key must be a Uint8Array/);
+  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /one of key, insecureSeed/);
+  rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
+  withNoise({}, (noise) => {
+    const rows = (numRows, scale) => () => noise.rounded({ numRows, scale });
+    rejects(rows(41, 1), RangeError, 'invalid_argument', /numRows must be .* 0 to 40, got 41/);
+    rejects(rows(1, NaN), RangeError, 'invalid_argument', /scale must be between 0 and 2\^40/);
+    rejects(() => noise.seek(41), RangeError, 'invalid_argument', /step must be .* 0 to 40/);
+    rejects(() => noise.restore([1]), TypeError, 'wrong_type', /bytes must be a Uint8Array/);
+  });
+  assert.equal(dp.liveHandles, 0);
+});

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Releases steps from a ledger until it is killed, and says each release on standard output after
+// it was handed out. With `point` it kills itself there: before or after one of the file system's
+// operations that saving consists of.
+
+import { writeSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+
+const { library, fileStore, path, seed, numSteps, most, point, again, tooLate } = JSON.parse(
+  process.argv[2],
+);
+
+function say(line) {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+/** Replaces a function by one that may kill the process before or after the real one. */
+function mine(object, name, left) {
+  const real = object[name];
+  object[name] = async function (...args) {
+    const dies = left.count-- === 0;
+    if (dies && !point.after) process.kill(process.pid, 'SIGKILL');
+    const result = await real.apply(this, args);
+    if (dies) process.kill(process.pid, 'SIGKILL');
+    return result;
+  };
+}
+
+if (point) {
+  const left = { count: point.count };
+  if (point.operation === 'rename') {
+    mine(fs, 'rename', left);
+    syncBuiltinESMExports();
+  } else {
+    const handle = await fs.open(path.replace(/[^/]*$/, ''), 'r');
+    mine(Object.getPrototypeOf(handle), point.operation, left);
+    await handle.close();
+  }
+}
+
+const { load } = await import(library);
+const { FileStore } = await import(fileStore);
+const dp = await load();
+const store = await FileStore.open(path);
+if (tooLate) {
+  // What must not happen: the release is handed out while it is still being saved.
+  const { save } = store;
+  store.save = async (bytes) => void save.call(store, bytes);
+}
+const target = { mechanism: 'blt-rational', numSteps, epsilon: 1, delta: 1e-6, clipNorm: 1 };
+const ledger = await dp.ledger({ ...target, dimension: 2, insecureSeed: seed, store });
+say({ open: ledger.step });
+for (const { step, record } of again) {
+  say({ step, record, release: [...(await ledger.release(step, record))] });
+}
+for (let i = 0; i < most && ledger.step < numSteps; ++i) {
+  const { step } = ledger;
+  // Another record in every life of the process: a step that was handed out must not change.
+  const record = [Math.random() - 0.5, Math.random() - 0.5];
+  say({ step, record, release: [...(await ledger.release(step, record))] });
+}
+say({ done: ledger.step });
+await store.close();

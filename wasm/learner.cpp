@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The private learner.
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "convert.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "key.hpp"
+#include "rows.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+val learner_create(const val& options) {
+  return guarded([&] {
+    const double radius = number(options, "radius");
+    auto learner = std::make_unique<DpFtrl>(
+        DpFtrlOptions{.mechanism = Mechanism::make(mechanism_options(options)),
+                      .key = key_of(options),
+                      .dimension = count(options, "dimension"),
+                      .loss = make_loss(text(options, "loss")),
+                      .domain = make_domain(text(options, "domain"), radius),
+                      .radius = radius,
+                      .lambda = optional_number(options, "lambda"),
+                      .grid = optional_number(options, "grid")});
+    val object = val::object();
+    object.set("certificate", to_object(learner->mechanism().certificate()));
+    object.set("grid", learner->grid());
+    object.set("lambda", learner->lambda());
+    object.set("id", handles().add(std::move(learner)));
+    return object;
+  });
+}
+
+/// Learns from row after row, and overwrites `labels` with the predictions that came before.
+val learner_learn(double handle, const val& features, const val& labels) {
+  std::vector<double> known;
+  val reply = over_rows<DpFtrl>(handle, features,
+                                [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
+                                  if (i == 0) known = numbers_of(labels);
+                                  known.at(i) = learner.step(row, known.at(i));
+                                });
+  labels.call<void>("set", val(emscripten::typed_memory_view(known.size(), known.data())));
+  return reply;
+}
+
+/// Overwrites `last` and `average` with the weights.
+val learner_weights(double handle, const val& last, const val& average) {
+  return guarded([&] {
+    const DpFtrl& learner = handles().get<DpFtrl>(handle);
+    const auto write = [](const val& target, const Vector& weights) {
+      const auto size = static_cast<std::size_t>(weights.size());
+      target.call<void>("set", val(emscripten::typed_memory_view(size, weights.data())));
+    };
+    write(last, learner.iterate());
+    write(average, learner.average());
+    return val::null();
+  });
+}
+
+val learner_step(double handle) {
+  return guarded([&] { return static_cast<double>(handles().get<DpFtrl>(handle).steps_done()); });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_learner) {
+  emscripten::function("learnerCreate", &learner_create);
+  emscripten::function("learnerLearn", &learner_learn);
+  emscripten::function("learnerWeights", &learner_weights);
+  emscripten::function("learnerStep", &learner_step);
+}
+
+}  // namespace dpftrl::wasm

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Steps of many contributions: sums of people, and prefix sums of whatever the caller bounds.
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <span>
+#include <vector>
+
+#include "convert.hpp"
+#include "dpftrl/people_sum.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "rows.hpp"
+#include "totals.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+/// One person a row.
+val people_sum_contribute(double handle, const val& persons, const val& records) {
+  std::vector<double> ids;
+  return over_rows<PeopleSum>(handle, records,
+                              [&](PeopleSum& sums, std::span<double> row, std::size_t i) {
+                                if (i == 0) ids = numbers_of(persons);
+                                sums.contribute(count_of(ids.at(i)), row);
+                              });
+}
+
+/// Each row is a step of its own.
+val people_sum_release_each(double handle, const val& persons, const val& records) {
+  std::vector<double> ids;
+  return over_rows<PeopleSum>(handle, records,
+                              [&](PeopleSum& sums, std::span<double> row, std::size_t i) {
+                                if (i == 0) ids = numbers_of(persons);
+                                sums.contribute(count_of(ids.at(i)), row);
+                                sums.release(row);
+                              });
+}
+
+val prefix_sum_contribute(double handle, const val& records) {
+  return over_rows<PrefixSum>(
+      handle, records,
+      [](PrefixSum& sums, std::span<double> row, std::size_t) { sums.contribute(row); });
+}
+
+/// Ends as many steps as `totals` has rows, and overwrites them.
+template <typename Sums>
+val end_steps(double handle, const val& totals) {
+  return over_rows<Sums>(handle, totals,
+                         [](Sums& sums, std::span<double> row, std::size_t) { sums.release(row); });
+}
+
+val people_sum_num_dropped(double handle) {
+  return guarded(
+      [&] { return static_cast<double>(handles().get<PeopleSum>(handle).num_dropped()); });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_people) {
+  emscripten::function("peopleSumCreate", &create_totals<PeopleSum>);
+  emscripten::function("peopleSumContribute", &people_sum_contribute);
+  emscripten::function("peopleSumReleaseEach", &people_sum_release_each);
+  emscripten::function("peopleSumEndSteps", &end_steps<PeopleSum>);
+  emscripten::function("peopleSumStep", &step_of<PeopleSum>);
+  emscripten::function("peopleSumStddev", &release_stddev<PeopleSum>);
+  emscripten::function("peopleSumNumDropped", &people_sum_num_dropped);
+  emscripten::function("prefixSumContribute", &prefix_sum_contribute);
+  emscripten::function("prefixSumEndSteps", &end_steps<PrefixSum>);
+}
+
+}  // namespace dpftrl::wasm

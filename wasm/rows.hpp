@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Batches: an array of records, row after row.
+
+#include <emscripten/val.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpftrl/error.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+
+namespace dpftrl::wasm {
+
+/// Entries of a Float64Array that only the facade knows.
+inline std::vector<double> numbers_of(const emscripten::val& array) {
+  return emscripten::convertJSArrayToNumberVector<double>(array);
+}
+
+/// Calls `use(object, row, index)` for each row of `records`, a Float64Array that only the facade
+/// knows, and overwrites it with the rows as `use` leaves them: nothing is allocated on the other
+/// side once a row has been dealt with. If a row is refused the reply has `released`, the number of
+/// entries before it, and they are overwritten.
+template <typename Object, typename Use>
+emscripten::val over_rows(double handle, const emscripten::val& records, Use&& use) {
+  std::size_t done = 0;
+  bool complete = false;
+  emscripten::val reply = guarded([&] {
+    Object& object = handles().get<Object>(handle);
+    std::vector<double> rows = numbers_of(records);
+    const auto width = static_cast<std::size_t>(object.dimension());
+    if (rows.size() % width != 0)
+      fail(ErrorCode::wrong_length, "the length of records must be a multiple of dimension = " +
+                                        to_text(object.dimension()) + ", got " +
+                                        to_text(static_cast<std::int64_t>(rows.size())));
+    const auto write_back = [&] {
+      records.call<void>("set", emscripten::val(emscripten::typed_memory_view(done, rows.data())));
+    };
+    try {
+      for (; done < rows.size(); done += width)
+        use(object, std::span(rows).subspan(done, width), done / width);
+    } catch (...) {
+      write_back();
+      throw;
+    }
+    write_back();
+    complete = true;
+    return emscripten::val::null();
+  });
+  if (!complete) reply.set("released", static_cast<double>(done));
+  return reply;
+}
+
+}  // namespace dpftrl::wasm

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl learn: a CSV in, a private linear model out.
+
+import { load } from '../index.js';
+import { scaled } from '../model.js';
+import type { LearnedModel, Learner, LossName, ModelInput } from '../types.js';
+import { Args, required, type Known } from './args.js';
+import { Budget, BUDGET_OPTIONS } from './budget.js';
+import { Misuse } from './failure.js';
+import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
+import { STRATEGY_OPTIONS } from './mechanism.js';
+import { AtomicFile, StandardOutput } from './output.js';
+import { guarantee, protection } from './protection.js';
+import { readInputs, SeenRanges } from './ranges.js';
+import { report } from './report.js';
+import type { Batch } from './rows.js';
+import { StepProgress } from './step-progress.js';
+import { readChosen, stepsOf } from './strategy.js';
+import { RowStream } from './stream.js';
+
+export const options: Known = {
+  ...STRATEGY_OPTIONS,
+  loss: 'value',
+  label: 'value',
+  column: 'values',
+  range: 'values',
+  'ranges-from-data': 'flag',
+  'no-intercept': 'flag',
+  epsilon: 'value',
+  delta: 'value',
+  clip: 'value',
+  steps: 'value',
+  radius: 'value',
+  regularisation: 'value',
+  ...PARTICIPATION_OPTIONS,
+  ...BUDGET_OPTIONS,
+  neighbours: 'value',
+  seed: 'value',
+  model: 'value',
+  'show-nonprivate': 'flag',
+  json: 'flag',
+  quiet: 'flag',
+};
+
+function readSettings(args: Args) {
+  const showTrue = args.has('show-nonprivate');
+  if (args.has('ranges-from-data') && !showTrue) {
+    throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
+  }
+  const radius = args.positive('radius');
+  const lambda = args.positive('regularisation');
+  return {
+    target: {
+      epsilon: required('epsilon', args.positive('epsilon')),
+      delta: required('delta', args.probability('delta')),
+      clipNorm: required('clip', args.positive('clip')),
+      neighbours: readNeighbours(args),
+      participation: readParticipation(args),
+      ...(radius !== undefined && { radius }),
+      ...(lambda !== undefined && { lambda }),
+    },
+    loss: args.oneOf('loss', ['logistic', 'squared'], 'logistic'),
+    label: required('label', args.text('label')),
+    intercept: !args.has('no-intercept'),
+    budget: Budget.read(args),
+    seed: args.seed(),
+    showTrue,
+    quiet: args.has('quiet'),
+  };
+}
+
+type Settings = ReturnType<typeof readSettings>;
+
+/** The rows as examples: which columns are features, which one the label. */
+class Examples {
+  readonly features: string[];
+  private readonly labelIndex: number;
+
+  constructor(
+    private readonly columns: readonly string[],
+    label: string,
+  ) {
+    this.labelIndex = columns.indexOf(label);
+    this.features = columns.filter((name) => name !== label);
+    if (this.features.length === 0) throw new Misuse('there is no feature, only the label');
+  }
+
+  /** Cells of a row that are features. */
+  row(batch: Batch, i: number): Float64Array {
+    const width = this.columns.length;
+    return batch.values
+      .subarray(i * width, (i + 1) * width)
+      .filter((_, j) => j !== this.labelIndex);
+  }
+
+  label(batch: Batch, i: number): number {
+    return batch.values[i * this.columns.length + this.labelIndex]!;
+  }
+}
+
+/** One look at all rows, where something has to be known in advance. */
+async function survey(
+  rows: RowStream,
+  examples: Examples,
+  { inputs, fromData }: { inputs: ModelInput[]; fromData: boolean },
+) {
+  const seen = new SeenRanges(inputs);
+  let numRows = 0;
+  await rows.survey((batch) => {
+    numRows += batch.numRows;
+    for (let i = 0; fromData && i < batch.numRows; ++i) seen.see(examples.row(batch, i));
+  });
+  return { numRows, inputs: fromData ? seen.complete() : inputs };
+}
+
+/** Sums of the losses of predictions that were made before the label was known. NOT private. */
+class Progressive {
+  private loss = 0;
+  private zeroLoss = 0;
+  private numCorrect = 0;
+  private numExamples = 0;
+
+  constructor(private readonly kind: LossName) {}
+
+  add(predictions: Float64Array, labels: Float64Array): void {
+    predictions.forEach((prediction, i) => {
+      const label = labels[i]!;
+      this.loss += this.lossOf(prediction, label);
+      this.zeroLoss += this.lossOf(0, label);
+      this.numCorrect += Number(prediction >= 0 === label > 0);
+      ++this.numExamples;
+    });
+  }
+
+  result(): NonNullable<LearnedModel['nonprivate']> {
+    const mean = (total: number) => (this.numExamples === 0 ? 0 : total / this.numExamples);
+    return {
+      progressiveLoss: mean(this.loss),
+      zeroLoss: mean(this.zeroLoss),
+      progressiveAccuracy: this.kind === 'logistic' ? mean(this.numCorrect) : null,
+    };
+  }
+
+  private lossOf(prediction: number, label: number): number {
+    if (this.kind === 'squared') return (prediction - label) ** 2 / 2;
+    const margin = label > 0 ? prediction : -prediction;
+    return Math.max(0, -margin) + Math.log1p(Math.exp(-Math.abs(margin)));
+  }
+}
+
+/** Learns from a batch; a row that is refused is named. */
+function learnFrom(
+  learner: Learner,
+  batch: Batch,
+  { examples, inputs, progressive }: {
+    examples: Examples;
+    inputs: readonly ModelInput[];
+    progressive: Progressive | undefined;
+  },
+): void {
+  const { numRows } = batch;
+  const { dimension, numSteps } = learner;
+  const features = new Float64Array(numRows * dimension).fill(1);
+  const labels = new Float64Array(numRows);
+  for (let i = 0; i < numRows; ++i) {
+    const row = examples.row(batch, i).map((value, j) => scaled(value, inputs[j]!));
+    features.set(row, i * dimension);
+    labels[i] = examples.label(batch, i);
+  }
+  const predictions = progressive && new Float64Array(numRows);
+  try {
+    learner.learn(features, labels, predictions);
+  } catch (error) {
+    const { learned, code } = error as { learned?: number; code?: string };
+    if (learned === undefined) throw error;
+    const [row, line] = [batch.firstRow + learned, batch.lines[learned]!];
+    const where = `row ${row} (line ${line})`;
+    if (code === 'past_horizon') {
+      const what = `${where} is past the horizon of --steps ${numSteps}`;
+      throw new Misuse(what, { code, row, line });
+    }
+    const why = (error as Error).message.replace(/^learn: example \d+: /, '');
+    throw new Misuse(`${where}: ${why}`, { code: code ?? 'internal', row, line });
+  }
+  if (progressive) progressive.add(predictions!, labels);
+}
+
+function describe(model: LearnedModel, lambda: number): string {
+  const { certificate, inputs, intercept, weights, loss, numExamples, nonprivate } = model;
+  const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
+  const rows = Object.fromEntries(names.map((name, j) => [`weight ${name}`, weights[j]!]));
+  const facts = {
+    loss,
+    examples: `${numExamples} of a horizon of ${certificate.numSteps}`,
+    private: model.private ? 'yes' : 'NO',
+    epsilon: certificate.epsilon,
+    delta: certificate.delta,
+    neighbours: certificate.neighbours,
+    protects: model.protects,
+    'gradients clipped to': certificate.clipNorm,
+    regularisation: lambda,
+    ...(nonprivate && {
+      'progressive loss (NOT private)': nonprivate.progressiveLoss,
+      'loss of no model (NOT private)': nonprivate.zeroLoss,
+      ...(nonprivate.progressiveAccuracy !== null && {
+        'progressive accuracy (NOT private)': nonprivate.progressiveAccuracy,
+      }),
+    }),
+    ...rows,
+  };
+  return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
+}
+
+function warn(text: string): void {
+  process.stderr.write(`dp-ftrl learn: warning: ${text}\n`);
+}
+
+async function writeFile(path: string, text: string): Promise<void> {
+  const file = await AtomicFile.create(path);
+  try {
+    await file.write(text);
+    await file.commit();
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  }
+}
+
+/** The columns of the table, what is known of the features, and the horizon. */
+async function readProblem(args: Args, label: string, given: number | undefined) {
+  const wanted = args.texts('column');
+  if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
+  const columns = wanted.length === 0 ? [] : [...wanted, label];
+  const rows = await RowStream.open(args.files, { columns, texts: [] });
+  if (!rows.columns.includes(label)) {
+    throw new Misuse(`there is no column ${JSON.stringify(label)}`);
+  }
+  const examples = new Examples(rows.columns, label);
+  const inputs = readInputs(args, examples.features);
+  const fromData = args.has('ranges-from-data');
+  if (given !== undefined && !fromData) return { rows, examples, inputs, numSteps: given };
+  const seen = await survey(rows, examples, { inputs, fromData });
+  return { rows, examples, inputs: seen.inputs, numSteps: given ?? seen.numRows };
+}
+
+/** What has to be said before the first row is read. */
+function announce(
+  { seed, showTrue, quiet }: Settings,
+  { fromData, sentence }: { fromData: boolean; sentence: string },
+): void {
+  if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
+  if (fromData) warn('--ranges-from-data reads the ranges off the data: NOT private');
+  if (showTrue) warn('--show-nonprivate adds losses on the data: NOT private');
+  if (!quiet && seed === undefined && !showTrue) {
+    process.stderr.write(`dp-ftrl learn: ${sentence}\n`);
+  }
+}
+
+export async function run(args: Args): Promise<void> {
+  const settings = readSettings(args);
+  const { target, loss, label, intercept, seed, showTrue, quiet } = settings;
+  const path = args.text('model');
+  const dp = await load();
+  const chosen = await readChosen(args, dp.mechanisms());
+  // A folder that is not there is told now, and not after the learning.
+  if (path !== undefined) await (await AtomicFile.create(path)).abandon();
+  const problem = await readProblem(args, label, stepsOf(args, chosen));
+  const { rows, examples, inputs, numSteps } = problem;
+  const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
+  const learner = dp.learner({
+    ...parameters,
+    ...(mechanismLambda !== undefined && { mechanismLambda }),
+    ...target,
+    mechanism: chosen.mechanism,
+    numSteps,
+    dimension: inputs.length + Number(intercept),
+    loss,
+    ...(seed !== undefined && { insecureSeed: seed }),
+  });
+  const progress = new StepProgress(numSteps, { quiet });
+  try {
+    const { mu, epsilon, delta, neighbours } = learner.certificate;
+    const { participation } = target;
+    const whom = protection({ participation, people: undefined, times: undefined, numSteps });
+    const { name } = chosen;
+    const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
+    await settings.budget?.spend(dp, { ...spending, columns: rows.columns, unit: whom.unit });
+    const spoken = { name, mode: 'grid', whom, what: 'its gradient ' };
+    const sentence = guarantee(learner.certificate, spoken);
+    announce(settings, { fromData: args.has('ranges-from-data'), sentence });
+    const progressive = showTrue ? new Progressive(loss) : undefined;
+    for await (const batch of rows.rows()) {
+      if (batch.numRows > 0) learnFrom(learner, batch, { examples, inputs, progressive });
+      if (batch.fault) throw batch.fault;
+      progress.report(learner.step);
+    }
+    progress.end();
+    const model: LearnedModel = {
+      ...learner.model(),
+      inputs,
+      intercept,
+      private: seed === undefined && !showTrue,
+      protects: whom.unit,
+      ...(progressive && { nonprivate: progressive.result() }),
+    };
+    const json = `${JSON.stringify(model)}\n`;
+    if (path !== undefined) await writeFile(path, json);
+    await new StandardOutput().write(args.has('json') ? json : describe(model, learner.lambda));
+  } finally {
+    progress.end();
+    learner.dispose();
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// For --show-nonprivate: what the releases estimate, without their noise.
+
+/** min(1, clipNorm / norm) times the record. The norm itself may overflow. */
+function clipped(record: Float64Array, clipNorm: number): Float64Array {
+  const largest = record.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  if (largest === 0) return record;
+  const ratio = Math.sqrt(record.reduce((sum, value) => sum + (value / largest) ** 2, 0));
+  if (largest * ratio <= clipNorm) return record;
+  return record.map((value) => (value / largest / ratio) * clipNorm);
+}
+
+/** Sums of clipped contributions; those of one person to a step are added up first. */
+export class TrueSums {
+  private readonly sums: number[];
+  private readonly parts = new Map<string, Float64Array>();
+
+  constructor(
+    dimension: number,
+    private readonly clipNorm: number,
+  ) {
+    this.sums = new Array<number>(dimension).fill(0);
+  }
+
+  add(contribution: Float64Array): void {
+    clipped(contribution, this.clipNorm).forEach((value, j) => (this.sums[j]! += value));
+  }
+
+  /** Counts from the end of the step on. */
+  addOf(person: string, values: Float64Array): void {
+    const part = this.parts.get(person) ?? new Float64Array(values.length);
+    const most = Number.MAX_VALUE; // Not an infinity, which clipping could make no sense of.
+    const total = part.map((value, j) => Math.min(Math.max(value + values[j]!, -most), most));
+    this.parts.set(person, total);
+  }
+
+  /** The sums after the step. */
+  endStep(): number[] {
+    for (const part of this.parts.values()) this.add(part);
+    this.parts.clear();
+    return [...this.sums];
+  }
+}
