@@ -13,6 +13,7 @@
 #include <span>
 
 #include "convert.hpp"
+#include "dpftrl/bounds.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/planner.hpp"
@@ -120,11 +121,46 @@ val error_object(const UnitError& error) {
   return object;
 }
 
+/// Besides the error what of the strategy is not as in the catalogue.
 val unit_error_of(const val& options) {
   return guarded([&] {
     Problem given = problem_of(options);
     const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
-    return error_object(unit_error(*strategy, given.participation));
+    val object = error_object(unit_error(*strategy, given.participation));
+    object.set("causal", strategy->is_causal());
+    if (const std::optional<StreamCost> cost = strategy->stream_cost()) {
+      object.set("stepCost", std::string(cost->step));
+      object.set("memoryCost", std::string(cost->memory));
+    }
+    return object;
+  });
+}
+
+val published(const PublishedBound& bound) {
+  val object = val::object();
+  object.set("value", bound.value);
+  object.set("holds", bound.holds);
+  return object;
+}
+
+/// Of all factorizations of the prefix sums, and of the square root.
+val bounds(double num_steps) {
+  return guarded([&] {
+    const std::int64_t n = count_of(num_steps);
+    val object = val::object();
+    object.set("schatten", schatten_lower_bound(n));
+    const Workload prefix = Workload::prefix_sums(n);
+    const auto least = [&](Objective objective) {
+      return certified_lower_bound(prefix, Participation::single(), objective)->value;
+    };
+    object.set("max", least(Objective::max));
+    object.set("mean", least(Objective::mean));
+    object.set("squareRootMax", square_root_max_error_bound(n));
+    object.set("squareRootMean", square_root_mean_error_bound(n));
+    object.set("publishedMax", published(published_max_error_bound(n)));
+    object.set("publishedMean", published(published_mean_error_bound(n)));
+    object.set("publishedLower", published(published_lower_bound(n)));
+    return object;
   });
 }
 
@@ -181,8 +217,7 @@ val matrices(const val& options) {
 }
 
 val certificate(const val& options) {
-  return guarded(
-      [&] { return to_object(Mechanism::make(mechanism_options(options))->certificate()); });
+  return guarded([&] { return to_checked_object(*Mechanism::make(mechanism_options(options))); });
 }
 
 val planner_create(const val& options) {
@@ -342,6 +377,7 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("version", &version);
   emscripten::function("catalogue", &catalogue);
   emscripten::function("calibrate", &calibrate);
+  emscripten::function("bounds", &bounds);
   emscripten::function("problem", &problem);
   emscripten::function("unitError", &unit_error_of);
   emscripten::function("appraisal", &appraisal);

@@ -268,9 +268,16 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("maxError", certificate.max_error);
   object.set("meanError", certificate.mean_error);
   object.set("objective", std::string(name_of(certificate.objective)));
-  set_bound(object, certificate.lower_bound);
-  object.set("decoderResidual", certificate.decoder_residual);
-  object.set("residualSteps", static_cast<double>(certificate.residual_steps));
+  return object;
+}
+
+/// The certificate with its proof.
+inline emscripten::val to_checked_object(const Mechanism& mechanism) {
+  emscripten::val object = to_object(mechanism.certificate());
+  const Proof proof = mechanism.proof();
+  set_bound(object, proof.lower_bound);
+  object.set("decoderResidual", proof.residual.value);
+  object.set("residualSteps", static_cast<double>(proof.residual.num_steps));
   return object;
 }
 

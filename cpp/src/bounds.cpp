@@ -18,9 +18,9 @@ namespace {
 using detail::multiply;
 using detail::nuclear_norm_bound;
 
-constexpr std::int64_t kMaxSchattenSteps = std::int64_t{1} << 22;
+constexpr std::int64_t kMaxSummedSteps = std::int64_t{1} << 22;
 /// Where the published bounds were compared with the true values.
-constexpr std::int64_t kMaxCheckedSteps = kMaxSchattenSteps;
+constexpr std::int64_t kMaxCheckedSteps = kMaxSummedSteps;
 constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
 
 double steps_as_double(const char* function, std::int64_t num_steps) {
@@ -101,6 +101,21 @@ Vector column_weights_of(const char* function, const Workload& workload,
   return v;
 }
 
+/// Covers the angles, their sines and the sums.
+constexpr double kRoundDown = 1 - 0x1p-48;
+
+/// A bound of the sum of cosecants from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, every term summed:
+/// sum 1 / (2i-1) = H_2n - H_n / 2 >= ln 2 + (ln n + gamma) / 2 - 1 / (48 n^2),
+/// sum (2i-1) = n^2, sum (2i-1)^3 = n^2 (2 n^2 - 1).
+double truncated_cosecants(double n) {
+  const double unit = std::numbers::pi / (4 * n + 2);  // x_i = (2i-1) unit
+  const double harmonic =
+      std::numbers::ln2 + (std::log(n) + std::numbers::egamma) / 2 - 1 / (48 * n * n);
+  const double linear = unit * n * n / 6;
+  const double cubic = 7.0 / 360 * unit * unit * unit * n * n * (2 * n * n - 1);
+  return (harmonic / unit + linear + cubic) / (2 * n) * kRoundDown;
+}
+
 double log_of_four_fifths(double n) {
   return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
@@ -109,15 +124,13 @@ double log_of_four_fifths(double n) {
 
 double schatten_lower_bound(std::int64_t num_steps) {
   const double n = steps_as_double("schatten_lower_bound", num_steps);
-  if (num_steps > kMaxSchattenSteps)
-    fail(ErrorCode::unsupported, "schatten_lower_bound: num_steps must be at most " +
-                                     to_text(kMaxSchattenSteps) + ", got " + to_text(num_steps));
+  if (num_steps > kMaxSummedSteps) return truncated_cosecants(n);
   DoubleDouble sum;
   for (std::int64_t i = num_steps; i >= 1; --i) {
     const double angle = (2 * static_cast<double>(i) - 1) * std::numbers::pi / (4 * n + 2);
     sum = add(sum, 1 / (2 * std::sin(angle)));
   }
-  return sum.high / n;
+  return sum.high / n * kRoundDown;
 }
 
 double square_root_max_error_bound(std::int64_t num_steps) {
@@ -149,12 +162,24 @@ double max_error_certificate(const Workload& workload, std::span<const double> r
   return certificate(workload, u, v);
 }
 
-std::optional<double> error_lower_bound(const Workload& workload) {
+std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation) {
+  participation.require_horizon(num_steps);
+  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  if (participation.kind() == Participation::Kind::single) return num_steps;
+  const std::int64_t rounds = num_steps / b, longer = num_steps % b;
+  const auto patterns = [k](std::int64_t size) { return size / k + (size % k == 0 ? 0 : 1); };
+  return longer * patterns(rounds + 1) + (b - longer) * patterns(rounds);
+}
+
+std::optional<double> error_lower_bound(const Workload& workload,
+                                        const Participation& participation) {
   const std::int64_t n = workload.num_steps();
-  if (workload.is_prefix())
-    return n <= kMaxSchattenSteps ? std::optional(schatten_lower_bound(n)) : std::nullopt;
+  const double repeats = std::sqrt(static_cast<double>(n) /
+                                   static_cast<double>(num_patterns_to_cover(n, participation)));
+  if (workload.is_prefix()) return schatten_lower_bound(n) * repeats * kRoundDown;
   if (n > kMaxAutomaticCertificateSteps) return std::nullopt;
-  return mean_error_certificate(workload, std::vector<double>(static_cast<std::size_t>(n), 1.0));
+  return mean_error_certificate(workload, std::vector<double>(static_cast<std::size_t>(n), 1.0)) *
+         repeats * kRoundDown;
 }
 
 PublishedBound published_max_error_bound(std::int64_t num_steps) {

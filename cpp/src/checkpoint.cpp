@@ -67,6 +67,10 @@ class FormAppender {
     numbers(decoder.buffers->gains);
     numbers(decoder.buffers->factors);
   }
+  void operator()(const VaryingBandedDecoder& decoder) {
+    hash_.append(decoder.bands->num_bands);
+    numbers(decoder.bands->entries);
+  }
   void operator()(const BlockDecoder& decoder) {
     hash_.append(std::int64_t{std::ssize(decoder.blocks)});
     for (const BlockDecoder::Block& block : decoder.blocks) {

@@ -498,6 +498,51 @@ class VaryingBufferedRows final : public ExactRows {
   std::int64_t num_done_ = 0;
 };
 
+/// The same for a recursion over the last few w.
+class VaryingBandedRows final : public ExactRows {
+ public:
+  VaryingBandedRows(const VaryingBandedDecoder& decoder, const Measurements& measurements)
+      : numbers_(*decoder.bands), z_(measurements), recent_(num_bands()) {}
+
+  Enclosure row(std::int64_t step) override {
+    if (step < num_done_ - 1) restart();
+    for (; num_done_ <= step; ++num_done_) advance(static_cast<std::size_t>(num_done_));
+    Enclosure sum = sum_;
+    sum.error += numbers_.max_row_stddev * input_errors_;
+    return sum;
+  }
+
+ private:
+  std::size_t num_bands() const { return static_cast<std::size_t>(numbers_.num_bands); }
+
+  void advance(std::size_t t) {
+    const FixedPoint& fixed = z_.fixed();
+    const std::size_t bands = num_bands();
+    const double* const entries = &numbers_.entries[t * bands];
+    Enclosure output = z_.draw(static_cast<std::int64_t>(t));
+    for (std::size_t m = 1; m < std::min(bands, t + 1); ++m)
+      output = fixed.subtract(output, fixed.multiply(recent_[(t - m) % bands], entries[m]));
+    output = fixed.multiply(output, fixed.reciprocal(entries[0]));
+    input_errors_ += output.error * entries[0];
+    output.error = 0;
+    recent_[t % bands] = output;
+    sum_ = fixed.add(sum_, output);
+  }
+
+  void restart() {
+    sum_ = {};
+    input_errors_ = 0;
+    num_done_ = 0;
+  }
+
+  const VaryingBands& numbers_;
+  Measurements z_;
+  std::vector<Enclosure> recent_;  ///< a ring: w_t is at t mod num_bands
+  Enclosure sum_;
+  double input_errors_ = 0;
+  std::int64_t num_done_ = 0;
+};
+
 class BlockRows final : public ExactRows {
  public:
   BlockRows(const BlockDecoder& decoder, const Measurements& measurements)
@@ -670,6 +715,9 @@ struct MakeRows {
   std::unique_ptr<ExactRows> operator()(const VaryingBufferedDecoder& decoder) const {
     return std::make_unique<VaryingBufferedRows>(decoder, z);
   }
+  std::unique_ptr<ExactRows> operator()(const VaryingBandedDecoder& decoder) const {
+    return std::make_unique<VaryingBandedRows>(decoder, z);
+  }
   std::unique_ptr<ExactRows> operator()(const BlockDecoder& decoder) const {
     return std::make_unique<BlockRows>(decoder, z);
   }
@@ -710,6 +758,9 @@ struct NumRows {
   }
   std::int64_t operator()(const VaryingBufferedDecoder& decoder) const {
     return std::ssize(decoder.buffers->inverse_scales);
+  }
+  std::int64_t operator()(const VaryingBandedDecoder& decoder) const {
+    return std::ssize(decoder.bands->entries) / decoder.bands->num_bands;
   }
   std::int64_t operator()(const BlockDecoder& decoder) const {
     std::int64_t num_steps = 0;

@@ -43,19 +43,19 @@ DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions
   return options.num_steps <= kResidualSteps ? residual_of(strategy) : decoder_residual(options);
 }
 
-Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, const Participation& participation,
+Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
                      Certificate certificate)
     : strategy_(std::move(strategy)),
-      participation_(participation),
+      options_(std::move(options)),
       certificate_(std::move(certificate)) {}
 
 std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
   require_positive("mechanism", "clip_norm", options.clip_norm);
-  const StrategyOptions strategy_options{.name = options.strategy,
-                                         .num_steps = options.num_steps,
-                                         .workload = options.workload,
-                                         .parameters = options.parameters,
-                                         .participation = options.participation};
+  StrategyOptions strategy_options{.name = options.strategy,
+                                   .num_steps = options.num_steps,
+                                   .workload = options.workload,
+                                   .parameters = options.parameters,
+                                   .participation = options.participation};
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
   const UnitError error = unit_error(*strategy, options.participation);
   const double multiplier = noise_multiplier(options.target);
@@ -64,8 +64,6 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       strategy->encoder_slack() *
       static_cast<double>(options.participation.max_participations_within(options.num_steps));
   const double mu = mu_from_approximate_dp(options.target);
-  const DecoderResidual residual = decoder_residual(*strategy, strategy_options);
-  const Objective objective = objective_of(options.parameters);
 
   Certificate certificate{
       .strategy = options.strategy,
@@ -86,14 +84,16 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
                       neighbour_distance(options.neighbours) * kRoundUp,
       .max_error = error.max_error,
       .mean_error = error.mean_error,
-      .objective = objective,
-      .lower_bound = certified_lower_bound(*strategy, options.participation, objective),
-      .decoder_residual = residual.value,
-      .residual_steps = residual.num_steps,
+      .objective = objective_of(options.parameters),
   };
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
   return std::shared_ptr<const Mechanism>(
-      new Mechanism(std::move(strategy), options.participation, std::move(certificate)));
+      new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
+}
+
+Proof Mechanism::proof() const {
+  return {.lower_bound = certified_lower_bound(*strategy_, participation(), certificate_.objective),
+          .residual = decoder_residual(*strategy_, options_)};
 }
 
 double Mechanism::release_stddev(std::int64_t step) const {

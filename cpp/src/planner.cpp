@@ -13,6 +13,7 @@
 #include "dpftrl/strategy/blt_scaled.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 #include "optimal/banded_search.hpp"
 #include "optimal/blt_search.hpp"
 
@@ -32,7 +33,8 @@ void require_searchable(const PlannerOptions& options) {
   const StrategyParameters& given = options.strategy.parameters;
   require_strategy_options(options.strategy);
   if (!has_plans(name))
-    fail(ErrorCode::invalid_argument, "planner: " + name + " is not found by a search");
+    fail(ErrorCode::invalid_argument,
+         "planner: " + name + " is not found by a search; " + names_with_plans() + " are");
   const std::string_view stray = given.plan                ? "plan"
                                  : !given.decays.empty()   ? "decays"
                                  : !given.weights.empty()  ? "weights"

@@ -173,6 +173,12 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
   if (bands >= 1 && bands <= participation.separation() &&
       improve(banded_sensitivity(strategy, participation)))
     return best;
+  if (participation.kind() == Kind::fixed_epoch) {
+    const std::vector<double> phases = strategy.epoch_norms_squared(participation.separation());
+    if (!phases.empty())
+      return {std::sqrt(std::ranges::max(phases)), Exactness::exact,
+              "column sums of every phase, no entry being negative"};
+  }
   if (n <= kMaxGramSteps) improve(dense_sensitivity(strategy, participation));
   return best;
 }

@@ -44,17 +44,40 @@ double solved_lower_bound(const Workload& workload, Objective objective) {
       .lower_bound;
 }
 
+/// Fixed epochs that are allowed over all steps or, if the largest error is meant, over the first
+/// ones; single if there are none.
+struct Epochs {
+  Participation participation = Participation::single();
+  std::int64_t num_steps;
+};
+
+Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
+                     Objective objective) {
+  const std::int64_t b = participation.separation();
+  const std::int64_t k = std::min(participation.max_participations(), num_steps / b);
+  const bool has_epochs = k > 1 && (objective == Objective::max || k * b == num_steps);
+  if (!has_epochs) return {.num_steps = num_steps};
+  return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
+}
+
 /// By dense matrices, for fixed epochs or where the former has nothing; 0: too long.
 double densely_solved_lower_bound(const Workload& workload, const Participation& participation,
                                   Objective objective) {
-  const bool has_epochs = participation.kind() == Participation::Kind::fixed_epoch;
-  if (workload.num_steps() > kMaxDenselySolvedSteps) return 0;
-  if (!has_epochs && has_optimum(workload, objective)) return 0;
-  return find_dense_optimum({.queries = workload.matrix(),
+  const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
+  if (epochs.num_steps > kMaxDenselySolvedSteps) return 0;
+  const bool is_single = epochs.participation == Participation::single();
+  if (is_single && has_optimum(workload, objective)) return 0;
+  return find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
                              .objective = objective,
-                             .participation = has_epochs ? participation : Participation::single()},
+                             .participation = epochs.participation},
                             {.gap = kGap, .max_iterations = 20})
       .lower_bound;
+}
+
+/// Of the largest error over the first steps, which is no larger than that over all of them.
+double leading_lower_bound(const Workload& workload) {
+  const std::int64_t n = std::min(workload.num_steps(), kMaxDenselySolvedSteps);
+  return error_lower_bound(workload.leading(n), Participation::single()).value_or(0);
 }
 
 std::optional<LowerBound> best_of(std::initializer_list<LowerBound> bounds) {
@@ -96,9 +119,11 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
   double solved = dense > 0 ? 0 : solved_lower_bound(workload, objective);
   if (dense == 0 && solved == 0 && objective == Objective::max)
     solved = solved_lower_bound(workload, Objective::mean);
+  double schatten = error_lower_bound(workload, participation).value_or(0);
+  if (schatten == 0 && objective == Objective::max) schatten = leading_lower_bound(workload);
   return best_of({{dense, LowerBoundMethod::dense_dual},
                   {solved, LowerBoundMethod::dual},
-                  {error_lower_bound(workload).value_or(0), LowerBoundMethod::schatten}});
+                  {schatten, LowerBoundMethod::schatten}});
 }
 
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,

@@ -27,9 +27,13 @@ after(async () => {
   site.close();
 });
 
-/** Of the certificate: row -> text. */
-const certificateOf = async (page) =>
-  Object.fromEntries(
+/** Of the certificate, once it is checked: row -> text. */
+async function certificateOf(page) {
+  await page.$eval('#certificate', (table) => table.scrollIntoView());
+  await page.waitForFunction(
+    () => !document.querySelector('#certificate').textContent.includes('…'),
+  );
+  return Object.fromEntries(
     await page.$$eval('#certificate tbody tr', (rows) =>
       rows.map((row) => [
         row.querySelector('th').firstChild.textContent,
@@ -37,6 +41,7 @@ const certificateOf = async (page) =>
       ]),
     ),
   );
+}
 
 /**
  * Delays what the first worker is asked to optimise until `window.release()` is called, so that

@@ -257,6 +257,24 @@ inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_
   return b;
 }
 
+/// By forward substitution, column by column.
+inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t num_steps) {
+  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
+  const auto bands = static_cast<Eigen::Index>(numbers.num_bands);
+  for (Eigen::Index j = 0; j < b.cols(); ++j) {
+    LongVector w(static_cast<std::size_t>(num_steps), 0);
+    LongDouble total = 0;
+    for (Eigen::Index t = j; t < b.rows(); ++t) {
+      const double* const entries = &numbers.entries[static_cast<std::size_t>(t * bands)];
+      LongDouble rest = t == j ? 1 : 0;
+      for (Eigen::Index m = 1; m < bands && m <= t - j; ++m)
+        rest -= entries[m] * w[static_cast<std::size_t>(t - m)];
+      b(t, j) = total += w[static_cast<std::size_t>(t)] = rest / entries[0];
+    }
+  }
+  return b;
+}
+
 inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps) {
   if (std::holds_alternative<IdentityDecoder>(form))
     return LongMatrix::Identity(index_of(num_steps), index_of(num_steps));
@@ -270,6 +288,8 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, num_steps);
   if (const auto* varying = std::get_if<VaryingBufferedDecoder>(&form))
     return dense_varying(*varying->buffers, num_steps);
+  if (const auto* bands = std::get_if<VaryingBandedDecoder>(&form))
+    return dense_varying_bands(*bands->bands, num_steps);
   if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, num_steps);
   if (const auto* filtered = std::get_if<FilteredDecoder>(&form))
     return dense_filtered(*filtered, num_steps);

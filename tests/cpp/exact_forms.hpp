@@ -12,6 +12,7 @@
 
 #include "dpftrl/decoder_form.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 
 namespace dpftrl::testing {
 
@@ -63,6 +64,15 @@ inline DecoderForm varying_form(int num_steps, int num_buffers) {
   return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
 }
 
+/// Bands as wavy as they are, with negative entries.
+inline DecoderForm varying_bands_form(int num_steps, int num_bands) {
+  const Matrix columns = Matrix::NullaryExpr(num_steps, num_bands, [](auto j, auto m) {
+    const double sign = (j + m) % 3 == 0 && m > 0 ? -1 : 1;
+    return sign * (1.0 + 0.25 * static_cast<double>(j % 4)) / static_cast<double>(1 + 2 * m);
+  });
+  return VaryingBandedStrategy("bands", num_steps, columns).decoder_form();
+}
+
 struct NamedForm {
   const char* name;
   std::int64_t num_steps;
@@ -103,6 +113,7 @@ inline std::vector<NamedForm> named_forms() {
       {"banded_inverse", 64, BandedInverseDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
       {"buffered", 64, buffered},
       {"varying", 50, varying_form(50, 5)},
+      {"varying_bands", 50, varying_bands_form(50, 4)},
       {"block", 25, block_form()},
       {"filtered_prefix", 30, slow_columns},
       {"filtered_momentum", 64, momentum},

@@ -175,6 +175,22 @@ struct NaiveRows {
     }
   }
 
+  void operator()(const VaryingBandedDecoder& decoder) {
+    const VaryingBands& numbers = *decoder.bands;
+    const auto bands = static_cast<std::size_t>(numbers.num_bands);
+    for (std::size_t j = 0; j < static_cast<std::size_t>(num_rows); ++j) {
+      std::vector<long double> w(static_cast<std::size_t>(num_rows), 0);
+      long double total = 0;
+      for (std::size_t t = j; t < w.size(); ++t) {
+        long double rest = t == j ? 1 : 0;
+        for (std::size_t m = 1; m < bands && m <= t - j; ++m)
+          rest -= static_cast<long double>(numbers.entries[t * bands + m]) * w[t - m];
+        w[t] = rest / numbers.entries[t * bands];
+        row(static_cast<std::int64_t>(t))[static_cast<std::int64_t>(j)] = total += w[t];
+      }
+    }
+  }
+
   void operator()(const BlockDecoder& decoder) {
     NaiveRow carried;
     std::int64_t step = 0, first = 0;

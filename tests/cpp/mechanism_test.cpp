@@ -69,9 +69,11 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
     MechanismOptions options = valid();
     options.strategy = info.name;
     options.num_steps = testing::within_reach(info, 1000);
-    const Certificate certificate = Mechanism::make(options)->certificate();
-    EXPECT_LE(certificate.decoder_residual, 1e-13) << info.name;
-    EXPECT_EQ(certificate.residual_steps, std::min<std::int64_t>(options.num_steps, 256));
+    const auto mechanism = Mechanism::make(options);
+    const DecoderResidual residual = mechanism->proof().residual;
+    EXPECT_LE(residual.value, 1e-13) << info.name;
+    EXPECT_EQ(residual.num_steps, std::min<std::int64_t>(options.num_steps, 256));
+    const Certificate& certificate = mechanism->certificate();
     EXPECT_EQ(certificate.exactness, Exactness::exact);
     EXPECT_EQ(certificate.strategy, info.name);
     EXPECT_EQ(certificate.participation, "single");

@@ -48,6 +48,7 @@ constexpr std::array kRecorded = {
     Recorded{"plan:optimal", 1000, 70, 0x7bcc5d5654b95c0a},
     Recorded{"plan:blt", 1000, 70, 0xbb245babfe4d91a0},
     Recorded{"plan:blt-normalized", 1000, 70, 0xb5bf97e5016dc618},
+    Recorded{"plan:blt-scaled", 1000, 70, 0x0d3bf0a679646373},
     Recorded{"plan:banded-toeplitz", 1000, 70, 0x2d8785f9d60ba721},
 };
 
@@ -104,6 +105,13 @@ dpftrl::StrategyPlan plan_named(const std::string& mechanism) {
                         {"weights", {0.003, 0.02, 0.2, 1.3}},
                         {"direct", {0.4}},
                         {"decay", {1}}}};
+  }
+  if (mechanism == "blt-scaled") {
+    std::vector<double> scales = falling(1000);
+    for (double& scale : scales) scale = 2 - scale;
+    return {.numbers = {{"decays", {0.998, 0.8, 0.1}},
+                        {"weights", {0.03, 0.1, 0.3}},
+                        {"row_scales", scales}}};
   }
   if (mechanism == "banded-toeplitz") return {.numbers = {{"coefficients", falling(7)}}};
   return {.numbers = {{"decays", {0.998, 0.8, 0.1}}, {"weights", {0.03, 0.1, 0.3}}}};

@@ -7,6 +7,7 @@
 #include "dpftrl/gaussian.hpp"
 #include "dpftrl/noise_stream.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 #include "form_strategy.hpp"
 #include "support.hpp"
 
@@ -95,6 +96,13 @@ DecoderForm varying(std::int64_t num_steps) {
   return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
 }
 
+DecoderForm varying_bands(std::int64_t num_steps) {
+  const Matrix columns = Matrix::NullaryExpr(testing::index_of(num_steps), 5, [](auto j, auto m) {
+    return 1 / static_cast<double>(1 + m * (2 + j % 3)) * (m == 2 ? -1 : 1);
+  });
+  return VaryingBandedStrategy("bands", num_steps, columns).decoder_form();
+}
+
 BufferedDecoder buffered() {
   return {.decays = {0.97, 0.4, 0}, .weights = {0.15, 0.3, -0.1}};
 }
@@ -163,6 +171,11 @@ std::vector<Case> cases(std::int64_t n) {
       {"buffered", buffered(), 64},
       {"buffered, none", BufferedDecoder{}, 25},
       {"varying buffers", varying(n), 300},
+      {"varying bands", varying_bands(n), 300},
+      {"varying bands, one",
+       VaryingBandedStrategy("bands", n, Matrix::Constant(testing::index_of(n), 1, 1.5))
+           .decoder_form(),
+       64},
       {"blocks", blocks(n), 10},
       {"base alone", filtered(banded(), {}, Workload::prefix_sums(n)), 50},
       {"column scales", filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n)), 1300},

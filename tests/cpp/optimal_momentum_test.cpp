@@ -129,7 +129,7 @@ TEST(MomentumOptimum, the_max_objective_reaches_its_gap) {
         {.num_steps = n, .objective = Objective::max, .decay = decay, .momentum = momentum},
         {.max_iterations = 250});
     EXPECT_EQ(optimum.status, SolverStatus::stopped) << n << " " << momentum << " " << decay;
-    EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + kMomentumMaxGap);
+    EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + kBarrierGap);
     EXPECT_GE(optimum.upper_bound, optimum.lower_bound);
     return optimum;
   };

@@ -167,12 +167,13 @@ TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
                                      .participation = epochs(n, 4),
                                      .parameters = {.objective = Objective::mean}});
   EXPECT_TRUE(relatively_close(made->certificate().mean_error, 4.407853, 1e-4));
-  EXPECT_LE(made->certificate().decoder_residual, 1e-12);
+  EXPECT_LE(made->proof().residual.value, 1e-12);
   // Longer than what the residual is computed for: epochs of the horizon do not fit its beginning.
   EXPECT_NO_THROW((void)Mechanism::make({.strategy = "banded-toeplitz",
                                          .num_steps = 600,
                                          .target = {.epsilon = 1, .delta = 1e-6},
-                                         .participation = epochs(600, 3)}));
+                                         .participation = epochs(600, 3)})
+                      ->proof());
 }
 
 TEST(CertifiedLowerBound, no_strategy_is_below_it_and_the_optimum_is_close) {
@@ -221,6 +222,24 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
   }
 }
 
+TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_horizon) {
+  const Participation apart =
+      Participation::min_separation({.max_participations = 4, .min_separation = 16});
+  const Participation four = epochs(64, 4);
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const auto of_epochs = certified_lower_bound(Workload::prefix_sums(64), four, objective);
+    EXPECT_EQ(certified_lower_bound(Workload::prefix_sums(64), apart, objective)->value,
+              of_epochs->value);
+  }
+  // Over 70 steps the epochs fit the first 64, whose largest error is no larger.
+  const Workload longer = Workload::prefix_sums(70);
+  EXPECT_EQ(certified_lower_bound(longer, apart, Objective::max)->value,
+            certified_lower_bound(Workload::prefix_sums(64), four, Objective::max)->value);
+  const auto tree = make_strategy({.name = "tree", .num_steps = 70});
+  const UnitError error = unit_error(*tree, apart);
+  EXPECT_LE(certified_lower_bound(longer, apart, Objective::mean)->value, error.mean_error);
+}
+
 TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const auto bound = [](const Workload& workload, Objective objective) {
     return certified_lower_bound(workload, Participation::single(), objective);
@@ -237,7 +256,10 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const Workload longer = Workload::prefix_sums((std::int64_t{1} << 18) + 1);
   EXPECT_EQ(bound(longer, Objective::max)->method, LowerBoundMethod::schatten);
   EXPECT_EQ(bound(longer, Objective::max)->value, error_lower_bound(longer));
-  EXPECT_FALSE(bound(Workload::prefix_sums(std::int64_t{1} << 30), Objective::max).has_value());
+  // Other workloads beyond the certificate's reach: the first steps speak for the largest error.
+  const Workload window = Workload::sliding_window({.num_steps = 300, .width = 30});
+  EXPECT_EQ(bound(window, Objective::max)->value, error_lower_bound(window.leading(128)));
+  EXPECT_FALSE(bound(window, Objective::mean).has_value());
   // With momentum beyond dense matrices: that of the mean error, which holds for the largest.
   const Workload momentum = Workload::momentum({.num_steps = 200, .momentum = 0.9});
   EXPECT_EQ(bound(momentum, Objective::max)->method, LowerBoundMethod::dual);

@@ -758,7 +758,8 @@ TEST(StrategyTrees, restarts_are_checked) {
                "restart: num_steps must be between 1 and");
   EXPECT_ERROR(
       restart(8, {.epoch_length = 4, .complete_epochs = true}, make_epoch<SquareRootStrategy>),
-      "invalid_argument", "restart: complete_epochs must be false, but for tree and honaker, got");
+      "invalid_argument",
+      "restart: complete_epochs must be false for all but tree and honaker, got");
   EXPECT_ERROR(restart(std::int64_t{1} << 30, {.epoch_length = 16}, make_epoch<TreeStrategy>),
                "unsupported", "restart: at most 1048576 epochs, got 67108864");
   EXPECT_ERROR(

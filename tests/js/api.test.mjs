@@ -69,7 +69,7 @@ test('error: per step, the largest is maxError and the root mean square meanErro
 
 test('error: how the lower bound was found; none beyond 2^22 steps', () => {
   const method = (numSteps) => dp.error({ mechanism: 'tree', numSteps }).boundMethod;
-  assert.equal(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound, null);
+  assert.ok(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound > 5.5);
   assert.equal(method(2 ** 22 + 1), null);
   assert.equal(method(2 ** 22), 'schatten', 'where the optimum would take long');
   assert.equal(method(2 ** 16), 'dual');

@@ -16,7 +16,7 @@ import { camelCase, type ParameterName } from './parameters.js';
 import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
 import { makeSimulation } from './simulation.js';
-import type { Calibration, CatalogueEntry, DpFtrl, UnitError } from './types.js';
+import type { Calibration, CatalogueEntry, DpFtrl, ErrorBounds, UnitError } from './types.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -29,6 +29,24 @@ function calibrate(core: Core, options: unknown): Calibration {
     throw makeError('wrong_type', `${where}: give one of epsilon, rho, mu, got ${got}`);
   }
   return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
+}
+
+function bounds(core: Core, numSteps: unknown): ErrorBounds {
+  const steps = new Reader('bounds', { numSteps }).count('numSteps');
+  const found = core.call('bounds', steps);
+  const { schatten, max, mean, squareRootMax, squareRootMean } = found;
+  return {
+    numSteps: steps,
+    max,
+    mean,
+    schatten,
+    squareRoot: { max: squareRootMax, mean: squareRootMean },
+    published: {
+      max: found.publishedMax,
+      mean: found.publishedMean,
+      lower: found.publishedLower,
+    },
+  };
 }
 
 function readCatalogue(core: Core): CatalogueEntry[] {
@@ -76,6 +94,7 @@ export function makeApi(core: Core): DpFtrl {
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(core, catalogue, options),
+    bounds: (numSteps) => bounds(core, numSteps),
     certificate: (options) => {
       const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
       return core.call('certificate', readMechanism(reader, mechanisms));

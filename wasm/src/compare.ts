@@ -3,7 +3,7 @@
 // All mechanisms side by side.
 
 import { Reader, wrongType } from './check.js';
-import type { Core, CoreFactorization, CoreProblem, CoreUnitError } from './core.js';
+import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from './core.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
 import { readStrategy } from './strategy.js';
@@ -107,7 +107,7 @@ class Table {
   }
 
   /** Errors that no row has yet; with other columns, less than by default. */
-  private isUseful({ entry, parameters }: Candidate, error: CoreUnitError): boolean {
+  private isUseful({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const isNew = this.rows.every(
       (row) => !isClose(row.maxError, error.maxError) || !isClose(row.meanError, error.meanError),
     );
@@ -132,7 +132,7 @@ class Table {
     return numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
   }
 
-  private errorOf({ entry, parameters }: Candidate): CoreUnitError {
+  private errorOf({ entry, parameters }: Candidate): CoreComparedError {
     return this.core.call('unitError', {
       ...this.problem,
       mechanism: entry.name,
@@ -146,7 +146,7 @@ class Table {
     this.add({ entry, parameters: {}, saved: true }, error);
   }
 
-  private add({ entry, parameters, saved }: Candidate, error: CoreUnitError): void {
+  private add({ entry, parameters, saved }: Candidate, error: CoreComparedError): void {
     const { sensitivity, sensitivityExactness, maxError, meanError } = error;
     this.rows.push({
       mechanism: entry.name,
@@ -157,9 +157,9 @@ class Table {
       maxError,
       meanError,
       ratio: this.lowerBound === null ? null : this.aim(error) / this.lowerBound,
-      stepCost: entry.stepCost,
-      memoryCost: entry.memoryCost,
-      causal: entry.causal,
+      stepCost: error.stepCost ?? entry.stepCost,
+      memoryCost: error.memoryCost ?? entry.memoryCost,
+      causal: error.causal,
     });
   }
 

@@ -5,7 +5,8 @@
 import createCore from 'dp-ftrl:glue';
 import { DpError, makeError, type ErrorCode } from './errors.js';
 import { camelCase } from './parameters.js';
-import type { CatalogueEntry, Calibration, Certificate, Matrices } from './types.js';
+import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
+import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
 import type { SavedStrategy, UnitError } from './types.js';
 
@@ -107,6 +108,21 @@ export type CoreUnitError = Pick<
   'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
 >;
 
+/** With what is not as the catalogue says of the family. */
+export interface CoreComparedError extends CoreUnitError {
+  causal: boolean;
+  stepCost?: string;
+  memoryCost?: string;
+}
+
+export interface CoreBounds extends Pick<ErrorBounds, 'schatten' | 'max' | 'mean'> {
+  squareRootMax: number;
+  squareRootMean: number;
+  publishedMax: PublishedBound;
+  publishedMean: PublishedBound;
+  publishedLower: PublishedBound;
+}
+
 export type CoreAppraisal = Omit<
   UnitError,
   'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
@@ -122,11 +138,12 @@ interface CoreFunctions {
     [options: CoreProblem & { objective: 'max' | 'mean' }],
     Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,
   ];
-  unitError: [[options: CoreFactorization], CoreUnitError];
+  unitError: [[options: CoreFactorization], CoreComparedError];
+  bounds: [[numSteps: number], CoreBounds];
   appraisal: [[options: CoreFactorization], CoreAppraisal];
   errorPerStep: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];
-  certificate: [[options: CoreMechanism], Certificate];
+  certificate: [[options: CoreMechanism], CheckedCertificate];
   plannerCreate: [[options: CorePlannerOptions], number];
   plannerAdvance: [[id: number], CorePlannerProgress];
   plannerResult: [[id: number], CorePlannerResult];

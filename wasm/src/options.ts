@@ -167,7 +167,10 @@ export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorizatio
     const wanted = `${numSteps}, that of the saved strategy`;
     throw outOfRange(where, 'numSteps', wanted, problem.numSteps);
   }
-  const workload = readWorkload(`${where}: saved strategy`, saved.workload, numSteps);
+  const whose = `${where}: saved strategy`;
+  const workload = readWorkload(whose, saved.workload, numSteps);
+  // What it was made for; it serves any other.
+  readParticipation(new Reader(whose, { participation: saved.participation }), numSteps);
   if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
     const wanted = `workload must be that of the saved strategy, ${workload.kind}`;
     const { kind } = problem.workload;

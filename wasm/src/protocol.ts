@@ -35,9 +35,10 @@ export interface Methods {
   errorPerStep: [api.ErrorOptions, Float64Array];
   matrices: [api.ErrorOptions, api.Matrices];
   compare: [api.CompareOptions, api.Comparison];
+  bounds: [number, api.ErrorBounds];
   /** Reports its progress meanwhile. */
   optimize: [api.OptimizeOptions, api.SavedStrategy];
-  certificate: [api.MechanismOptions, api.Certificate];
+  certificate: [api.MechanismOptions, api.CheckedCertificate];
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
   disposeSimulation: [{ id: number }, undefined];

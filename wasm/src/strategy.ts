@@ -64,6 +64,7 @@ export interface ReadStrategy {
   mechanism: MechanismName;
   numSteps: number;
   workload: unknown;
+  participation: unknown;
   objective: 'max' | 'mean';
   plan: CorePlan;
 }
@@ -112,6 +113,7 @@ export function readStrategy(
     mechanism: reader.oneOf('mechanism', mechanisms),
     numSteps: reader.count('numSteps'),
     workload: reader.raw('workload'),
+    participation: reader.raw('participation'),
     objective,
     plan: { objective, numbers: readNumbers(where, reader.raw('parameters')) },
   };

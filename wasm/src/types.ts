@@ -346,6 +346,31 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   workload?: Workload;
 }
 
+/** A bound from the literature, and whether it was found to hold at this horizon. */
+export interface PublishedBound {
+  value: number;
+  /** False where it fails, and beyond 2^22 steps, where nobody looked. */
+  holds: boolean;
+}
+
+/** On errors of factorizations of the prefix sums, unit noise, one participation. */
+export interface ErrorBounds {
+  numSteps: number;
+  /** Certified: no factorization has a smaller largest error. */
+  max: number;
+  /** Certified: no factorization has a smaller root mean squared error. */
+  mean: number;
+  /** Schatten-1 norm of the prefix sums over n, below both; a bound of that beyond 2^22 steps. */
+  schatten: number;
+  /** Upper bounds on the errors of the square root. */
+  squareRoot: { max: number; mean: number };
+  /**
+   * As printed by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the errors of the square
+   * root, and a lower bound on the mean error of every factorization.
+   */
+  published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
+}
+
 /** Everything a privacy claim rests on. */
 export interface Certificate {
   mechanism: MechanismName;
@@ -367,12 +392,17 @@ export interface Certificate {
   meanError: number;
   /** The error that the mechanism is made for; 'max' where it has no objective. */
   objective: 'max' | 'mean';
+}
+
+/** With how good the mechanism is, and that its factors belong together. */
+export interface CheckedCertificate extends Certificate {
   /**
-   * Certified lower bound on that error of every factorization, at noise multiplier 1; null where
-   * none is at hand.
+   * Certified lower bound on the error of the objective, of every factorization, at noise
+   * multiplier 1; null where none is at hand.
    */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
+  /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
   decoderResidual: number;
   residualSteps: number;
 }
@@ -780,7 +810,19 @@ export interface DpFtrl {
    */
   compare(options: CompareOptions): Comparison;
   /**
-   * Everything a privacy claim rests on, without a release.
+   * What is known of the least error of prefix sums.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { max, published } = dp.bounds(1024);
+   * console.log(max, published.lower.value, published.lower.holds);
+   * ```
+   */
+  bounds(numSteps: number): ErrorBounds;
+  /**
+   * Everything a privacy claim rests on, without a release, and how good the mechanism is.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -796,7 +838,7 @@ export interface DpFtrl {
    * console.log(mu, noiseStddev, maxError);
    * ```
    */
-  certificate(options: MechanismOptions): Certificate;
+  certificate(options: MechanismOptions): CheckedCertificate;
   /**
    * Finds the parameters of an optimised mechanism, to be kept and used.
    * @example

@@ -114,12 +114,13 @@ export interface Client {
   errorPerStep(options: api.ErrorOptions, call?: CallOptions): Promise<Float64Array>;
   matrices(options: api.ErrorOptions, call?: CallOptions): Promise<api.Matrices>;
   compare(options: api.CompareOptions, call?: CallOptions): Promise<api.Comparison>;
+  bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /**
    * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
    * at 10^6 seconds; other mechanisms are searched for in one piece.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
-  certificate(options: api.MechanismOptions, call?: CallOptions): Promise<api.Certificate>;
+  certificate(options: api.MechanismOptions, call?: CallOptions): Promise<api.CheckedCertificate>;
   prefixSum(options: api.PrefixSumOptions, call?: CallOptions): Promise<RemotePrefixSum>;
   peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
   learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
@@ -504,6 +505,8 @@ export function connect(options: ConnectOptions = {}): Client {
       connection.call('matrices', given, readCall('matrices', call)),
     compare: async (given, call) =>
       connection.call('compare', given, readCall('compare', call)),
+    bounds: async (numSteps, call) =>
+      connection.call('bounds', numSteps, readCall('bounds', call)),
     optimize: async (given, call) =>
       connection.call('optimize', given, readCall('optimize', call, WITH_PROGRESS)),
     certificate: async (given, call) =>

@@ -178,6 +178,7 @@ class Server {
       case 'errorPerStep':
       case 'matrices':
       case 'compare':
+      case 'bounds':
       case 'certificate':
         return api[method](argument as never);
       case 'optimize':

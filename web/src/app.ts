@@ -4,7 +4,7 @@
 
 import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
 import { Analyst } from './analyst.ts';
-import { certificateTable } from './certificate.ts';
+import { CertificateTable } from './certificate.ts';
 import { Controls } from './controls.ts';
 import { DataPanel } from './data_panel.ts';
 import { byId, h, setText } from './dom.ts';
@@ -111,6 +111,7 @@ export class App {
   private readonly data: DataPanel;
   private readonly sums: SumsFigure;
   private readonly learning: LearningFigure;
+  private readonly certificate: CertificateTable;
   private readonly factorization: FactorizationFigure;
   private readonly errors: ErrorsFigure;
   private readonly ranking: Ranking;
@@ -126,6 +127,7 @@ export class App {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
     this.strategies = new Strategies(engine, catalogue);
     const analyst = new Analyst();
+    this.certificate = new CertificateTable(analyst);
     this.factorization = new FactorizationFigure(analyst);
     this.errors = new ErrorsFigure(analyst);
     this.ranking = new Ranking(analyst, {
@@ -418,7 +420,7 @@ export class App {
     this.learning.show(run, wanted.learning, wanted.deployed);
     byId<HTMLSelectElement>('errors-view').value = wanted.errors;
     byId<HTMLSelectElement>('ranking-view').value = wanted.ranking;
-    byId('certificate').replaceChildren(certificateTable(run));
+    this.certificate.show(run);
     this.factorization.show(run.settings);
     this.errors.show({ ...run.settings, errors: wanted.errors }, run.lanes);
     this.ranking.show({ ...run.settings, ranking: wanted.ranking });

@@ -2,11 +2,13 @@
 
 // The certificate of each mechanism in force, as a table.
 
-import type { Certificate } from 'dp-ftrl';
-import { h } from './dom.ts';
+import type { Certificate, CheckedCertificate } from 'dp-ftrl';
+import type { Analyst } from './analyst.ts';
+import { byId, h } from './dom.ts';
 import { count, quantity, raised, scientific } from './format.ts';
+import { Lazily } from './lazily.ts';
 import { parametersText } from './parameters.ts';
-import type { Lane, Run } from './run.ts';
+import { mechanismOf, type Lane, type Run } from './run.ts';
 
 interface Row {
   name: string;
@@ -14,7 +16,14 @@ interface Row {
   value(certificate: Certificate, lane: Lane): string;
 }
 
-const rows: Row[] = [
+/** What is only known once the mechanism has been checked. */
+interface CheckedRow {
+  name: string;
+  note: string;
+  checked(certificate: CheckedCertificate, lane: Lane): string;
+}
+
+const rows: (Row | CheckedRow)[] = [
   {
     name: 'Parameters',
     note: 'of the mechanism',
@@ -77,7 +86,7 @@ const rows: Row[] = [
   {
     name: 'Lower bound',
     note: 'of this error, any factorization',
-    value: (certificate, lane) => {
+    checked: (certificate, lane) => {
       const { bound } = goalOf(certificate, lane);
       return bound === null ? '–' : error(certificate, bound);
     },
@@ -85,7 +94,7 @@ const rows: Row[] = [
   {
     name: 'Gap',
     note: 'proven: nothing is better by more',
-    value: (certificate, lane) => {
+    checked: (certificate, lane) => {
       const { bound, reached, name } = goalOf(certificate, lane);
       return bound === null ? '–' : `${scientific(reached / bound - 1, 2)}, ${name} error`;
     },
@@ -93,7 +102,7 @@ const rows: Row[] = [
   {
     name: 'Factorization',
     note: 'largest entry of A − BC',
-    value: (certificate) =>
+    checked: (certificate) =>
       `${scientific(certificate.decoderResidual, 2)}, ` +
       `first ${count(certificate.residualSteps)} steps`,
   },
@@ -103,7 +112,7 @@ const rows: Row[] = [
 
 /** The error that was aimed at, and the best lower bound on it that is known. */
 function goalOf(
-  certificate: Certificate,
+  certificate: CheckedCertificate,
   { saved }: Lane,
 ): { name: string; reached: number; bound: number | null } {
   const { lowerBound, maxError, meanError } = certificate;
@@ -129,18 +138,54 @@ function power(value: number): string {
   return `2${raised(exponent)} = ${quantity(value)}`;
 }
 
-export function certificateTable(run: Run): HTMLElement {
-  const head = h('tr', {}, h('th', { scope: 'col' }, 'Parameter'));
-  for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, lane.mechanism));
-  const body = h('tbody');
-  for (const row of rows) {
-    const line = h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note)),
-    );
-    for (const lane of run.lanes) line.append(h('td', {}, row.value(lane.history.info.certificate, lane)));
-    body.append(line);
+export class CertificateTable {
+  private readonly host = byId('certificate');
+  private readonly lazily = new Lazily(this.host, () => this.check());
+  private readonly checked = new WeakMap<Lane, CheckedCertificate | Error>();
+  private run: Run | null = null;
+
+  constructor(private readonly analyst: Analyst) {}
+
+  show(run: Run): void {
+    this.run = run;
+    this.draw(run);
+    this.lazily.request();
   }
-  return h('table', {}, h('thead', {}, head), body);
+
+  private async check(): Promise<void> {
+    const run = this.run!;
+    for (const lane of run.lanes) {
+      if (this.checked.has(lane)) continue;
+      this.checked.set(lane, await this.certificateOf(run, lane));
+    }
+    if (run === this.run) this.draw(run);
+  }
+
+  private async certificateOf(run: Run, lane: Lane): Promise<CheckedCertificate | Error> {
+    try {
+      const engine = await this.analyst.engine();
+      return await engine.certificate(mechanismOf(run.settings, lane));
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  private draw(run: Run): void {
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'Parameter'));
+    for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, lane.mechanism));
+    const body = h('tbody');
+    for (const row of rows) {
+      const name = h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note));
+      const cells = run.lanes.map((lane) => h('td', {}, this.text(row, lane)));
+      body.append(h('tr', {}, name, ...cells));
+    }
+    this.host.replaceChildren(h('table', {}, h('thead', {}, head), body));
+  }
+
+  private text(row: Row | CheckedRow, lane: Lane): string {
+    if ('value' in row) return row.value(lane.history.info.certificate, lane);
+    const checked = this.checked.get(lane);
+    if (checked === undefined) return '…';
+    return checked instanceof Error ? checked.message : row.checked(checked, lane);
+  }
 }

@@ -2,17 +2,21 @@
 
 // One or two simulations of the same stream, advanced together.
 
-import type { MechanismName, MechanismParameters, SavedStrategy } from 'dp-ftrl';
-import type { SimulationOptions, Table } from 'dp-ftrl';
+import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
+import type { SavedStrategy, SimulationOptions, Table } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
 import { History } from './history.ts';
 import { choicesOf, type Choice, type Settings } from './settings.ts';
 
-export interface Lane {
+/** A mechanism as it is run. */
+interface Chosen {
   mechanism: MechanismName;
   parameters: MechanismParameters;
   /** What a search found; null for a mechanism that is made by name. */
   saved: SavedStrategy | null;
+}
+
+export interface Lane extends Chosen {
   history: History;
 }
 
@@ -26,22 +30,26 @@ export class LaneError extends Error {
   }
 }
 
-function optionsOf(
+export function mechanismOf(
   settings: Settings,
-  { mechanism, parameters }: Choice,
-  saved: SavedStrategy | null,
-  table: Table | null,
-): SimulationOptions {
-  const { lambda: mechanismLambda, ...others } = saved === null ? parameters : {};
+  { mechanism, parameters, saved }: Chosen,
+): MechanismOptions {
   return {
-    ...others,
-    ...(mechanismLambda === undefined ? {} : { mechanismLambda }),
+    ...(saved === null ? parameters : {}),
     mechanism: saved ?? mechanism,
     epsilon: settings.epsilon,
     delta: settings.delta,
     numSteps: settings.numSteps,
     clipNorm: settings.clipNorm,
     neighbours: settings.neighbours,
+  };
+}
+
+function optionsOf(settings: Settings, chosen: Chosen, table: Table | null): SimulationOptions {
+  const { lambda: mechanismLambda, ...mechanism } = mechanismOf(settings, chosen);
+  return {
+    ...mechanism,
+    ...(mechanismLambda === undefined ? {} : { mechanismLambda }),
     noiseSeed: settings.noiseSeed,
     loss: settings.loss,
     ...(settings.lambda === null ? {} : { lambda: settings.lambda }),
@@ -77,16 +85,15 @@ export class Run {
     table: Table | null,
     find: (choice: Choice) => Promise<SavedStrategy | null>,
   ): Promise<Run> {
-    const choices = choicesOf(settings);
     const simulations: RemoteSimulation[] = [];
-    const saved: (SavedStrategy | null)[] = [];
+    const lanes: Lane[] = [];
     try {
-      for (const [lane, choice] of choices.entries()) {
+      for (const [lane, choice] of choicesOf(settings).entries()) {
         try {
-          const strategy = await find(choice);
-          saved.push(strategy);
-          const options = optionsOf(settings, choice, strategy, table);
-          simulations.push(await engine.simulation(options));
+          const chosen = { ...choice, saved: await find(choice) };
+          const simulation = await engine.simulation(optionsOf(settings, chosen, table));
+          simulations.push(simulation);
+          lanes.push({ ...chosen, history: new History(simulation) });
         } catch (cause) {
           throw new LaneError(lane, cause);
         }
@@ -95,11 +102,6 @@ export class Run {
       for (const simulation of simulations) simulation.dispose();
       throw error;
     }
-    const lanes = simulations.map((simulation, lane) => ({
-      ...choices[lane]!,
-      saved: saved[lane]!,
-      history: new History(simulation),
-    }));
     return new Run(settings, simulations, lanes);
   }
 

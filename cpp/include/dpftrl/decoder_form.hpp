@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "dpftrl/bands.hpp"
 #include "dpftrl/buffers.hpp"
 #include "dpftrl/workload.hpp"
 
@@ -107,6 +108,12 @@ struct VaryingBufferedDecoder {
   std::shared_ptr<const VaryingBuffers> buffers;
 };
 
+/// B = A C^-1, C lower triangular with few bands:
+///     w_t = (z_t - C_{t,t-1} w_{t-1} - C_{t,t-2} w_{t-2} - ...) / C_tt,  row t = w_0 + ... + w_t.
+struct VaryingBandedDecoder {
+  std::shared_ptr<const VaryingBands> bands;
+};
+
 /// Fresh noise for every block of consecutive steps. Row t is what the completed blocks left plus
 /// scale * (row t - first step of the block) of the current block's form. A completed block leaves
 /// scale * (row `closing_row` of its form) or, if closing_row is negative, total_scale * z of one
@@ -132,10 +139,10 @@ struct FilteredDecoder {
   Workload workload;
 };
 
-struct DecoderForm
-    : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, SmoothDecoder,
-                   HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
-                   BufferedDecoder, VaryingBufferedDecoder, BlockDecoder, FilteredDecoder> {
+struct DecoderForm : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder,
+                                  SmoothDecoder, HaarDecoder, ToeplitzDecoder, BandedDecoder,
+                                  BandedInverseDecoder, BufferedDecoder, VaryingBufferedDecoder,
+                                  VaryingBandedDecoder, BlockDecoder, FilteredDecoder> {
   using variant::variant;
 };
 

@@ -48,10 +48,6 @@ struct Certificate {
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
   Objective objective;      ///< the error that the mechanism is made for; max where it has none
-  /// On that error, of every factorization, at unit noise multiplier; see certified_lower_bound.
-  std::optional<LowerBound> lower_bound;
-  double decoder_residual;  ///< max |A - B C| over the leading `residual_steps` steps
-  std::int64_t residual_steps;
 };
 
 /// max |A - B C| over some leading steps.
@@ -65,6 +61,14 @@ DecoderResidual decoder_residual(const StrategyOptions& options);
 /// The same where the strategy with these options is at hand: short ones are not made again.
 DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
 
+/// How good a mechanism is, and that its factors belong together: no privacy claim rests on it.
+struct Proof {
+  /// On the error of its objective, of every factorization, at unit noise multiplier; see
+  /// certified_lower_bound.
+  std::optional<LowerBound> lower_bound;
+  DecoderResidual residual;
+};
+
 class Mechanism {
  public:
   /// @throws Error{invalid_argument} any option out of range, the message names it.
@@ -72,8 +76,11 @@ class Mechanism {
 
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
+  /// Found anew at every call.
+  /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
+  Proof proof() const;
   /// Whose contributions the noise hides.
-  const Participation& participation() const { return participation_; }
+  const Participation& participation() const { return options_.participation; }
   std::int64_t num_steps() const { return strategy_->num_steps(); }
   double clip_norm() const { return certificate_.clip_norm; }
   /// Std of each entry of Z, input units.
@@ -82,10 +89,10 @@ class Mechanism {
   double release_stddev(std::int64_t step) const;
 
  private:
-  Mechanism(std::shared_ptr<const Strategy> strategy, const Participation& participation,
+  Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
             Certificate certificate);
   std::shared_ptr<const Strategy> strategy_;
-  Participation participation_;
+  StrategyOptions options_;  // that `strategy_` was made with
   Certificate certificate_;
 };
 

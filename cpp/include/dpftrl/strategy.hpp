@@ -31,6 +31,12 @@ struct RowNorms {
   double mean_squared;  ///< ||B||_F^2 / num_steps
 };
 
+/// Of making rows of noise, in words.
+struct StreamCost {
+  std::string_view step;    ///< time per step and coordinate
+  std::string_view memory;  ///< vectors of state
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -73,6 +79,13 @@ class Strategy {
   /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
   /// for Gaussian noise, and rules out other noise there.
   virtual bool is_causal() const { return true; }
+  /// Where it is not that of the family.
+  virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
+  /// ||C_s + C_{s+b} + ...||^2 for s = 0 .. b - 1, columns every b steps apart, if C has no
+  /// negative entry and this takes linear time; else empty.
+  virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
+    return {};
+  }
   /// A lower bound, proved when the strategy was made, on the error of every factorization of its
   /// workload under that participation (unit noise); 0: none.
   virtual double certified_lower_bound([[maybe_unused]] Objective objective,

@@ -46,8 +46,11 @@ struct LowerBound {
 ///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: up to 2^18 steps
 ///     with momentum               the same for the mean error, up to 256 steps
 ///     any workload, fixed epochs  the dense dual, up to 128 steps
-///     else                        error_lower_bound
+///     else                        error_lower_bound, for the largest error also that of the
+///                                 first 128 steps
 ///
+/// A user with a least separation may keep to fixed epochs, over the first steps if they do not fit
+/// the horizon.
 /// A bound for one participation, or for the mean error, holds for more and for the largest; it is
 /// taken where there is none of its own, or a lower one.
 ///

@@ -61,7 +61,8 @@ bool is_recursive(const DecoderForm& form) {
   return std::holds_alternative<BandedDecoder>(form) ||
          std::holds_alternative<BandedInverseDecoder>(form) ||
          std::holds_alternative<BufferedDecoder>(form) ||
-         std::holds_alternative<VaryingBufferedDecoder>(form);
+         std::holds_alternative<VaryingBufferedDecoder>(form) ||
+         std::holds_alternative<VaryingBandedDecoder>(form);
 }
 
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {

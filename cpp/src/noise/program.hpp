@@ -130,6 +130,7 @@ ProgramPointer make(const ProgramOptions&, const BandedDecoder&, SlotAllocator&)
 ProgramPointer make(const ProgramOptions&, const BandedInverseDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BufferedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const VaryingBufferedDecoder&, SlotAllocator&);
+ProgramPointer make(const ProgramOptions&, const VaryingBandedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BlockDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const FilteredDecoder&, SlotAllocator&);
 

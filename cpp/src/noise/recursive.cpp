@@ -431,11 +431,75 @@ class VaryingBufferedProgram final : public Program {
   double inputs_squared_ = 0;
 };
 
+/// The same for a recursion over the last few w, each of which is the difference of two rows.
+class VaryingBandedProgram final : public Program {
+ public:
+  VaryingBandedProgram(const ProgramOptions& options, const VaryingBandedDecoder& decoder,
+                       SlotAllocator& slots)
+      : options_(options),
+        numbers_(*decoder.bands),
+        fresh_(slots.scratch()),
+        w_(slots.scratch()),
+        history_(slots.states(num_bands() - 1)),
+        total_(slots.state()) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.draw(fresh_, options_.first_measurement + step);
+    const double* const entries = entries_of(step);
+    terms_.assign(1, Term{divide({1, 0}, entries[0]), fresh_});
+    const std::int64_t lags = std::min(numbers_.num_bands - 1, step);
+    for (std::int64_t lag = 1; lag <= lags; ++lag)
+      terms_.push_back({divide({-entries[lag], 0}, entries[0]), at(step - lag)});
+    const Slot w = history_.empty() ? w_ : at(step);
+    plan.combine(w, terms_);
+    plan.add(total_, total_, w);
+    return total_;
+  }
+
+  Bound bound(std::int64_t step) override {
+    const double num_steps = static_cast<double>(step + 1);
+    const double row = kTail * numbers_.max_row_stddev;
+    const double* const entries = entries_of(step);
+    double terms = kNormalMax;
+    for (std::size_t lag = 1; lag < num_bands(); ++lag) terms += std::abs(entries[lag]) * 2 * row;
+    const double input =
+        combine_error(options_.precision, static_cast<double>(numbers_.num_bands)) * terms;
+    inputs_squared_ += input * input;
+    const double inputs = std::sqrt(num_steps) * kNormalErrorBound + std::sqrt(inputs_squared_);
+    const double sums = num_steps * step_error(options_.precision) * 3 * row;
+    const double error = numbers_.max_row_stddev * inputs + sums;
+    const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev;
+    return {is_sound ? error : kInfinity, row};
+  }
+
+ private:
+  std::size_t num_bands() const { return static_cast<std::size_t>(numbers_.num_bands); }
+  const double* entries_of(std::int64_t step) const {
+    return &numbers_.entries[static_cast<std::size_t>(step) * num_bands()];
+  }
+  Slot at(std::int64_t step) const {
+    return history_[static_cast<std::size_t>(step % std::ssize(history_))];
+  }
+
+  ProgramOptions options_;
+  const VaryingBands& numbers_;
+  Slot fresh_;
+  Slot w_;
+  std::vector<Slot> history_;
+  Slot total_;
+  std::vector<Term> terms_;
+  double inputs_squared_ = 0;
+};
+
 }  // namespace
 
 ProgramPointer make(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
                     SlotAllocator& slots) {
   return std::make_unique<VaryingBufferedProgram>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const VaryingBandedDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<VaryingBandedProgram>(options, decoder, slots);
 }
 ProgramPointer make(const ProgramOptions& options, const BandedDecoder& decoder,
                     SlotAllocator& slots) {

@@ -169,6 +169,22 @@ struct RequireForm {
     require_state(options, "num_buffers", numbers.num_buffers, 16);
   }
 
+  void operator()(const VaryingBandedDecoder& decoder) const {
+    if (!decoder.bands) fail_argument(kFunction, "bands", "numbers", "none");
+    const VaryingBands& numbers = *decoder.bands;
+    require_between(kFunction, "num_bands", numbers.num_bands, 1, kMaxArity);
+    require_length_at_least("entries", std::ssize(numbers.entries),
+                            numbers.num_bands * options.num_rows);
+    require_coefficients("entries", numbers.entries);
+    const auto bands = static_cast<std::size_t>(numbers.num_bands);
+    for (std::size_t i = 0; i < numbers.entries.size(); i += bands)
+      if (!(numbers.entries[i] >= 1 / kMaxCoefficient))
+        fail_argument(kFunction, entry_name("entries", i), "at least 2^-20",
+                      to_text(numbers.entries[i]));
+    require_positive(kFunction, "max_row_stddev", numbers.max_row_stddev);
+    require_state(options, "num_bands", numbers.num_bands, 16);
+  }
+
   void operator()(const BlockDecoder& decoder) const {
     std::int64_t num_steps = 0, num_measurements = options.first_measurement;
     const DecoderForm* checked = nullptr;  // often all blocks share one form

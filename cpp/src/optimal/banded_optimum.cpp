@@ -101,8 +101,8 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
 
 Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& options,
                                   Pieces* pieces) {
-  require_banded_problem("find_banded_optimum", problem, 65536, options);
-  if (problem.num_steps * problem.num_bands > std::int64_t{1} << 24)
+  require_banded_problem("find_banded_optimum", problem, kMaxBandedSteps, options);
+  if (problem.num_steps * problem.num_bands > kMaxBandedEntries)
     fail_argument("find_banded_optimum", "num_steps * num_bands", "at most 2^24",
                   to_text(problem.num_steps * problem.num_bands));
   if (!has_orthogonal_columns(problem))

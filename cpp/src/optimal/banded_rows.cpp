@@ -11,14 +11,48 @@ Eigen::Index index(std::int64_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
+/// Forward over the steps. `system` and `covariance` as in BandedRows, n rows and p + 1 columns.
+void append_variances(const Matrix& columns, Matrix& system, Matrix& covariance,
+                      std::vector<double>& variances) {
+  const Eigen::Index bands = columns.cols();
+  for (Eigen::Index row = 0; row < columns.rows(); ++row) {
+    const Eigen::Index order = std::min(bands, row);
+    // K_{t,s} = C_{t,s} - C_{t,s+1}
+    const double diagonal = columns(row, 0);
+    system(row, 0) = 1 / diagonal;
+    for (Eigen::Index m = 1; m <= order; ++m) {
+      const double left = m < bands ? columns(row - m, m) : 0;
+      system(row, m) = (left - columns(row - m + 1, m - 1)) / diagonal;
+    }
+    double variance = system(row, 0) * system(row, 0);
+    for (Eigen::Index i = 1; i <= order; ++i) {
+      double sum = 0;
+      for (Eigen::Index m = 1; m <= i; ++m) sum -= system(row, m) * covariance(row - m, i - m);
+      for (Eigen::Index m = i + 1; m <= order; ++m)
+        sum -= system(row, m) * covariance(row - i, m - i);
+      covariance(row, i) = sum;
+      variance -= system(row, i) * sum;
+    }
+    covariance(row, 0) = variance;
+    variances.push_back(variance);
+  }
+}
+
 }  // namespace
+
+std::vector<double> banded_row_norms_squared(const Matrix& columns) {
+  Matrix system = Matrix::Zero(columns.rows(), columns.cols() + 1);
+  Matrix covariance = system;
+  std::vector<double> variances;
+  append_variances(columns, system, covariance, variances);
+  return variances;
+}
 
 BandedRows::BandedRows(std::int64_t num_steps, std::int64_t num_bands)
     : num_steps_(num_steps),
       num_bands_(num_bands),
       num_parameters_(0),
       ones_(static_cast<std::size_t>(num_steps), 1.0),
-      values_(static_cast<std::size_t>(num_steps)),
       columns_(Matrix::Zero(index(num_steps), index(num_bands))),
       system_(Matrix::Zero(index(num_steps), index(num_bands) + 1)),
       covariance_(Matrix::Zero(index(num_steps), index(num_bands) + 1)) {
@@ -49,28 +83,8 @@ Matrix BandedRows::columns_at(const Vector& point) const {
 
 const std::vector<double>& BandedRows::values(const Vector& point) {
   columns_ = columns_at(point);
-  for (std::int64_t t = 0; t < num_steps_; ++t) {
-    const Eigen::Index row = index(t);
-    const std::int64_t order = std::min(num_bands_, t);
-    // K_{t,s} = C_{t,s} - C_{t,s+1}
-    const double diagonal = columns_(row, 0);
-    system_(row, 0) = 1 / diagonal;
-    for (std::int64_t m = 1; m <= order; ++m) {
-      const double left = m < num_bands_ ? columns_(row - index(m), index(m)) : 0;
-      system_(row, index(m)) = (left - columns_(row - index(m) + 1, index(m) - 1)) / diagonal;
-    }
-    double variance = system_(row, 0) * system_(row, 0);
-    for (std::int64_t i = 1; i <= order; ++i) {
-      double sum = 0;
-      for (std::int64_t m = 1; m <= i; ++m)
-        sum -= system_(row, index(m)) * covariance_(row - index(m), index(i - m));
-      for (std::int64_t m = i + 1; m <= order; ++m)
-        sum -= system_(row, index(m)) * covariance_(row - index(i), index(m - i));
-      covariance_(row, index(i)) = sum;
-      variance -= system_(row, index(i)) * sum;
-    }
-    covariance_(row, 0) = values_[static_cast<std::size_t>(t)] = variance;
-  }
+  values_.clear();
+  append_variances(columns_, system_, covariance_, values_);
   return values_;
 }
 

@@ -10,6 +10,9 @@
 
 namespace dpftrl::detail {
 
+/// Squared row norms of prefix sums * C^-1. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
+std::vector<double> banded_row_norms_squared(const Matrix& columns);
+
 /// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:
 /// C_{j+m,j} = x_{j,m} / norm, x_{j,0} = 1, the others the parameters, column after column.
 ///

@@ -73,25 +73,83 @@ VaryingBuffers with_stddevs(VaryingBuffers buffers) {
   return buffers;
 }
 
-std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
+namespace {
+
+/// Backward over the columns: visit(t, ||C_t||^2, r_t). Inner products with earlier columns are
+/// r_t . (factors_{t-1} * ... * factors_i).
+template <class Visit>
+void visit_columns(const VaryingBuffers& buffers, const Visit& visit) {
   const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  const std::size_t n = buffers.inverse_scales.size();
-  std::vector<double> norms(n), later(q * q, 0.0);
-  for (std::size_t t = n; t-- > 0;) {
+  std::vector<double> later(q * q, 0.0), products(q);
+  for (std::size_t t = buffers.inverse_scales.size(); t-- > 0;) {
     const double* phi = &buffers.factors[t * q];
     const double* gain = &buffers.gains[t * q];
     const double scale_squared = 1 / square(buffers.inverse_scales[t]);
     double below = 0;
-    for (std::size_t k = 0; k < q; ++k)
+    for (std::size_t k = 0; k < q; ++k) {
+      products[k] = scale_squared * gain[k];
       for (std::size_t l = 0; l < q; ++l) {
         double& entry = later[k * q + l];
         entry *= phi[k] * phi[l];
         below += entry;
+        products[k] += entry;
         entry += scale_squared * gain[k] * gain[l];
       }
-    norms[t] = scale_squared + below;
+    }
+    visit(t, scale_squared + below, products);
   }
+}
+
+}  // namespace
+
+std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
+  std::vector<double> norms(buffers.inverse_scales.size());
+  visit_columns(buffers, [&](std::size_t t, double norm_squared, const std::vector<double>&) {
+    norms[t] = norm_squared;
+  });
   return norms;
+}
+
+std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
+                                        const std::vector<double>& column_scales,
+                                        std::int64_t separation) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t b = std::min(n, static_cast<std::size_t>(separation));
+  std::vector<double> norms(n), with_earlier(n * q);
+  visit_columns(buffers,
+                [&](std::size_t t, double norm_squared, const std::vector<double>& products) {
+                  norms[t] = norm_squared;
+                  std::ranges::copy(products, &with_earlier[t * q]);
+                });
+
+  // What the earlier columns of every phase left in the buffers, `since` their step and `before`
+  // this block: products of b factors, from one block's end and the next one's beginning.
+  std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
+  for (std::size_t first = 0; first < n; first += b) {
+    const std::size_t size = std::min(b, n - first);
+    std::ranges::fill(since, 1.0);
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t t = first + s;
+      double product = 0;
+      for (std::size_t k = 0; k < q; ++k) {
+        double& state = states[s * q + k];
+        state *= since[k];
+        product += with_earlier[t * q + k] * state;
+        since[k] *= buffers.factors[t * q + k];
+      }
+      sums[s] += (norms[t] / column_scales[t] + 2 * product) / column_scales[t];
+    }
+    if (size < b) break;
+    std::ranges::fill(since, 1.0);
+    for (std::size_t s = b; s-- > 0;)
+      for (std::size_t k = 0; k < q; ++k) {
+        since[k] *= buffers.factors[(first + s) * q + k];
+        double& state = states[s * q + k];
+        state = (state + 1 / column_scales[first + s]) * since[k];
+      }
+  }
+  return sums;
 }
 
 double rounding_of_column_norms(const VaryingBuffers& buffers,

@@ -24,6 +24,13 @@ VaryingBuffers with_stddevs(VaryingBuffers buffers);
 /// ||C_j||^2 from the numbers that are kept, for every column.
 std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
 
+/// ||sum over i of C_{s + i b} / column_scales_{s + i b}||^2 for the phases s = 0 .. b - 1; for
+/// numbers that are not negative.
+/// @cost  O(n q^2), n q doubles of memory.
+std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
+                                        const std::vector<double>& column_scales,
+                                        std::int64_t separation);
+
 /// Bound on the relative amount by which rounding took any ||C_j|| below its value.
 ///
 /// A summand of ||C_j||^2 is rounded at most three times a step, and sums of q^2 of them once more

@@ -16,19 +16,38 @@ struct StopRequested {};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
-/// Newton's method bears any curvature; with many, most rows are equally large, and L-BFGS needs a
-/// mild function and more rounds.
+/// Newton's method bears any curvature; with more, most rows are equally large, and L-BFGS needs a
+/// mild function and more rounds. That takes too long for thousands of parameters, where short
+/// descents follow maxima that soon become sharp.
 struct Schedule {
   double first;
   double growth;
   double most;
   std::int64_t num_rounds;
-  double gap_in_tolerances;  ///< the duality gap that counts as converged
+  std::int64_t max_line_searches;  ///< in a round
+  double gap_in_tolerances;        ///< the duality gap that counts as converged
 };
-constexpr Schedule kFewParameters{
-    .first = 100, .growth = 4, .most = 1e7, .num_rounds = 16, .gap_in_tolerances = 10};
-constexpr Schedule kManyParameters{
-    .first = 10, .growth = 2, .most = 400, .num_rounds = 80, .gap_in_tolerances = 100};
+constexpr Schedule kFewParameters{.first = 100,
+                                  .growth = 4,
+                                  .most = 1e7,
+                                  .num_rounds = 16,
+                                  .max_line_searches = std::int64_t{1} << 20,
+                                  .gap_in_tolerances = 10};
+constexpr Schedule kSomeParameters{.first = 10,
+                                   .growth = 2,
+                                   .most = 400,
+                                   .num_rounds = 80,
+                                   .max_line_searches = std::int64_t{1} << 20,
+                                   .gap_in_tolerances = 100};
+constexpr Schedule kManyParameters{.first = 10,
+                                   .growth = 4,
+                                   .most = 4e4,
+                                   .num_rounds = 80,
+                                   .max_line_searches = 30,
+                                   .gap_in_tolerances = 100};
+/// Rounds that gained less than a tenth of the gap that counts as converged, after which the rest
+/// is not worth its time.
+constexpr std::int64_t kMostIdleRounds = 8;
 
 /// ln of the mean or of the smooth maximum of rows, as a function of the parameters.
 class Aggregate {
@@ -114,6 +133,13 @@ class Aggregate {
 };
 
 constexpr Eigen::Index kMaxNewtonDimension = 40;
+constexpr Eigen::Index kMaxPatientDimension = 1000;
+
+const Schedule& schedule_for(Eigen::Index num_parameters) {
+  if (num_parameters <= kMaxNewtonDimension) return kFewParameters;
+  return num_parameters <= kMaxPatientDimension ? kSomeParameters : kManyParameters;
+}
+
 /// Line searches of L-BFGS before Newton's method is tried.
 constexpr std::int64_t kFirstIterations = 60;
 /// And in one piece, with many parameters; the next piece begins without knowledge of curvature.
@@ -165,7 +191,7 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
   if (!(limits.tolerance > 0)) limits.tolerance = options_.tolerance;
   const double tolerance = limits.tolerance;
   const bool has_few = start.size() <= kMaxNewtonDimension;
-  const Left all{options_.max_iterations};
+  const Left all{std::min(options_.max_iterations, limits.max_line_searches)};
   const Left first{has_few ? std::min(all.line_searches, kFirstIterations) : all.line_searches};
   Left left{all.line_searches - first.line_searches};
   try {
@@ -257,7 +283,7 @@ FamilySearch Search::report(const Descent& best) const {
 
 Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
                            Effort effort) {
-  const Schedule& schedule = start.size() <= kMaxNewtonDimension ? kFewParameters : kManyParameters;
+  const Schedule& schedule = schedule_for(start.size());
   Aggregate aggregate(rows, objective, schedule);
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     return aggregate(point, gradient);
@@ -273,14 +299,19 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
   Vector gradient(start.size());
   Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
   Vector from = start;
-  for (std::int64_t round = 0; round < num_rounds && !search.stopped(); ++round) {
+  std::int64_t num_idle = 0;
+  for (std::int64_t round = 0;
+       round < num_rounds && num_idle < kMostIdleRounds && !search.stopped(); ++round) {
     const Search::Limits limits{.tolerance = tolerance,
-                                .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness())};
+                                .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness()),
+                                .max_line_searches = schedule.max_line_searches};
     const Descent now = co_await search.descend(log_error, from, limits);
     if (!std::isfinite(aggregate(now.point, gradient))) break;
     const bool settled = is_full && now.status == SolverStatus::converged &&
                          aggregate.gap() <= schedule.gap_in_tolerances * tolerance;
-    if (aggregate.largest() < best.value || settled)
+    const double gain = best.value - aggregate.largest();
+    num_idle = gain < schedule.gap_in_tolerances * tolerance / 10 ? num_idle + 1 : 0;
+    if (gain > 0 || settled)
       best = {settled ? SolverStatus::converged : SolverStatus::not_converged, now.point,
               aggregate.largest(), now.gradient_norm, aggregate.gap()};
     if (settled) break;

@@ -33,6 +33,7 @@ class Search {
   struct Limits {
     double tolerance = 0;       ///< 0: that of the options
     double newton_step = 1e-5;  ///< of the differences for the Hessian
+    std::int64_t max_line_searches = std::int64_t{1} << 20;
   };
   /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
   /// gained something; with few parameters only to find the valley, and Newton's method there.

@@ -213,11 +213,14 @@ class OptimumSolver::State {
     return gap() <= last_gap() || is_out_of_reach_ || num_iterations_ >= max_iterations_;
   }
 
-  double last_gap() const { return has_barrier() ? std::max(gap_, kMomentumMaxGap) : gap_; }
+  double last_gap() const { return has_barrier() ? std::max(gap_, kBarrierGap) : gap_; }
 
-  /// Some weights of the optimum are 0 then.
+  /// Some weights of the optimum are 0 then, or all but 0.
   bool has_barrier() const {
-    return problem_.momentum != 0 && problem_.objective == Objective::max;
+    constexpr double kForgetfulSteps = 64;
+    const double memories = static_cast<double>(problem_.num_steps) * (1 - problem_.decay);
+    return problem_.objective == Objective::max &&
+           (problem_.momentum != 0 || memories > kForgetfulSteps);
   }
 
   /// ln of (d + mu mean d) / ((1 + mu) v mean d), mu the weight of the barrier.
@@ -315,7 +318,7 @@ OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const doub
   const OptimumBounds none{0, std::numeric_limits<double>::infinity()};
   DualPoint dual(problem);
   dual.set(v);
-  // As far as the bound of the quadrature was checked.
+  // As far as double precision says anything.
   const Interval interval = dual.spectrum();
   if (!(interval.low > 0 && interval.high <= 1e16 * interval.low)) return none;
   const OptimumBounds bounds = bounds_of(problem.objective, v, dual.evaluate(accuracy));

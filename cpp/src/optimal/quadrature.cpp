@@ -56,6 +56,17 @@ class EllipticFunctions {
   double rate_;     ///< pi / (2 K(kc)) = agm(1, k)
 };
 
+/// K'/K < (2/pi) ln(4 / modulus) bounds the nome of the rule of so many cells to the power of twice
+/// their number (docs/math/optimal.md).
+double nome_power(double ratio_of_ends, double cells) {
+  constexpr double kTwiceLogOfFour = 2.7725887222397816;  // rounded up
+  return std::exp(-2 * std::numbers::pi * std::numbers::pi * cells /
+                  (std::log(ratio_of_ends) + kTwiceLogOfFour) * (1 - 0x1p-40));
+}
+
+/// Of nodes and weights, relative to the root: some hundred units for ends 10^40 apart.
+constexpr double kNodeRounding = 0x1p-43;
+
 /// Below this ratio of its ends an interval is widened: the functions need k away from 0.
 constexpr double kSmallestRatio = 16;
 
@@ -85,8 +96,8 @@ InverseRoot with_spacing(const Interval& interval, std::int64_t num_nodes, bool 
     root.weights.push_back(2 * spacing * std::sqrt(low) / std::numbers::pi * slope);
   }
   if (has_direct_term) root.direct = spacing / (std::numbers::pi * std::sqrt(high));
-  root.relative_error =
-      std::exp(1.5 - 2 * std::numbers::pi * std::numbers::pi * cells / (std::log(high / low) + 3));
+  const double power = nome_power(high / low, cells);
+  root.relative_error = 4 * power / (1 - power) + kNodeRounding;
   return root;
 }
 
@@ -109,8 +120,8 @@ InverseRoot inverse_root_within(const Interval& interval, double relative_error,
   require_interval(interval);
   require_inside("inverse_root", "relative_error", relative_error, 0, 1);
   const double ratio = std::max(interval.high / interval.low, kSmallestRatio);
-  const double cells = (std::log(ratio) + 3) * (1.5 - std::log(relative_error)) /
-                       (2 * std::numbers::pi * std::numbers::pi);
+  const double wanted = std::max(relative_error - kNodeRounding, kNodeRounding);
+  const double cells = std::log(1 + 4 / wanted) / -std::log(nome_power(ratio, 1));
   const auto groups =
       static_cast<std::int64_t>(std::ceil(cells / static_cast<double>(multiple_of)));
   return inverse_root(interval, std::max<std::int64_t>(1, groups) * multiple_of);

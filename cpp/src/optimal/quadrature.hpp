@@ -26,12 +26,13 @@ struct Interval {
 /// Midpoint rule in Jacobi's elliptic variable: Zolotarev's approximation, the best there is with
 /// so many poles.
 /// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
-/// @exactness  relative_error was found to be a bound at thousands of points, for ratios of the
-///             ends up to 10^16; it is not proved.
+/// @exactness  relative_error is a bound: the error is a series of which it is the sum of the
+///             magnitudes, rounded up, and what the nodes are rounded by
 /// @checked-by optimal_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
 
-/// As many nodes as a relative error of at most `relative_error` takes, rounded up to a multiple.
+/// As many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more, takes,
+/// rounded up to a multiple.
 InverseRoot inverse_root_within(const Interval& interval, double relative_error,
                                 std::int64_t multiple_of = 1);
 

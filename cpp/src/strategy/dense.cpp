@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
-#include "dpftrl/optimal/banded_optimum.hpp"
-#include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "nuclear_norm.hpp"
 
@@ -186,19 +184,6 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                          .objective = options.objective,
                                          .participation = search.problem.participation,
                                          .value = optimum.lower_bound}});
-}
-
-BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
-                             Objective objective, const Participation& participation) {
-  require_between(kBanded, "num_steps", num_steps, 1, DenseStrategy::kMaxSteps);
-  const bool is_repeated = participation.max_participations_within(num_steps) > 1;
-  const std::int64_t most = is_repeated ? participation.separation() : num_steps;
-  const std::int64_t bands = require_between(
-      kBanded, "num_bands", num_bands.value_or(std::min(kDefaultNumBands, most)), 1, kMaxNumBands);
-  return {.num_steps = num_steps,
-          .num_bands = std::min(bands, num_steps),
-          .objective = objective,
-          .participation = bands <= most ? participation : Participation::single()};
 }
 
 std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,

@@ -11,6 +11,7 @@
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 
 namespace dpftrl {
 namespace {
@@ -26,18 +27,16 @@ double single(const StrategyPlan& plan, std::string_view name) {
 }
 
 /// The columns of an encoder: as many numbers a step, at most `most_bands`.
-StrategyPointer make_from_columns(std::string_view name, const StrategyPlan& plan,
-                                  const Workload& workload, std::int64_t most_bands) {
+Matrix columns_of(const StrategyPlan& plan, std::int64_t n, std::int64_t most_bands) {
   const std::vector<double>& columns = plan.list("columns");
-  const std::int64_t n = workload.num_steps(), size = std::ssize(columns);
+  const std::int64_t size = std::ssize(columns);
   if (size == 0 || size % n != 0)
     fail_argument(kFunction, "columns", "as many numbers for each of " + to_text(n) + " steps",
                   to_text(size));
   const std::int64_t bands =
       require_between(kFunction, "num_bands of columns", size / n, 1, most_bands);
-  return strategy_of_columns(name, workload,
-                             Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(n),
-                                                      static_cast<Eigen::Index>(bands)));
+  return Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(n),
+                                  static_cast<Eigen::Index>(bands));
 }
 
 StrategyPointer make_optimal(const StrategyPlan& plan, const Workload& workload) {
@@ -46,7 +45,8 @@ StrategyPointer make_optimal(const StrategyPlan& plan, const Workload& workload)
       fail(ErrorCode::invalid_argument, "plan: columns must be the only list, got " +
                                             to_text(std::int64_t{std::ssize(plan.numbers)}) +
                                             " lists");
-    return make_from_columns(OptimalStrategy::kName, plan, workload, kMaxDenseOptimumColumns);
+    return strategy_of_columns(OptimalStrategy::kName, workload,
+                               columns_of(plan, workload.num_steps(), kMaxDenseOptimumColumns));
   }
   return strategy_of_plan(workload, {.objective = plan.objective,
                                      .decay = single(plan, "decay"),
@@ -87,7 +87,7 @@ StrategyPointer make_banded_toeplitz(const StrategyPlan& plan, const Workload& w
 }
 
 StrategyPointer make_banded(const StrategyPlan& plan, const Workload& workload) {
-  return make_from_columns(kBanded, plan, workload, kMaxNumBands);
+  return banded_strategy(workload, columns_of(plan, workload.num_steps(), kMaxNumBands));
 }
 
 struct PlannedFamily {
@@ -131,6 +131,13 @@ StrategyPlan StrategyPlan::leading(std::int64_t num_steps, std::int64_t of_steps
     list.values.resize(static_cast<std::size_t>(std::min(size, kept)));
   }
   return plan;
+}
+
+std::string names_with_plans() {
+  std::string names;
+  for (const PlannedFamily& family : planned_families())
+    names.append(names.empty() ? "" : ", ").append(family.mechanism);
+  return names;
 }
 
 bool has_plans(std::string_view mechanism) {

@@ -29,7 +29,8 @@ RestartStrategy::RestartStrategy(const Options& options)
     fail(ErrorCode::unsupported,
          "restart: epoch_strategy must be one for prefix sums, got " + epoch_->workload().name());
   if (options.complete_epochs && dynamic_cast<const DyadicStrategy*>(epoch_.get()) == nullptr)
-    fail_argument(kName, "complete_epochs", "false, but for tree and honaker", "true for " + base);
+    fail_argument(kName, "complete_epochs", "false for all but tree and honaker",
+                  "true for " + base);
   const std::int64_t horizon = horizon_of_epoch(epoch_length_, options.complete_epochs);
   if (epoch_->num_steps() != horizon)
     fail_argument(kName, "epoch_strategy", "for " + to_text(horizon) + " steps",

@@ -25,6 +25,7 @@
 #include "dpftrl/strategy/smooth.hpp"
 #include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/strategy/tree.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 
 namespace dpftrl {
 namespace {
@@ -244,19 +245,18 @@ std::vector<Family> recursive_families() {
        }},
       {{.name = kBanded,
         .summary = "C of few bands with columns of norm 1, optimised",
-        .step_cost = "O(n)",
-        .memory_cost = "n vectors",
+        .step_cost = "O(num_bands)",
+        .memory_cost = "num_bands vectors",
         .parameters = "num_bands, objective",
         .workloads = WorkloadSupport::decoded,
-        .max_steps = DenseStrategy::kMaxSteps,
+        .max_steps = kMaxBandedSteps,
         .is_causal = true},
        Makes::any,
        [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
          const BandedProblem problem =
              banded_problem(request.workload.num_steps(), parameters.num_bands,
                             objective_of(parameters), request.participation);
-         return strategy_of_columns(kBanded, request.workload,
-                                    find_banded_optimum(problem).columns);
+         return banded_strategy(request.workload, find_banded_optimum(problem).columns);
        }},
   };
 }

@@ -57,6 +57,11 @@ double VaryingBufferedStrategy::row_norm_squared(std::int64_t step) const {
   return row_variances_[static_cast<std::size_t>(step)];
 }
 
+std::vector<double> VaryingBufferedStrategy::epoch_norms_squared(std::int64_t separation) const {
+  if (!is_nonnegative_) return {};
+  return detail::epoch_norms_squared(*parts_.buffers, parts_.column_scales, separation);
+}
+
 RowNorms VaryingBufferedStrategy::row_norms() const {
   const auto [low, high] = std::ranges::minmax(row_variances_);
   double total = 0;

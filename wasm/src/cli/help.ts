@@ -24,6 +24,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
+  dp-ftrl bounds     the least error there can be, proved and published
   dp-ftrl calibrate  noise multiplier for a privacy target
   dp-ftrl bench      how fast this machine is at it
 
@@ -233,6 +234,21 @@ Examples, with the files of examples/:
   dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 --delta 1e-6 \\
       --clip 1 --strategy strategy.json --column count examples/shop_day.csv
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
+`,
+  bounds: `dp-ftrl bounds --steps N [--json]
+
+Bounds on the errors of factorizations of the prefix sums over N steps, at noise multiplier 1 and
+clip norm 1, each user once: the best certified lower bounds of every factorization, upper bounds on
+the square root, and those that Henzinger, Upadhyay and Upadhyay (2023) printed, with whether they
+hold at this horizon.
+
+  --steps N        horizon
+  --json           numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean,
+                   lower}, each with value and holds
+
+Examples:
+  dp-ftrl bounds --steps 1024
+  dp-ftrl bounds --steps 1000000000 --json
 `,
   calibrate: `dp-ftrl calibrate (--epsilon E | --rho R | --mu M) --delta D [--json]
 

@@ -5,6 +5,7 @@
 import { load } from '../index.js';
 import { Args, type Known } from './args.js';
 import * as bench from './bench.js';
+import * as bounds from './bounds.js';
 import * as calibrate from './calibrate.js';
 import * as compare from './compare.js';
 import * as error from './error.js';
@@ -26,6 +27,7 @@ const COMMANDS = {
   error,
   compare,
   optimize,
+  bounds,
   calibrate,
   bench,
 } satisfies Record<string, Command>;

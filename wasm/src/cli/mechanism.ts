@@ -39,13 +39,24 @@ export const PARTICIPATION_OPTIONS: Known = {
   epochs: 'value',
 };
 
+/** As the core says it. Only the optimum has as many buffers as full accuracy takes. */
+function exactBuffers(args: Args): 0 {
+  const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
+  if (mechanism !== 'optimal') {
+    throw new Misuse(`--buffers must be a number for ${mechanism}, got exact, which is for optimal`);
+  }
+  return 0;
+}
+
 function readParameter(args: Args, name: ParameterName): unknown {
   const option = optionOf(name);
   switch (PARAMETERS[name]) {
     case 'flag':
       return args.has(option) ? true : undefined;
     case 'count':
-      return name === 'buffers' && args.text(option) === 'exact' ? 0 : args.count(option);
+      return name === 'buffers' && args.text(option) === 'exact'
+        ? exactBuffers(args)
+        : args.count(option);
     case 'number':
       return args.number(option, 'a number', () => true);
     case 'numbers':

@@ -13,7 +13,7 @@ import { participationText, readMechanism, readParticipation } from './mechanism
 import { AtomicFile, StandardOutput } from './output.js';
 import { ProgressLine } from './progress.js';
 import { report } from './report.js';
-import { readWorkload } from './workload.js';
+import { readWorkload, workloadText } from './workload.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,
@@ -32,7 +32,7 @@ function describe(saved: SavedStrategy, name: string): string {
     {
       ...saved,
       name,
-      workload: typeof workload === 'string' ? workload : JSON.stringify(workload),
+      workload: workloadText(workload),
       participation: participationText(participation),
       gap: ratio === null ? null : ratio - 1,
     },

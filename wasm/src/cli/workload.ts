@@ -31,6 +31,16 @@ function parseNamed(text: string): Workload | undefined {
   return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
 }
 
+/** As it is given, but for the name of a file. */
+export function workloadText(workload: Workload): string {
+  if (typeof workload === 'string') return workload;
+  if ('momentum' in workload && !('rates' in workload)) {
+    return `momentum=${workload.momentum},decay=${workload.decay ?? 1}`;
+  }
+  if ('window' in workload) return `window=${workload.window}`;
+  return Object.keys(workload)[0]!;
+}
+
 class NumberReader {
   readonly rows: number[][] = [];
   private blank: number | undefined;

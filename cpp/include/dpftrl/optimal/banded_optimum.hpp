@@ -14,6 +14,9 @@
 namespace dpftrl {
 
 inline constexpr std::int64_t kMaxBandedToeplitzSteps = std::int64_t{1} << 22;
+inline constexpr std::int64_t kMaxBandedSteps = std::int64_t{1} << 16;
+/// Steps times bands.
+inline constexpr std::int64_t kMaxBandedEntries = std::int64_t{1} << 24;
 
 struct BandedProblem {
   std::int64_t num_steps = 0;

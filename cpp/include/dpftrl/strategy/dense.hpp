@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/optimal/banded_optimum.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy.hpp"
 
@@ -55,6 +54,7 @@ class DenseStrategy final : public Strategy {
   /// Running sums filtered by a workload that is B: the form for any lower-triangular B.
   DecoderForm decoder_form() const override;
   std::int64_t num_bands() const override { return parts_.num_bands; }
+  std::optional<StreamCost> stream_cost() const override { return {{"O(n)", "n vectors"}}; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }
   double certified_lower_bound(Objective objective,
@@ -101,15 +101,6 @@ Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOpti
 /// most that gap.
 std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                                        const DenseOptimalOptions& options);
-
-/// General bands of least error with columns of norm 1 (find_banded_optimum), for prefix sums.
-inline constexpr std::string_view kBanded = "banded";
-
-/// What is searched for: by default 16 bands or as many as the separation, and more bands than that
-/// as for one participation, because columns of one user that overlap have no search.
-/// @throws Error{invalid_argument} num_steps or num_bands out of range.
-BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
-                             Objective objective, const Participation& participation);
 
 /// A dense strategy from columns as find_banded_optimum gives them: row j holds C_jj, C_{j+1,j},
 /// ...; what would be below the matrix is not read.

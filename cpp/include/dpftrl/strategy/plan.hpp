@@ -50,6 +50,8 @@ struct StrategyPlan {
 
 /// Can a plan define this mechanism?
 bool has_plans(std::string_view mechanism);
+/// All of them, comma-separated.
+std::string names_with_plans();
 
 /// @param workload  the one the plan was made for; another one gets a strategy that is not optimal.
 /// @throws Error{invalid_argument, wrong_length} a mechanism without plans, a list that is missing,

@@ -50,6 +50,7 @@ class VaryingBufferedStrategy : public Strategy {
   DecoderForm decoder_form() const override;
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }
+  std::vector<double> epoch_norms_squared(std::int64_t separation) const override;
 
   /// Workloads whose rows have variances by recursion.
   static bool serves(const Workload& workload);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/bands.hpp"
+#include "dpftrl/optimal/banded_optimum.hpp"
+#include "dpftrl/strategy.hpp"
+
+namespace dpftrl {
+
+/// General bands of least error with columns of norm 1 (find_banded_optimum), for prefix sums.
+inline constexpr std::string_view kBanded = "banded";
+
+/// An encoder of few bands, its entries free, for prefix sums. n = 4, two bands:
+///
+///     C = [c00            ]
+///         [c10 c11        ]
+///         [.   c21 c22    ]
+///         [.   .   c32 c33]
+///
+/// Norms of columns are sums of num_bands squares; rows of noise need the last num_bands - 1 of
+/// C^-1 Z.
+///
+/// @exactness   column norms to num_bands rounding errors; row norms by a recursion over all steps
+/// @checked-by  strategy_varying_bands_test "norms are those of the dense factors", catalogue_test
+class VaryingBandedStrategy final : public Strategy {
+ public:
+  /// @param columns  row j: C_jj, C_{j+1,j}, ...; what would be below the matrix is not read.
+  /// @throws Error{wrong_length} other than one row a step; Error{invalid_argument} more than 2^16
+  ///         steps or 2^24 entries, an entry that is not finite, a diagonal that is not positive.
+  VaryingBandedStrategy(std::string_view name, std::int64_t num_steps, const Matrix& columns);
+
+  const VaryingBands& bands() const { return *bands_; }
+  std::string_view name() const override { return name_; }
+  std::int64_t num_measurements() const override { return num_steps(); }
+  double column_norm_squared(std::int64_t step) const override;
+  double max_column_norm_squared() const override { return max_column_norm_squared_; }
+  double row_norm_squared(std::int64_t step) const override;
+  RowNorms row_norms() const override;
+  Matrix encoder() const override;
+  Matrix decoder() const override;
+  DecoderForm decoder_form() const override;
+  std::int64_t num_bands() const override { return bands_->num_bands; }
+  bool has_nonnegative_gram() const override { return is_nonnegative_; }
+
+ private:
+  std::string_view name_;  ///< static storage
+  std::shared_ptr<const VaryingBands> bands_;
+  std::vector<double> column_norms_squared_;
+  std::vector<double> row_norms_squared_;
+  double max_column_norm_squared_;
+  bool is_nonnegative_;
+};
+
+/// What is searched for: by default 16 bands or as many as the separation, and more bands than that
+/// as for one participation, because columns of one user that overlap have no search.
+/// @throws Error{invalid_argument} num_steps or num_bands out of range.
+BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
+                             Objective objective, const Participation& participation);
+
+/// "banded" from its columns: streamed with num_bands vectors for prefix sums, as a dense strategy
+/// for other workloads (up to 2048 steps).
+/// @throws as VaryingBandedStrategy, DenseStrategy.
+std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns);
+
+}  // namespace dpftrl

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/varying_bands.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/strategy/dense.hpp"
+#include "optimal/banded_rows.hpp"
+
+namespace dpftrl {
+namespace {
+
+std::int64_t size_of(Eigen::Index size) {
+  return size;
+}
+
+void require_columns(std::string_view name, std::int64_t num_steps, const Matrix& columns) {
+  require_between(name, "num_steps", num_steps, 1, kMaxBandedSteps);
+  require_length(name, "columns", columns.rows(), num_steps);
+  require_between(name, "num_bands", columns.cols(), 1, kMaxBandedEntries / num_steps);
+  for (Eigen::Index j = 0; j < columns.rows(); ++j) {
+    const std::string column = "columns[" + to_text(size_of(j)) + "]";
+    require_positive(name, column + "[0]", columns(j, 0));
+    const Eigen::Index height = std::min(columns.cols(), columns.rows() - j);
+    require_all_finite(name, column, {&columns(j, 0), static_cast<std::size_t>(height)});
+  }
+}
+
+/// Columns of at most n entries, 0 below the matrix.
+Matrix within_matrix(const Matrix& columns) {
+  const Eigen::Index n = columns.rows(), bands = std::min(columns.cols(), n);
+  Matrix inside = columns.leftCols(bands);
+  for (Eigen::Index j = n - bands + 1; j < n; ++j) inside.row(j).tail(bands - (n - j)).setZero();
+  return inside;
+}
+
+/// The same entries row by row.
+std::vector<double> entries_of(const Matrix& columns) {
+  const Eigen::Index n = columns.rows(), bands = columns.cols();
+  std::vector<double> entries;
+  entries.reserve(static_cast<std::size_t>(columns.size()));
+  for (Eigen::Index t = 0; t < n; ++t)
+    for (Eigen::Index m = 0; m < bands; ++m) entries.push_back(m <= t ? columns(t - m, m) : 0);
+  return entries;
+}
+
+}  // namespace
+
+VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t num_steps,
+                                             const Matrix& columns)
+    : Strategy(Workload::prefix_sums(num_steps)),
+      name_(name),
+      max_column_norm_squared_(0),
+      is_nonnegative_(true) {
+  // Rows are made by a recursion in double precision, which is good to much more than this.
+  constexpr double kSlack = 1 + 0x1p-10;
+  require_columns(name, num_steps, columns);
+  const Matrix inside = within_matrix(columns);
+  for (Eigen::Index j = 0; j < inside.rows(); ++j)
+    column_norms_squared_.push_back(inside.row(j).squaredNorm());
+  max_column_norm_squared_ = std::ranges::max(column_norms_squared_);
+  is_nonnegative_ = inside.minCoeff() >= 0;
+  row_norms_squared_ = detail::banded_row_norms_squared(inside);
+  bands_ = std::make_shared<const VaryingBands>(
+      VaryingBands{.num_bands = inside.cols(),
+                   .entries = entries_of(inside),
+                   .max_row_stddev = kSlack * std::sqrt(std::ranges::max(row_norms_squared_))});
+}
+
+double VaryingBandedStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return column_norms_squared_[static_cast<std::size_t>(step)];
+}
+
+double VaryingBandedStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return row_norms_squared_[static_cast<std::size_t>(step)];
+}
+
+RowNorms VaryingBandedStrategy::row_norms() const {
+  const auto [low, high] = std::ranges::minmax(row_norms_squared_);
+  double total = 0;
+  for (const double square : row_norms_squared_) total += square;
+  return {low, high, total / static_cast<double>(num_steps())};
+}
+
+Matrix VaryingBandedStrategy::encoder() const {
+  const Eigen::Index n = dense_size(), p = static_cast<Eigen::Index>(num_bands());
+  const Eigen::Map<const Matrix> rows(bands().entries.data(), n, p);
+  Matrix encoder = Matrix::Zero(n, n);
+  for (Eigen::Index t = 0; t < n; ++t)
+    for (Eigen::Index m = 0; m < std::min(p, t + 1); ++m) encoder(t, t - m) = rows(t, m);
+  return encoder;
+}
+
+Matrix VaryingBandedStrategy::decoder() const {
+  const Matrix transposed_workload = workload().matrix().transpose();
+  return encoder()
+      .triangularView<Eigen::Lower>()
+      .transpose()
+      .solve(transposed_workload)
+      .transpose();
+}
+
+DecoderForm VaryingBandedStrategy::decoder_form() const {
+  return VaryingBandedDecoder{bands_};
+}
+
+BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
+                             Objective objective, const Participation& participation) {
+  require_between(kBanded, "num_steps", num_steps, 1, kMaxBandedSteps);
+  const bool is_repeated = participation.max_participations_within(num_steps) > 1;
+  const std::int64_t most = is_repeated ? participation.separation() : num_steps;
+  const std::int64_t bands = require_between(
+      kBanded, "num_bands", num_bands.value_or(std::min(kDefaultNumBands, most)), 1, kMaxNumBands);
+  return {.num_steps = num_steps,
+          .num_bands = std::min(bands, num_steps),
+          .objective = objective,
+          .participation = bands <= most ? participation : Participation::single()};
+}
+
+std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns) {
+  if (!workload.is_prefix()) return strategy_of_columns(kBanded, workload, columns);
+  return std::make_shared<const VaryingBandedStrategy>(kBanded, workload.num_steps(), columns);
+}
+
+}  // namespace dpftrl

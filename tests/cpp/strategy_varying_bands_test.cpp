@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/varying_bands.hpp"
+
+#include <limits>
+
+#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/strategy/dense.hpp"
+#include "dpftrl/strategy/plan.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+
+/// Positive on the diagonal, of both signs below it.
+Matrix rough_columns(std::int64_t num_steps, std::int64_t num_bands) {
+  return Matrix::NullaryExpr(index_of(num_steps), index_of(num_bands), [](auto j, auto m) {
+    const double sign = m > 0 && (j + 2 * m) % 3 == 0 ? -0.5 : 1;
+    return sign * (1 + 0.25 * static_cast<double>(j % 5)) / static_cast<double>(1 + 2 * m);
+  });
+}
+
+Matrix equal_columns(std::int64_t num_steps, const std::vector<double>& coefficients) {
+  return Matrix::NullaryExpr(index_of(num_steps), std::ssize(coefficients), [&](auto, auto m) {
+    return coefficients[static_cast<std::size_t>(m)];
+  });
+}
+
+TEST(VaryingBands, norms_are_those_of_the_dense_factors) {
+  for (const std::int64_t n : {1, 2, 3, 7, 64})
+    for (const std::int64_t p : {1, 2, 5, 70}) {
+      SCOPED_TRACE("n = " + to_text(n) + ", p = " + to_text(p));
+      const VaryingBandedStrategy s("bands", n, rough_columns(n, p));
+      const Matrix encoder = s.encoder(), decoder = s.decoder();
+      EXPECT_EQ(s.num_bands(), std::min(n, p));
+      EXPECT_TRUE(encoder.isLowerTriangular(0));
+      EXPECT_LE((decoder * encoder - s.workload().matrix()).cwiseAbs().maxCoeff(), 1e-13);
+      double largest = 0, total = 0;
+      for (std::int64_t t = 0; t < n; ++t) {
+        const double row = decoder.row(index_of(t)).squaredNorm();
+        EXPECT_TRUE(relatively_close(s.column_norm_squared(t),
+                                     encoder.col(index_of(t)).squaredNorm(), 1e-14));
+        EXPECT_TRUE(relatively_close(s.row_norm_squared(t), row, 1e-11));
+        largest = std::max(largest, row);
+        total += row;
+      }
+      EXPECT_TRUE(relatively_close(s.max_column_norm_squared(),
+                                   encoder.colwise().squaredNorm().maxCoeff(), 1e-14));
+      EXPECT_TRUE(relatively_close(s.row_norms().max_squared, largest, 1e-11));
+      EXPECT_TRUE(
+          relatively_close(s.row_norms().mean_squared, total / static_cast<double>(n), 1e-11));
+    }
+}
+
+TEST(VaryingBands, equal_columns_are_the_toeplitz_strategy_also_at_long_horizons) {
+  const std::int64_t n = 40'000;
+  const std::vector<double> coefficients{1, 0.5, 0.375, 0.3125};
+  const VaryingBandedStrategy s("bands", n, equal_columns(n, coefficients));
+  const Workload prefix = Workload::prefix_sums(n);
+  const auto toeplitz =
+      banded_toeplitz_strategy({.designed_for = prefix, .workload = prefix}, coefficients);
+  const UnitError ours = unit_error(s, Participation::single());
+  const UnitError theirs = unit_error(*toeplitz, Participation::single());
+  EXPECT_TRUE(relatively_close(ours.sensitivity.value, theirs.sensitivity.value, 1e-14));
+  EXPECT_TRUE(relatively_close(ours.max_error, theirs.max_error, 1e-9));
+  EXPECT_TRUE(relatively_close(ours.mean_error, theirs.mean_error, 1e-9));
+
+  const NoiseStreamOptions options{.key = Key::insecure_from_seed(3), .dimension = 2};
+  NoiseStream mine(s, options), other(*toeplitz, options);
+  Vector row(2), expected(2);
+  for (std::int64_t t = 0; t < 3000; ++t) {
+    mine.next({row.data(), 2});
+    other.next({expected.data(), 2});
+    ASSERT_LE((row - expected).norm(), 1e-11 * (1 + expected.norm())) << t;
+  }
+}
+
+TEST(VaryingBands, one_user_far_enough_apart_has_the_exact_sensitivity) {
+  const VaryingBandedStrategy s("bands", 30, rough_columns(30, 4));
+  const auto apart = [](std::int64_t separation) {
+    return Participation::min_separation({.max_participations = 3, .min_separation = separation});
+  };
+  const Sensitivity orthogonal = sensitivity(s, apart(4));
+  EXPECT_EQ(orthogonal.exactness, Exactness::exact);
+  const double brute = brute_force_sensitivity(s.encoder(), apart(4)).value;
+  EXPECT_TRUE(relatively_close(orthogonal.value, brute, 1e-13));
+  EXPECT_GE(sensitivity(s, apart(2)).value,
+            brute_force_sensitivity(s.encoder(), apart(2)).value * (1 - 1e-13));
+}
+
+TEST(VaryingBands, other_workloads_are_served_by_a_dense_strategy) {
+  const Workload window = Workload::sliding_window({.num_steps = 20, .width = 4});
+  const auto s = banded_strategy(window, rough_columns(20, 3));
+  EXPECT_NE(dynamic_cast<const DenseStrategy*>(s.get()), nullptr);
+  EXPECT_LE((s->decoder() * s->encoder() - window.matrix()).cwiseAbs().maxCoeff(), 1e-13);
+}
+
+TEST(VaryingBands, bad_columns_are_refused) {
+  const auto made = [](std::int64_t num_steps, Matrix columns) {
+    return VaryingBandedStrategy("bands", num_steps, columns);
+  };
+  const auto with = [](Eigen::Index j, Eigen::Index m, double value) {
+    Matrix columns = rough_columns(6, 3);
+    columns(j, m) = value;
+    return columns;
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_ERROR((void)made(5, rough_columns(6, 3)), "wrong_length",
+               "columns must have 5 entries, got 6");
+  EXPECT_ERROR((void)made(6, Matrix(6, 0)), "invalid_argument", "num_bands must be between 1");
+  EXPECT_ERROR((void)made(0, Matrix(0, 3)), "invalid_argument", "num_steps must be between 1");
+  EXPECT_ERROR((void)made(65537, Matrix::Ones(65537, 1)), "invalid_argument",
+               "num_steps must be between 1 and 65536, got 65537");
+  EXPECT_ERROR((void)made(6, with(2, 0, 0)), "invalid_argument",
+               "columns[2][0] must be positive and finite, got 0");
+  EXPECT_ERROR((void)made(6, with(2, 0, kNan)), "invalid_argument", "columns[2][0]");
+  EXPECT_ERROR((void)made(6, with(3, 1, kNan)), "invalid_argument", "columns[3][1]");
+  // Below the matrix nothing is read.
+  EXPECT_NO_THROW((void)made(6, with(5, 2, kNan)));
+}
+
+}  // namespace
+}  // namespace dpftrl
