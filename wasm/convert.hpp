@@ -6,6 +6,7 @@
 
 #include <emscripten/val.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/lattice.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/planner.hpp"
 #include "dpftrl/workload.hpp"
@@ -278,6 +280,32 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   set_bound(object, proof.lower_bound);
   object.set("decoderResidual", proof.residual.value);
   object.set("residualSteps", static_cast<double>(proof.residual.num_steps));
+  return object;
+}
+
+/// Of the releases of a mode: the mechanism's, with what mode lattice has of its own in its place.
+inline emscripten::val to_object(const Certificate& certificate, const LatticeMechanism* lattice) {
+  emscripten::val object = to_object(certificate);
+  if (lattice == nullptr) return object;
+  const LatticeCertificate& claim = lattice->certificate();
+  const double stddev = std::sqrt(claim.noise_variance);
+  object.set("mu", claim.mu ? emscripten::val(*claim.mu) : emscripten::val::null());
+  object.set("rho", claim.rho);
+  object.set("sensitivity", std::ldexp(std::sqrt(static_cast<double>(claim.sensitivity.squared)),
+                                       -claim.sensitivity.fraction_bits));
+  object.set("sensitivityExactness", std::string(to_string(claim.sensitivity.exactness)));
+  object.set("sensitivityMethod", std::string(claim.sensitivity.method));
+  object.set("noiseMultiplier", stddev / claim.distance);
+  object.set("noiseStddev", stddev * claim.measurement_unit);
+  emscripten::val own = emscripten::val::object();
+  own.set("noise", std::string(to_string(claim.noise)));
+  own.set("precisionBits", claim.precision_bits);
+  own.set("measurementUnit", claim.measurement_unit);
+  own.set("noiseVariance", claim.noise_variance);
+  own.set("distance", claim.distance);
+  own.set("roundingDeviation", claim.rounding_deviation);
+  own.set("maxContributions", static_cast<double>(claim.max_contributions));
+  object.set("lattice", own);
   return object;
 }
 

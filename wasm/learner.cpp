@@ -13,8 +13,8 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
-#include "key.hpp"
 #include "rows.hpp"
+#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -24,17 +24,21 @@ using emscripten::val;
 val learner_create(const val& options) {
   return guarded([&] {
     const double radius = number(options, "radius");
+    const PrefixSumOptions how = totals_options(options);
     auto learner = std::make_unique<DpFtrl>(
         DpFtrlOptions{.mechanism = Mechanism::make(mechanism_options(options)),
-                      .key = key_of(options),
-                      .dimension = count(options, "dimension"),
+                      .key = how.key,
+                      .dimension = how.dimension,
                       .loss = make_loss(text(options, "loss")),
                       .domain = make_domain(text(options, "domain"), radius),
                       .radius = radius,
                       .lambda = optional_number(options, "lambda"),
-                      .grid = optional_number(options, "grid")});
+                      .grid = how.grid,
+                      .mode = how.mode,
+                      .lattice_noise = how.lattice_noise,
+                      .precision_bits = how.precision_bits});
     val object = val::object();
-    object.set("certificate", to_object(learner->mechanism().certificate()));
+    object.set("certificate", to_object(learner->mechanism().certificate(), learner->lattice()));
     object.set("grid", learner->grid());
     object.set("lambda", learner->lambda());
     object.set("id", handles().add(std::move(learner)));

@@ -5,7 +5,10 @@
 
 #include <emscripten/val.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "convert.hpp"
 #include "dpftrl/mechanism.hpp"
@@ -16,19 +19,32 @@
 
 namespace dpftrl::wasm {
 
+/// How totals are released; the facade has checked the names.
+inline PrefixSumOptions totals_options(const emscripten::val& options) {
+  const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
+  return {.key = key_of(options),
+          .dimension = count(options, "dimension"),
+          .mode = text(options, "mode") == "lattice" ? ReleaseMode::lattice : ReleaseMode::grid,
+          .grid = optional_number(options, "grid"),
+          .lattice_noise = text(options, "latticeNoise") == "rounded-gaussian"
+                               ? LatticeNoise::rounded_gaussian
+                               : LatticeNoise::discrete_gaussian,
+          .precision_bits =
+              bits ? std::optional<int>(static_cast<int>(std::min<std::int64_t>(*bits, 1000)))
+                   : std::nullopt};
+}
+
 template <typename Totals>
 std::unique_ptr<Totals> make_totals(const emscripten::val& options) {
   return std::make_unique<Totals>(Mechanism::make(mechanism_options(options)),
-                                  PrefixSumOptions{.key = key_of(options),
-                                                   .dimension = count(options, "dimension"),
-                                                   .grid = optional_number(options, "grid")});
+                                  totals_options(options));
 }
 
 /// A handle of theirs, and what the facade keeps.
 template <typename Totals>
 emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   emscripten::val object = emscripten::val::object();
-  object.set("certificate", to_object(totals->mechanism().certificate()));
+  object.set("certificate", to_object(totals->mechanism().certificate(), totals->lattice()));
   object.set("grid", totals->grid());
   object.set("id", handles().add(std::move(totals)));
   return object;
@@ -46,8 +62,7 @@ emscripten::val step_of(double handle) {
 
 template <typename Totals>
 emscripten::val release_stddev(double handle, double step) {
-  return guarded(
-      [&] { return handles().get<Totals>(handle).mechanism().release_stddev(count_of(step)); });
+  return guarded([&] { return handles().get<Totals>(handle).release_stddev(count_of(step)); });
 }
 
 }  // namespace dpftrl::wasm

@@ -26,7 +26,12 @@ namespace dpftrl::detail {
 
 using ShortDigest = std::array<std::byte, 16>;
 
-enum class CheckpointKind : std::uint8_t { noise_stream = 1, prefix_sum = 2, ledger = 3 };
+enum class CheckpointKind : std::uint8_t {
+  noise_stream = 1,
+  prefix_sum = 2,
+  ledger = 3,
+  lattice_sum = 4
+};
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;
 

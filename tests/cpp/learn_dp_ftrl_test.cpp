@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/dp_ftrl.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "dpftrl/learn/streams.hpp"
@@ -93,6 +94,36 @@ TEST(DpFtrl, default_lambda_is_that_of_the_theorem) {
   DpFtrlOptions given = options();
   given.lambda = 12.5;
   EXPECT_EQ(DpFtrl(given).lambda(), 12.5);
+}
+
+TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
+  for (const LatticeNoise noise :
+       {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
+    DpFtrlOptions made = options("honaker");
+    made.mode = ReleaseMode::lattice;
+    made.lattice_noise = noise;
+    DpFtrl learner(made);
+    PrefixSum sums(made.mechanism, {.key = made.key,
+                                    .dimension = kDimension,
+                                    .mode = ReleaseMode::lattice,
+                                    .lattice_noise = noise});
+    std::vector<double> x(kDimension), expected(kDimension), gradient(kDimension);
+    for (std::int64_t t = 0; t < kNumSteps; ++t) {
+      const double y = stream().example(t, x);
+      clipped_gradient(made.loss->slope(learner.predict(x), y), x, 0.8, gradient);
+      sums.release(gradient, expected);
+      learner.step(x, y);
+      ASSERT_TRUE(std::ranges::equal(learner.release(), expected)) << t;
+    }
+    // The noise of the theorem is that of the releases.
+    RegretSetting setting = regret_setting(made.mechanism->certificate(), kDimension, 2);
+    const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
+    const double noise_in_mode_grid = setting.release_noise;
+    setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.05 : 0.999);
+    EXPECT_GT(DpFtrl(made).lambda(), theorem_lambda(setting));
+    setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.09 : 1.001);
+    EXPECT_LT(DpFtrl(made).lambda(), theorem_lambda(setting));
+  }
 }
 
 TEST(DpFtrl, zero_is_taken_as_minus_one) {

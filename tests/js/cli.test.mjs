@@ -458,7 +458,7 @@ test('misuse: exit code 2 and one clear line', async () => {
       /--clip must be a positive number, got "0"/,
     ],
     [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
-    [[...release, '--mode', 'lattice', daily], /--mode must be grid, got "lattice"/],
+    [[...release, '--mode', 'float', daily], /--mode must be one of grid, lattice, got "float"/],
     [
       [...release, '--neighbours', 'add-remove', daily],
       /--neighbours must be one of zero-out, replace-one, got "add-remove"/,

@@ -349,7 +349,8 @@ test('core: checks the lengths itself, as memory depends on them', async () => {
     parameters: {},
   };
   const mechanism = { ...factorization, ...target, clipNorm: 1, neighbours: 'zero-out' };
-  const common = { ...mechanism, dimension: 2 };
+  const how = { mode: 'grid', latticeNoise: 'discrete-gaussian' };
+  const common = { ...mechanism, ...how, dimension: 2 };
   const { value } = core.prefixSumCreate({ ...common, insecureSeed: 1n });
   const reply = core.prefixSumRelease(value.id, new Float64Array(3));
   assert.equal(reply.code, 'wrong_length');

@@ -6,10 +6,12 @@ import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
+import { MODE_OPTIONS, readMode } from './totals.js';
 import type { Certificate, LearnedModel, Learner, LossName, MechanismName } from './types.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
+  ...MODE_OPTIONS,
   'dimension',
   'loss',
   'domain',
@@ -111,6 +113,7 @@ export function makeLearner(
     ...mechanism,
     // Here `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
+    ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     loss,
     domain: reader.oneOfOr('domain', ['ball', 'whole-space'], 'ball'),

@@ -9,9 +9,20 @@ import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from './options.js';
 import { readPrefixMechanism, requireLength } from './options.js';
-import type { Certificate, MechanismName, Totals } from './types.js';
+import type { Certificate, LatticeNoise, MechanismName, Totals } from './types.js';
 
-export const TOTALS_OPTIONS = [...MECHANISM_OPTIONS, 'dimension', 'grid', 'insecureSeed'];
+const MODES = ['grid', 'lattice'] as const;
+const LATTICE_NOISES = ['discrete-gaussian', 'rounded-gaussian'] as const;
+
+/** How totals are released. */
+export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
+export const TOTALS_OPTIONS = [
+  ...MECHANISM_OPTIONS,
+  ...MODE_OPTIONS,
+  'dimension',
+  'grid',
+  'insecureSeed',
+];
 
 /** Functions of the core for one kind of totals. */
 interface Names {
@@ -139,8 +150,28 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   }
 }
 
+export interface CompleteMode {
+  mode: 'grid' | 'lattice';
+  latticeNoise: LatticeNoise;
+  precisionBits: number | undefined;
+}
+
+/** Refuses what only mode lattice knows where another mode was asked for. */
+export function readMode(reader: Reader): CompleteMode {
+  const mode = reader.oneOfOr('mode', MODES, 'grid');
+  const given = ['latticeNoise', 'precisionBits'].find((name) => reader.has(name));
+  if (mode === 'grid' && given !== undefined) {
+    throw outOfRange(reader.where, given, "left out in mode 'grid'", reader.raw(given));
+  }
+  return {
+    mode,
+    latticeNoise: reader.oneOfOr('latticeNoise', LATTICE_NOISES, 'discrete-gaussian'),
+    precisionBits: reader.countOr('precisionBits', undefined),
+  };
+}
+
 /** Options of a running total, complete and of the right types. */
-export interface CompleteOptions extends CoreMechanism {
+export interface CompleteOptions extends CoreMechanism, CompleteMode {
   dimension: number;
   grid: number | undefined;
   insecureSeed: bigint | undefined;
@@ -152,6 +183,7 @@ export function readTotals(
 ): CompleteOptions {
   return {
     ...readPrefixMechanism(reader, mechanisms),
+    ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,

@@ -380,7 +380,8 @@ export interface Certificate {
   neighbours: Neighbours;
   epsilon: number;
   delta: number;
-  mu: number;
+  /** Gaussian DP; null in mode 'lattice' with discrete noise, which is zCDP with `rho`. */
+  mu: number | null;
   rho: number;
   clipNorm: number;
   sensitivity: number;
@@ -405,6 +406,8 @@ export interface CheckedCertificate extends Certificate {
   /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
   decoderResidual: number;
   residualSteps: number;
+  /** Of releases in mode 'lattice', whose sensitivity and noise are those of the integers. */
+  lattice?: LatticeClaim;
 }
 
 /** Handles own memory of the WebAssembly heap: call `dispose()` or use `using`. */
@@ -414,9 +417,43 @@ export interface Handle {
   readonly disposed: boolean;
 }
 
+/**
+ * Of mode 'lattice': discrete Gaussians, which are zCDP with the certificate's `rho` (some 7 % more
+ * noise at epsilon 1, delta 1e-6), or exactly rounded ones, which are GDP with its `mu`.
+ */
+export type LatticeNoise = 'discrete-gaussian' | 'rounded-gaussian';
+
+/** What mode 'lattice' claims beside the certificate. Lengths in units of a measurement. */
+export interface LatticeClaim {
+  noise: LatticeNoise;
+  /** Bits after the point of the encoder's coefficients. */
+  precisionBits: number;
+  /** What a measurement counts, input units. */
+  measurementUnit: number;
+  /** Of the integer noise. */
+  noiseVariance: number;
+  /** Upper bound on how far a user moves all measurements, l2. */
+  distance: number;
+  /** Upper bound on what the roundings of integer buffers add to a measurement; 0 elsewhere. */
+  roundingDeviation: number;
+  /** To one step. */
+  maxContributions: number;
+}
+
 export interface PrefixSumOptions extends MechanismOptions {
   /** Entries of each record. Default 1. */
   dimension?: number;
+  /**
+   * How a release is made. 'grid' (default): integer sums plus exactly rounded noise. 'lattice':
+   * noisy integer measurements, decoded afterwards; only with mechanisms that have an integer
+   * encoder (trees 'tree' and 'honaker', buffers 'blt' and 'blt-rational', and others with a
+   * Toeplitz encoder), not with the default one: the rest is refused by name.
+   */
+  mode?: 'grid' | 'lattice';
+  /** Mode 'lattice': law of the integer noise. Default 'discrete-gaussian'. */
+  latticeNoise?: LatticeNoise;
+  /** Mode 'lattice': bits after the point of the encoder's coefficients, up to 30. */
+  precisionBits?: number;
   /** Spacing of the released values, a power of two. Default: see the README. */
   grid?: number;
   /**
@@ -573,6 +610,10 @@ export type StreamName = 'stationary' | 'drifting' | 'switching';
 export interface LearnerOptions extends MechanismOptions {
   /** Entries of each example (features). Default 1. */
   dimension?: number;
+  /** As of `prefixSum`, like the two that follow. */
+  mode?: 'grid' | 'lattice';
+  latticeNoise?: LatticeNoise;
+  precisionBits?: number;
   /** Default 'logistic'. */
   loss?: LossName;
   /** Constraint set of the weights. Default 'ball'. */

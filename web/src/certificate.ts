@@ -34,7 +34,7 @@ const rows: (Row | CheckedRow)[] = [
   {
     name: 'μ',
     note: 'Gaussian differential privacy',
-    value: (certificate) => quantity(certificate.mu, 6),
+    value: (certificate) => quantity(certificate.mu!, 6),
   },
   {
     name: 'ρ',

@@ -17,6 +17,10 @@
 
 namespace dpftrl {
 
+namespace detail {
+class RoundedRows;
+}
+
 /// |computed - ideal| <= absolute + relative * |computed|, for every entry of a row.
 struct RowErrorBound {
   double absolute;
@@ -148,7 +152,7 @@ class NoiseStream {
 
  private:
   class Rows;
-  friend class PrefixSum;  // whose checkpoints contain that of the noise
+  friend class detail::RoundedRows;  // for checkpoints that contain that of the noise
 
   RowErrorBound bound_of_row() const;
   std::array<std::byte, 16> fingerprint() const;

@@ -36,8 +36,9 @@ class PeopleSum {
 
   /// Ends the step.
   ///
-  /// @param noisy   dimension entries: multiples of grid().
-  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu when all contributions
+  /// @param noisy   dimension entries: as of PrefixSum::release.
+  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice what
+  ///                its certificate claims) when all contributions
   ///                of one person are left out (zero-out), or their values changed (replace-one),
   ///                with nothing to add to delta, for contributions chosen after seeing releases.
   /// @exactness     that of PrefixSum::release.
@@ -46,6 +47,9 @@ class PeopleSum {
   void release(std::span<double> noisy);
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// As those of PrefixSum.
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
   /// Releases already made.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Private running totals: clip -> grid -> accumulate -> add noise -> release.
+/// Private running totals: clip -> grid -> accumulate -> add noise -> release; or, in mode lattice,
+/// clip -> grid -> measure -> add noise -> decode -> release.
 ///
 /// A step is one record, or any number of contributions. Here alone a sum meets noise.
 
@@ -13,15 +14,21 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/lattice.hpp"
 #include "dpftrl/mechanism.hpp"
-#include "dpftrl/noise_stream.hpp"
 #include "dpftrl/random.hpp"
 
 namespace dpftrl {
 
+namespace detail {
+class Quantiser;
+class ReleaseEngine;
+}  // namespace detail
+
 /// How a release is made safe against the low-order bits of floating-point numbers.
 enum class ReleaseMode {
-  grid,  ///< integer sums plus exactly rounded noise: the exact release, rounded to the grid
+  grid,     ///< integer sums plus exactly rounded noise: the exact release, rounded to the grid
+  lattice,  ///< noisy integer measurements, decoded afterwards: see lattice.hpp
 };
 
 struct PrefixSumOptions {
@@ -32,6 +39,9 @@ struct PrefixSumOptions {
   std::optional<double> grid = {};
   /// Every entry of noise is computed digit by digit: the same releases, slowly.
   bool exact_only = false;
+  /// Mode lattice only, where the mechanism's own noise is not used: see LatticeOptions.
+  LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
+  std::optional<int> precision_bits = {};
 };
 
 /// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
@@ -48,24 +58,35 @@ class PrefixSum {
  public:
   /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
   ///         below 2^-900, or a grid that is not a power of two or is too coarse or too fine for
-  ///         62-bit sums;
-  ///         Error{resource_exhausted} see NoiseStream.
+  ///         62-bit sums; in mode lattice as LatticeMechanism::make;
+  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder;
+  ///         Error{resource_exhausted} see NoiseStream; in mode lattice a state of more than 1 GiB.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+  ~PrefixSum();
+  PrefixSum(PrefixSum&&) noexcept;
+  PrefixSum& operator=(PrefixSum&&) noexcept;
 
   /// Takes one record, clips it, and writes the private running total.
   ///
   /// @param record  dimension entries, input units.
-  /// @param noisy   dimension entries: multiples of grid().
-  /// @guarantee     given ideal random bits, the releases are those of the ideal Gaussian mechanism
+  /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
+  ///                function of the noisy measurements so far.
+  /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
+  /// Gaussian mechanism
   ///                rounded to the grid, so the sequence is mu-GDP for the mechanism's mu and
   ///                neighbouring relation, for adaptively chosen records, with nothing to add to
   ///                delta. (Probability of another value: below 2^-100 in a key's lifetime.)
+  ///                Mode lattice: all measurements of the stream are rho-zCDP (discrete Gaussian)
+  ///                or mu-GDP (rounded Gaussian) for rho and mu of lattice()->certificate().
   /// @exactness     every entry is rounded as the ideal real number would be; an entry that double
-  ///                precision leaves open is recomputed from more of its random bits.
+  ///                precision leaves open is recomputed from more of its random bits. Mode
+  ///                lattice: without noise the totals are those of the clipped integer records, to
+  ///                the rounding of doubles; of buffers to decoding_bias() beside.
   /// @cost          that of NoiseStream::next_rounded, several rows at a time; for a recomputed
   ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
-  ///                noise alone, never on a record.
-  /// @checked-by    prefix_sum_test, exact_entry_test
+  ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
+  ///                1 us for a discrete Gaussian.
+  /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy);
@@ -108,47 +129,44 @@ class PrefixSum {
   /// @checked-by checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
 
+  /// In mode lattice its noise is not that of the releases.
   const Mechanism& mechanism() const { return *mechanism_; }
-  std::int64_t dimension() const { return noise_.dimension(); }
-  std::int64_t num_steps() const { return noise_.num_steps(); }
+  /// What the releases of mode lattice claim; nullptr in mode grid.
+  const LatticeMechanism* lattice() const { return lattice_.get(); }
+  /// Of each coordinate of the release at a step, input units, in either mode.
+  double release_stddev(std::int64_t step) const;
+  std::int64_t dimension() const { return dimension_; }
+  std::int64_t num_steps() const { return mechanism_->num_steps(); }
   /// Releases already made.
   std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
-  /// Records and contributions that the sums have room for, at least num_steps() and 2^31.
+  /// Records and contributions that the sums have room for, at least num_steps() and 2^31; in mode
+  /// lattice those to one step.
   std::int64_t max_contributions() const { return max_contributions_; }
+  /// Mode lattice: the noisy integers that the last release made, measurement after measurement.
+  std::span<const std::int64_t> measurements() const;
   /// Entries of noise that were recomputed because double precision left their rounding open.
   /// For tests and statistics: like the time of a release, it is not covered by the guarantee.
-  std::int64_t num_recomputed() const { return num_recomputed_; }
+  std::int64_t num_recomputed() const;
 
  private:
   friend class ReleaseLedger;
   std::array<std::byte, 16> fingerprint() const;
   void restore(std::span<const std::byte> bytes);
   void require_room(std::int64_t num_records) const;
-  void quantise(std::span<const double> record);
-  /// Adds `quantised_` to the sums and writes the noisy ones, if nothing fails.
-  void end_step(std::span<double> noisy);
-  /// Rounded noise of step step_, decided in every entry.
-  std::span<const std::int64_t> rounded_noise();
   void require_left(std::int64_t num_records) const;
+  void end_step();
 
   std::shared_ptr<const Mechanism> mechanism_;
-  std::array<std::byte, 16> commitment_;  ///< to the key
-  NoiseStream noise_;
+  std::shared_ptr<const LatticeMechanism> lattice_;  ///< in mode lattice
+  std::array<std::byte, 16> commitment_;             ///< to the key
+  std::unique_ptr<detail::ReleaseEngine> engine_;
+  std::unique_ptr<detail::Quantiser> quantise_;
+  std::int64_t dimension_;
   double grid_;
-  double noise_scale_;              ///< noise_stddev / grid
-  std::int64_t max_norm_squared_;   ///< floor((clip_norm / grid)^2)
-  std::int64_t max_contributions_;  ///< floor(2^62 / (clip_norm / grid))
-  std::int64_t num_contributions_ = 0;
-  std::int64_t num_recomputed_ = 0;
-  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
-  std::vector<std::int64_t> sums_;
-  std::vector<std::int64_t> quantised_;
-  std::vector<std::int64_t> window_;  ///< rounded noise of the steps from first_of_window_ on
-  std::int64_t first_of_window_ = 0;
-  std::int64_t end_of_window_ = 0;
+  std::int64_t max_contributions_;
+  std::int64_t num_contributions_ = 0;  ///< in mode lattice to the open step
   std::int64_t step_ = 0;
-  std::vector<double> scratch_;
 };
 
 }  // namespace dpftrl

@@ -64,6 +64,9 @@ class ReleaseLedger {
   void restore(std::span<const std::byte> bytes);
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// As those of PrefixSum.
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
   double grid() const { return sums_.grid(); }

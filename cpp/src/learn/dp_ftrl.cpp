@@ -18,20 +18,27 @@ const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   return options;
 }
 
-double lambda_for(const DpFtrlOptions& options) {
+double lambda_for(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
-  return theorem_lambda(
-      regret_setting(options.mechanism->certificate(), options.dimension, options.radius));
+  RegretSetting setting =
+      regret_setting(options.mechanism->certificate(), options.dimension, options.radius);
+  // 1 in mode grid; in mode lattice every step is noisier by the same factor.
+  setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
+  return theorem_lambda(setting);
 }
 
 }  // namespace
 
 DpFtrl::DpFtrl(const DpFtrlOptions& options)
     : loss_(require_parts(options).loss),
-      sums_(options.mechanism,
-            {.key = options.key, .dimension = options.dimension, .grid = options.grid}),
+      sums_(options.mechanism, {.key = options.key,
+                                .dimension = options.dimension,
+                                .mode = options.mode,
+                                .grid = options.grid,
+                                .lattice_noise = options.lattice_noise,
+                                .precision_bits = options.precision_bits}),
       ftrl_({.dimension = options.dimension,
-             .lambda = lambda_for(options),
+             .lambda = lambda_for(options, sums_),
              .domain = options.domain,
              .start = {}}),
       gradient_(static_cast<std::size_t>(options.dimension)),

@@ -42,7 +42,9 @@ interface Ledger {
   releases: Entry[];
 }
 
-export interface Spending extends Omit<Entry, 'when'> {
+export interface Spending extends Omit<Entry, 'when' | 'mu'> {
+  /** null of releases that are not mu-GDP for any mu: they are refused. */
+  mu: number | null;
   neighbours: Neighbours;
   unit: string;
 }
@@ -160,10 +162,14 @@ export class Budget {
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit.
    */
-  async spend(dp: DpFtrl, { neighbours, unit, ...entry }: Spending): Promise<void> {
+  async spend(dp: DpFtrl, { neighbours, unit, mu: own, ...entry }: Spending): Promise<void> {
+    if (own === null) {
+      const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
+      throw new Misuse(`--budget ${what} rounded-gaussian only`);
+    }
     await locked(this.path, async () => {
       const ledger = await this.open({ neighbours, unit });
-      const mu = composed([...ledger.releases.map((it) => it.mu), entry.mu]);
+      const mu = composed([...ledger.releases.map((it) => it.mu), own]);
       const { delta } = ledger.limit;
       const { epsilon } = dp.calibrate({ mu, delta });
       if (mu > dp.calibrate(ledger.limit).mu) {
@@ -173,7 +179,7 @@ export class Budget {
         const message = `${what}, beyond the limit ${limit} of ${this.path}`;
         throw new Misuse(message, { code: 'budget_exceeded' });
       }
-      ledger.releases.push({ when: new Date().toISOString(), ...entry });
+      ledger.releases.push({ when: new Date().toISOString(), mu: own, ...entry });
       ledger.spent = { mu, epsilon };
       await replace(this.path, `${JSON.stringify(ledger, null, 2)}\n`);
     });

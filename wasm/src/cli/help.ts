@@ -101,7 +101,10 @@ ${STRATEGY}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
-                   of floating-point numbers
+                   of floating-point numbers. lattice: noisy integer measurements, decoded
+                   afterwards; with tree, honaker, blt and others that have an integer encoder
+  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP, so --budget refuses it), or
+                   rounded-gaussian (Gaussian DP, less noise)
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
                    error, with code, row, line and column but no cell, when a row ended it early

@@ -70,14 +70,22 @@ interface Spoken {
   what?: string;
 }
 
+/** What is proven before it is converted to epsilon and delta, where a mode has a choice. */
+function claimOf({ lattice, mu, rho }: Certificate): string {
+  if (lattice === undefined) return '';
+  return ` (${lattice.noise}, ${mu === null ? `${rho}-zCDP` : `${mu}-GDP`})`;
+}
+
 /** Everything a release promises, in one sentence. */
 export function guarantee(
-  { epsilon, delta, neighbours, clipNorm, numSteps }: Certificate,
+  certificate: Certificate,
   { name, mode, whom, what = '' }: Spoken,
 ): string {
+  const { epsilon, delta, neighbours, clipNorm, numSteps } = certificate;
   return (
     `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
-    `${whom.text}, ${what}clipped to l2-norm ${clipNorm}; mechanism ${name}, mode ${mode}, ` +
+    `${whom.text}, ${what}clipped to l2-norm ${clipNorm}; ` +
+    `mechanism ${name}, mode ${mode}${claimOf(certificate)}, ` +
     `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );
 }

@@ -35,6 +35,7 @@ export const options: Known = {
   column: 'values',
   neighbours: 'value',
   mode: 'value',
+  'lattice-noise': 'value',
   seed: 'value',
   output: 'value',
   'show-nonprivate': 'flag',
@@ -150,6 +151,17 @@ function warn(text: string): void {
   process.stderr.write(`dp-ftrl release: warning: ${text}\n`);
 }
 
+function readMode(args: Args) {
+  const mode = args.oneOf('mode', ['grid', 'lattice'], 'grid');
+  if (mode === 'grid') {
+    if (args.has('lattice-noise')) throw new Misuse('--lattice-noise goes with --mode lattice');
+    return { mode, how: {} };
+  }
+  const noises = ['discrete-gaussian', 'rounded-gaussian'] as const;
+  const latticeNoise = args.oneOf('lattice-noise', noises, 'discrete-gaussian');
+  return { mode, how: { mode, latticeNoise } };
+}
+
 function readSettings(args: Args) {
   const people = readPeople(args);
   return {
@@ -164,7 +176,7 @@ function readSettings(args: Args) {
     times: readTimes(args),
     budget: Budget.read(args),
     state: readState(args),
-    mode: args.oneOf('mode', ['grid'], 'grid'),
+    ...readMode(args),
     seed: args.seed(),
     showTrue: args.has('show-nonprivate'),
     json: args.has('json'),
@@ -241,6 +253,7 @@ export async function run(args: Args): Promise<void> {
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const how: PrefixSumOptions = {
     ...target,
+    ...settings.how,
     mechanism,
     ...parameters,
     numSteps,

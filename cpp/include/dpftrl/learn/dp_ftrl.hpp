@@ -26,7 +26,10 @@ struct DpFtrlOptions {
   std::shared_ptr<const Domain> domain;
   double radius = 1;             ///< D of the regret theorem, > 0
   std::optional<double> lambda;  ///< > 0; default: `theorem_lambda` for `radius`
-  std::optional<double> grid;    ///< see PrefixSumOptions
+  std::optional<double> grid;    ///< see PrefixSumOptions, as the following
+  ReleaseMode mode = ReleaseMode::grid;
+  LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
+  std::optional<int> precision_bits = {};
 };
 
 /// A learner that is private for the whole stream of examples.
@@ -60,6 +63,7 @@ class DpFtrl {
   std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
   const Loss& loss() const { return *loss_; }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }

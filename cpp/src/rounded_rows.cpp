@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounded_rows.hpp"
+
+#include <algorithm>
+
+namespace dpftrl::detail {
+
+std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
+  const auto width = static_cast<std::size_t>(noise_.dimension());
+  if (step < first_of_window_ || step >= end_of_window_) {
+    end_of_window_ = first_of_window_;
+    noise_.seek(step);
+    // No more rows at once than were asked for before.
+    const std::int64_t count =
+        std::min({noise_.window_size(), std::max<std::int64_t>(1, step), num_steps() - step});
+    window_.resize(static_cast<std::size_t>(count) * width);
+    noise_.next_rounded(window_, count, scale_);
+    first_of_window_ = step;
+    end_of_window_ = step + count;
+  }
+  const std::span<std::int64_t> row =
+      std::span(window_).subspan(static_cast<std::size_t>(step - first_of_window_) * width, width);
+  for (std::size_t i = 0; i < width; ++i) {
+    if (row[i] != kUndecided) continue;
+    row[i] = noise_.rounded_entry({step, static_cast<std::int64_t>(i)}, scale_);
+    ++num_recomputed_;
+  }
+  return row;
+}
+
+void RoundedRows::restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                                std::int64_t step) {
+  end_of_window_ = first_of_window_;
+  noise_.restore_state(state_step, state, step);
+}
+
+}  // namespace dpftrl::detail
