@@ -23,6 +23,7 @@
 #include "dpftrl/unit_error.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "losses.hpp"
 #include "rows.hpp"
 #include "totals.hpp"
 
@@ -296,6 +297,7 @@ val simulation_create(const val& options) {
                              .stream_seed = options["streamSeed"].as<std::uint64_t>(),
                              .stream_period = std::nullopt,
                              .loss = text(options, "loss"),
+                             .loss_parameters = loss_parameters(options),
                              .domain = text(options, "domain"),
                              .radius = number(options, "radius"),
                              .lambda = optional_number(options, "lambda"),

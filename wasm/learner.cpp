@@ -13,6 +13,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "losses.hpp"
 #include "rows.hpp"
 #include "totals.hpp"
 
@@ -29,10 +30,12 @@ val learner_create(const val& options) {
         DpFtrlOptions{.mechanism = Mechanism::make(mechanism_options(options)),
                       .key = how.key,
                       .dimension = how.dimension,
-                      .loss = make_loss(text(options, "loss")),
+                      .loss = make_loss(text(options, "loss"), loss_parameters(options)),
                       .domain = make_domain(text(options, "domain"), radius),
                       .radius = radius,
                       .lambda = optional_number(options, "lambda"),
+                      .doubling = options["doubling"].as<bool>(),
+                      .batch_size = count(options, "batchSize"),
                       .grid = how.grid,
                       .mode = how.mode,
                       .lattice_noise = how.lattice_noise,
@@ -40,7 +43,6 @@ val learner_create(const val& options) {
     val object = val::object();
     object.set("certificate", to_object(learner->mechanism().certificate(), learner->lattice()));
     object.set("grid", learner->grid());
-    object.set("lambda", learner->lambda());
     object.set("id", handles().add(std::move(learner)));
     return object;
   });
@@ -72,8 +74,38 @@ val learner_weights(double handle, const val& last, const val& average) {
   });
 }
 
-val learner_step(double handle) {
-  return guarded([&] { return static_cast<double>(handles().get<DpFtrl>(handle).steps_done()); });
+/// Overwrites `predictions` with their losses.
+val learner_losses(double handle, const val& predictions, const val& labels) {
+  return guarded([&] {
+    const VectorLoss& loss = handles().get<DpFtrl>(handle).loss();
+    std::vector<double> values = numbers_of(predictions);
+    const std::vector<double> known = numbers_of(labels);
+    double slope = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = loss.evaluate({&values[i], 1}, loss.label(known.at(i)), {&slope, 1});
+    predictions.call<void>("set", val(emscripten::typed_memory_view(values.size(), values.data())));
+    return val::null();
+  });
+}
+
+val learner_end_batch(double handle) {
+  return guarded([&] {
+    handles().get<DpFtrl>(handle).end_batch();
+    return val::null();
+  });
+}
+
+/// Steps done, examples learned from and in the open batch, and the lambda of the next point.
+val learner_state(double handle) {
+  return guarded([&] {
+    const DpFtrl& learner = handles().get<DpFtrl>(handle);
+    val object = val::object();
+    object.set("step", static_cast<double>(learner.steps_done()));
+    object.set("numExamples", static_cast<double>(learner.num_examples()));
+    object.set("numWaiting", static_cast<double>(learner.num_waiting()));
+    object.set("lambda", learner.lambda());
+    return object;
+  });
 }
 
 }  // namespace
@@ -82,7 +114,9 @@ EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   emscripten::function("learnerCreate", &learner_create);
   emscripten::function("learnerLearn", &learner_learn);
   emscripten::function("learnerWeights", &learner_weights);
-  emscripten::function("learnerStep", &learner_step);
+  emscripten::function("learnerLosses", &learner_losses);
+  emscripten::function("learnerEndBatch", &learner_end_batch);
+  emscripten::function("learnerState", &learner_state);
 }
 
 }  // namespace dpftrl::wasm

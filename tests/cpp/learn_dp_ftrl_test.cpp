@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/softmax_loss.hpp"
 #include "dpftrl/learn/streams.hpp"
 #include "support.hpp"
 
@@ -74,7 +76,7 @@ TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) 
   Vector sum = Vector::Zero(kDimension);
   for (std::int64_t t = 0; t < kNumSteps; ++t) {
     const double y = stream().example(t, x);
-    clipped_gradient(made.loss->slope(learner.predict(x), y), x, 0.8, gradient);
+    clipped_gradient(make_loss("logistic")->slope(learner.predict(x), y), x, 0.8, gradient);
     learner.step(x, y);
     noise.release(zeros, only_noise);
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -116,7 +118,7 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
       ASSERT_TRUE(std::ranges::equal(learner.release(), expected)) << t;
     }
     // The noise of the theorem is that of the releases.
-    RegretSetting setting = regret_setting(made.mechanism->certificate(), kDimension, 2);
+    RegretSetting setting = regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     const double noise_in_mode_grid = setting.release_noise;
     setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.05 : 0.999);
@@ -124,6 +126,104 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
     setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.09 : 1.001);
     EXPECT_LT(DpFtrl(made).lambda(), theorem_lambda(setting));
   }
+}
+
+TEST(DpFtrl, default_lambda_knows_domain_batch_size_and_doubling) {
+  DpFtrlOptions made = options("tree", "simplex-entropic");
+  made.batch_size = 4;
+  RegretSetting setting =
+      regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
+  setting.release_noise /= 4;
+  EXPECT_TRUE(testing::relatively_close(DpFtrl(made).lambda(), theorem_lambda(setting), 1e-15));
+  made.doubling = true;
+  EXPECT_TRUE(testing::relatively_close(DpFtrl(made).lambda(),
+                                        theorem_lambda(setting) / std::sqrt(50.0), 1e-15));
+}
+
+TEST(DpFtrl, a_batch_is_one_step_whose_gradients_are_clipped_one_by_one_at_one_iterate) {
+  DpFtrlOptions made = options("tree", "whole-space", "squared");
+  made.batch_size = 3;
+  made.lambda = 2;
+  made.grid = 0x1p-30;
+  DpFtrl learner(made);
+  PrefixSum sums(made.mechanism, {.key = made.key, .dimension = kDimension, .grid = made.grid});
+  std::vector<double> x(kDimension), gradient(kDimension), release(kDimension);
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const Vector w = learner.iterate();
+    for (std::int64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(learner.num_waiting(), i);
+      EXPECT_EQ(learner.steps_done(), step);
+      const double y = 3 * stream().example(3 * step + i, x);
+      EXPECT_EQ(learner.step(x, y), w.dot(Eigen::Map<const Vector>(x.data(), kDimension)));
+      clipped_gradient(w.dot(Eigen::Map<const Vector>(x.data(), kDimension)) - y, x, 0.8, gradient);
+      sums.contribute(gradient);
+    }
+    sums.release(release);
+    EXPECT_TRUE(std::equal(release.begin(), release.end(), learner.release().begin()));
+    for (std::size_t i = 0; i < release.size(); ++i)
+      EXPECT_DOUBLE_EQ(learner.iterate()(static_cast<Eigen::Index>(i)), -release[i] / 3 / 2);
+  }
+}
+
+TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_batch) {
+  // The same noise, and one example of a batch replaced by one without a gradient.
+  for (const std::int64_t batch_size : {1, 2, 5}) {
+    DpFtrlOptions made = options("tree", "ball", "squared");
+    made.batch_size = batch_size;
+    made.grid = 0x1p-30;
+    DpFtrl with(made);
+    DpFtrl without(made);
+    std::vector<double> x(kDimension);
+    for (std::int64_t i = 0; i < batch_size; ++i) {
+      const double y = stream().example(i, x);
+      with.step(x, i == 0 ? 1e6 : y);
+      without.step(i == 0 ? std::vector<double>(kDimension) : x, y);
+    }
+    double square = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      square += std::pow(with.release()[i] - without.release()[i], 2);
+    EXPECT_LE(std::sqrt(square), 0.8 + 1e-8) << batch_size;
+    EXPECT_GE(std::sqrt(square), 0.79) << batch_size;
+  }
+}
+
+TEST(DpFtrl, a_batch_may_end_early) {
+  DpFtrlOptions made = options();
+  made.batch_size = 10;
+  DpFtrl learner(made);
+  learner.step(std::vector<double>{1, 0, 0}, 1);
+  EXPECT_EQ(learner.steps_done(), 0);
+  learner.end_batch();
+  EXPECT_EQ(learner.steps_done(), 1);
+  EXPECT_EQ(learner.num_waiting(), 0);
+  EXPECT_EQ(learner.num_examples(), 1);
+  for (std::int64_t step = 1; step < kNumSteps; ++step) learner.end_batch();
+  EXPECT_ERROR(learner.end_batch(), "past_horizon", "horizon 50, got 50");
+  EXPECT_ERROR(learner.step(std::vector<double>{1, 0, 0}, 1), "past_horizon", "horizon 50, got 50");
+}
+
+TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
+  DpFtrlOptions made = options("optimal");
+  made.mechanism = Mechanism::make({.strategy = "optimal",
+                                    .num_steps = 2000,
+                                    .target = {.epsilon = 1000, .delta = 1e-6},
+                                    .clip_norm = 1.5});
+  made.loss = std::make_shared<const SoftmaxLoss>(3);
+  made.domain = make_domain("ball", 10);
+  made.radius = 10;
+  DpFtrl learner(made);
+  EXPECT_EQ(learner.model_size(), 9);
+  std::vector<double> x(kDimension), scores(3);
+  int num_right = 0;
+  for (std::int64_t t = 0; t < 2000; ++t) {
+    stream().example(t, x);
+    const double y = static_cast<double>(std::ranges::max_element(x) - x.begin());
+    learner.step(x, y, scores);
+    if (t >= 1000) num_right += learner.loss().says(scores, y);
+  }
+  EXPECT_GE(num_right, 900);
+  EXPECT_ERROR(learner.step(x, 1), "wrong_length", "scores must have 3 entries, got 1");
+  EXPECT_ERROR(learner.step(x, 3, scores), "invalid_argument", "softmax: label must be an integer");
 }
 
 TEST(DpFtrl, zero_is_taken_as_minus_one) {
@@ -188,6 +288,8 @@ TEST(DpFtrl, bad_options_are_refused_by_name) {
             "invalid_argument | dp_ftrl: domain must be given");
   EXPECT_EQ(message([](O& o) { o.dimension = 0; }),
             "invalid_argument | dp_ftrl: dimension must be between 1 and 1073741824, got 0");
+  EXPECT_EQ(message([](O& o) { o.batch_size = 0; }),
+            "invalid_argument | dp_ftrl: batch_size must be between 1 and 2147483648, got 0");
   EXPECT_EQ(message([](O& o) { o.radius = 0; }),
             "invalid_argument | dp_ftrl: radius must be positive and finite, got 0");
   EXPECT_EQ(message([](O& o) { o.lambda = 0; }),

@@ -23,9 +23,10 @@ Vector random_unit(std::mt19937_64& generator, Eigen::Index dimension) {
 
 TEST(Ftrl, iterate_minimises_the_regularised_sum_over_the_domain) {
   std::mt19937_64 generator(1);
-  for (const char* name : {"ball", "whole-space"})
+  for (const char* name : {"ball", "whole-space", "box", "simplex"})
     for (const Eigen::Index dimension : {1, 2, 3, 8}) {
-      const Vector start = 0.3 * random_unit(generator, dimension);
+      Vector start = 0.3 * random_unit(generator, dimension);
+      make_domain(name, 1)->project({start.data(), static_cast<std::size_t>(dimension)});
       const double lambda = 2.5;
       Ftrl ftrl({.dimension = dimension,
                  .lambda = lambda,
@@ -46,6 +47,47 @@ TEST(Ftrl, iterate_minimises_the_regularised_sum_over_the_domain) {
         }
       }
     }
+}
+
+TEST(Ftrl, entropic_iterate_minimises_the_sum_plus_the_relative_entropy) {
+  std::mt19937_64 generator(2);
+  const double radius = 2.5;
+  const double lambda = 0.7;
+  const Simplex simplex(radius, Regulariser::entropic);
+  for (const Eigen::Index dimension : {2, 3, 8}) {
+    Ftrl ftrl({.dimension = dimension,
+               .lambda = lambda,
+               .domain = std::make_shared<const Simplex>(simplex)});
+    const Vector start = ftrl.iterate();
+    EXPECT_NEAR(start.sum(), radius, 1e-15);
+    for (int t = 0; t < 20; ++t) {
+      const Vector sum = 0.4 * t * random_unit(generator, dimension);
+      ftrl.update(span_of(sum));
+      const Vector w = ftrl.iterate();
+      EXPECT_NEAR(w.sum(), radius, 1e-14);
+      // Where all weights are positive the gradient of the objective is the same in every entry.
+      const Vector gradient =
+          sum.array() + lambda * radius * ((w.array() / start.array()).log() + 1);
+      EXPECT_LE(gradient.maxCoeff() - gradient.minCoeff(), 1e-12);
+    }
+  }
+}
+
+TEST(Ftrl, entropic_iterates_survive_sums_of_any_size) {
+  Ftrl ftrl({.dimension = 3, .lambda = 1e-3, .domain = make_domain("simplex-entropic", 1)});
+  ftrl.update(std::vector<double>{1e9, -1e9, 0});
+  EXPECT_EQ(ftrl.iterate(), (Vector(3) << 0, 1, 0).finished());
+}
+
+TEST(Ftrl, doubling_lambda_grows_with_the_square_root_of_the_steps) {
+  Ftrl ftrl(
+      {.dimension = 1, .lambda = 3, .domain = make_domain("whole-space", 1), .doubling = true});
+  const std::vector<double> powers = {1, 2, 4, 4, 8, 8, 8, 8, 16};
+  for (const double power : powers) {
+    EXPECT_EQ(ftrl.lambda(), 3 * std::sqrt(power));
+    ftrl.update(std::vector<double>{6});
+    EXPECT_EQ(ftrl.iterate()(0), -6 / ftrl.lambda());
+  }
 }
 
 TEST(Ftrl, next_iterate_depends_on_the_latest_sum_alone) {
@@ -103,142 +145,6 @@ TEST(Ftrl, bad_options_are_refused_by_name) {
   EXPECT_EQ(
       message({.dimension = 1, .lambda = 1, .domain = ball, .start = Vector::Constant(1, 2.0)}),
       "invalid_argument | ftrl: start must be a point of the domain, got one of norm 2");
-}
-
-std::vector<RegretSetting> settings() {
-  std::vector<RegretSetting> all;
-  for (const std::int64_t n : {1, 7, 1000})
-    for (const double noise : {0.0, 0.3, 40.0})
-      all.push_back({.num_steps = n,
-                     .gradient_bound = 0.7,
-                     .radius = 3,
-                     .dimension = 5,
-                     .release_noise = noise});
-  return all;
-}
-
-TEST(RegretTheorem, theorem_lambda_minimises_the_bound) {
-  for (const RegretSetting& setting : settings()) {
-    const double best = theorem_lambda(setting);
-    const double least = regret_bound(setting, best).total();
-    for (double factor = 0.25; factor <= 4; factor *= 1.05)
-      EXPECT_GE(regret_bound(setting, best * factor).total(), least * (1 - 1e-14));
-    EXPECT_GT(regret_bound(setting, best * 1.01).total(), least);
-    EXPECT_GT(regret_bound(setting, best / 1.01).total(), least);
-    const double n = static_cast<double>(setting.num_steps);
-    const double closed_form = setting.gradient_bound * setting.radius / std::sqrt(n) *
-                               std::sqrt(1 + 2 * std::sqrt(5.0) * setting.release_noise);
-    EXPECT_TRUE(testing::relatively_close(least, closed_form, 1e-14));
-  }
-}
-
-TEST(RegretTheorem, release_noise_is_the_root_mean_square_of_the_release_stddev) {
-  for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
-    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-      const auto mechanism = Mechanism::make({.strategy = strategy,
-                                              .num_steps = 100,
-                                              .target = {.epsilon = 0.8, .delta = 1e-5},
-                                              .clip_norm = 2.5,
-                                              .neighbours = neighbours});
-      double mean_square = 0;
-      for (std::int64_t t = 0; t < 100; ++t)
-        mean_square += std::pow(mechanism->release_stddev(t), 2) / 100;
-      const RegretSetting setting = regret_setting(mechanism->certificate(), 3, 2);
-      EXPECT_EQ(setting.num_steps, 100);
-      EXPECT_EQ(setting.gradient_bound, 2.5);
-      EXPECT_EQ(setting.dimension, 3);
-      EXPECT_EQ(setting.radius, 2);
-      EXPECT_TRUE(testing::relatively_close(setting.gradient_bound * setting.release_noise,
-                                            std::sqrt(mean_square), 1e-10))
-          << strategy;
-    }
-}
-
-/// Largest average regret over comparators of norm <= 1 of FTRL on given linear losses <g_t, w>.
-double linear_regret(const std::vector<Vector>& gradients, double lambda, const char* domain) {
-  const Eigen::Index dimension = gradients.front().size();
-  Ftrl ftrl(
-      {.dimension = dimension, .lambda = lambda, .domain = make_domain(domain, 1), .start = {}});
-  Vector sum = Vector::Zero(dimension);
-  double loss = 0;
-  for (const Vector& gradient : gradients) {
-    loss += gradient.dot(ftrl.iterate());
-    sum += gradient;
-    ftrl.update(span_of(sum));
-  }
-  return (loss + sum.norm()) / static_cast<double>(gradients.size());
-}
-
-TEST(RegretTheorem, without_noise_the_bound_holds_for_every_sequence_and_is_nearly_attained) {
-  std::mt19937_64 generator(3);
-  for (const char* domain : {"ball", "whole-space"}) {
-    double worst = 0;
-    for (const std::int64_t n : {1, 2, 7, 64, 400}) {
-      const RegretSetting setting = {
-          .num_steps = n, .gradient_bound = 1, .radius = 1, .dimension = 3, .release_noise = 0};
-      const double lambda = theorem_lambda(setting);
-      for (int kind = 0; kind < 4; ++kind) {
-        std::vector<Vector> gradients;
-        Vector sum = Vector::Zero(3);
-        for (std::int64_t t = 0; t < n; ++t) {
-          const Vector fixed = Vector::Unit(3, 0);
-          Vector gradient = random_unit(generator, 3);
-          if (kind == 1) gradient = fixed;
-          if (kind == 2) gradient = t % 2 == 0 ? fixed : Vector(-fixed);
-          // A right angle to the sum so far: its norm is sqrt(t), which the bound is tight for.
-          if (kind == 3 && t > 0)
-            gradient = (Vector(3) << -sum(1), sum(0), 0).finished() / sum.norm();
-          if (kind == 3 && t == 0) gradient = fixed;
-          sum += gradient;
-          gradients.push_back(gradient);
-        }
-        const double share =
-            linear_regret(gradients, lambda, domain) / regret_bound(setting, lambda).total();
-        EXPECT_LE(share, 1 + 1e-12) << domain << " n=" << n << " kind=" << kind;
-        if (n >= 64) worst = std::max(worst, share);
-      }
-    }
-    EXPECT_GT(worst, 0.99);  // a bound a hundredth smaller would be caught
-  }
-}
-
-TEST(RegretTheorem, terms_are_separate_and_add_up) {
-  const RegretSetting setting = {
-      .num_steps = 100, .gradient_bound = 2, .radius = 3, .dimension = 4, .release_noise = 5};
-  const RegretBound bound = regret_bound(setting, 10);
-  EXPECT_DOUBLE_EQ(bound.regularisation, 10 * 9 / 200.0);
-  EXPECT_DOUBLE_EQ(bound.stability, 4 / 20.0);
-  EXPECT_DOUBLE_EQ(bound.noise, 4 / 10.0 * 2 * 5);
-  EXPECT_DOUBLE_EQ(bound.total(), bound.regularisation + bound.stability + bound.noise);
-}
-
-TEST(RegretTheorem, bad_settings_are_refused_by_name) {
-  const RegretSetting good = {
-      .num_steps = 1, .gradient_bound = 1, .radius = 1, .dimension = 1, .release_noise = 0};
-  const auto message = [](const RegretSetting& setting) {
-    return testing::error_text([&] { theorem_lambda(setting); });
-  };
-  RegretSetting bad = good;
-  bad.num_steps = 0;
-  EXPECT_EQ(message(bad),
-            "invalid_argument | theorem_lambda: num_steps must be between 1 and 1099511627776, "
-            "got 0");
-  bad = good;
-  bad.radius = 0;
-  EXPECT_EQ(message(bad),
-            "invalid_argument | theorem_lambda: radius must be positive and finite, got 0");
-  bad = good;
-  bad.release_noise = -1;
-  EXPECT_EQ(message(bad),
-            "invalid_argument | theorem_lambda: release_noise must be non-negative and finite, "
-            "got -1");
-  bad = good;
-  bad.gradient_bound = kNan;
-  EXPECT_EQ(message(bad),
-            "invalid_argument | theorem_lambda: gradient_bound must be positive and finite, "
-            "got NaN");
-  EXPECT_EQ(testing::error_text([&] { regret_bound(good, -1); }),
-            "invalid_argument | regret_bound: lambda must be positive and finite, got -1");
 }
 
 }  // namespace

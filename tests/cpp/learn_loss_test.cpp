@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 
+#include "dpftrl/learn/function_loss.hpp"
+#include "dpftrl/learn/softmax_loss.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -18,17 +20,27 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{make_loss("logistic"), {-1, 1}}, {make_loss("squared"), {-2.5, 0, 1}}};
+  const auto user = [](double p, double y) {
+    return LossAt{std::cosh(p - y) - 1, std::sinh(p - y)};
+  };
+  return {{make_loss("logistic"), {-1, 1}},
+          {make_loss("squared"), {-2.5, 0, 1}},
+          {make_loss("huber", {.huber_threshold = 1.7}), {-2.5, 0, 1}},
+          {make_loss("absolute"), {-2.5, 0, 1}},
+          {make_loss("quantile", {.quantile = 0.9}), {-2.5, 0, 1}},
+          {make_loss("hinge"), {-1, 1}},
+          {std::make_shared<const FunctionLoss<decltype(user)>>(user), {-2.5, 1}}};
 }
 
 TEST(Loss, slope_is_the_derivative_of_the_value) {
   const double h = 1e-5;
   for (const Case& c : cases())
     for (const double y : c.labels)
-      for (double p = -30; p <= 30; p += 0.37) {
+      for (double p = -30.02; p <= 30; p += 0.37) {  // no kink within h
         const double difference = (c.loss->value(p + h, y) - c.loss->value(p - h, y)) / (2 * h);
         // Truncation h^2 / 6 * third derivative, rounding eps * value / h.
-        const double tolerance = 1e-10 + 1e-16 * (1 + c.loss->value(p, y)) / h;
+        const double third = c.loss->name() == "function" ? std::cosh(p - y) : 1;
+        const double tolerance = 1e-10 * third + 1e-16 * (1 + c.loss->value(p, y)) / h;
         EXPECT_NEAR(c.loss->slope(p, y), difference, 4 * tolerance)
             << c.loss->name() << " p=" << p << " y=" << y;
       }
@@ -56,6 +68,8 @@ TEST(Loss, convex_non_negative_and_within_its_lipschitz_constant) {
     }
   EXPECT_FALSE(SquaredLoss().lipschitz().has_value());
   EXPECT_EQ(LogisticLoss().lipschitz(), 1.0);
+  EXPECT_EQ(make_loss("huber", {.huber_threshold = 1.7})->lipschitz(), 1.7);
+  EXPECT_EQ(make_loss("quantile", {.quantile = 0.9})->lipschitz(), 0.9);
 }
 
 TEST(Loss, bounds_on_the_slope_are_attained) {
@@ -77,17 +91,32 @@ TEST(Loss, known_values) {
   EXPECT_NEAR(logistic.value(2, -1), 2.1269280110429727, 5e-16);
   EXPECT_EQ(SquaredLoss().value(3, 1), 2);
   EXPECT_EQ(SquaredLoss().slope(3, 1), 2);
+  const HuberLoss huber(0.5);
+  EXPECT_EQ(huber.value(1.25, 1), 0.03125);
+  EXPECT_EQ(huber.value(3, 1), 0.5 * (2 - 0.25));
+  EXPECT_EQ(huber.slope(-3, 1), -0.5);
+  const QuantileLoss quantile(0.75);
+  EXPECT_EQ(quantile.value(1, 3), 1.5);
+  EXPECT_EQ(quantile.value(3, 1), 0.5);
+  EXPECT_EQ(QuantileLoss::absolute().value(-1, 1), 2);
+  EXPECT_EQ(QuantileLoss::absolute().slope(1, 1), 0);
+  EXPECT_EQ(HingeLoss().value(0.25, 1), 0.75);
+  EXPECT_EQ(HingeLoss().value(0.25, -1), 1.25);
+  EXPECT_EQ(HingeLoss().value(-1.5, -1), 0);
+  EXPECT_EQ(HingeLoss().slope(-0.5, -1), 1);
 }
 
 TEST(Loss, safe_at_every_margin) {
   for (const double size : {1e2, 709.0, 746.0, 1e4, 1e154, 1e200, 1e300})
     for (const double p : {-size, size})
-      for (const Case& c : cases())
+      for (const Case& c : cases()) {
+        if (c.loss->name() == "function") continue;  // the user's own
         for (const double y : c.labels) {
           const LossAt at = c.loss->at(p, y);
           EXPECT_FALSE(std::isnan(at.value)) << c.loss->name() << " " << p;
           EXPECT_TRUE(std::isfinite(at.slope)) << c.loss->name() << " " << p;
         }
+      }
   const LogisticLoss logistic;
   EXPECT_EQ(logistic.value(-1e300, 1), 1e300);
   EXPECT_EQ(logistic.slope(-1e300, 1), -1);
@@ -126,7 +155,132 @@ TEST(Loss, correct_means_the_sign_agrees_and_zero_says_plus_one) {
 
 TEST(Loss, unknown_name_is_refused_with_the_known_ones) {
   EXPECT_EQ(testing::error_text([] { make_loss("hinge?"); }),
-            "invalid_argument | make_loss: loss must be one of logistic, squared, got \"hinge?\"");
+            "invalid_argument | make_loss: loss must be one of logistic, squared, hinge, huber, "
+            "absolute, quantile, got \"hinge?\"");
+  EXPECT_EQ(testing::error_text([] { make_loss("quantile", {.quantile = 1}); }),
+            "invalid_argument | quantile: level must be strictly between 0 and 1, got 1");
+  EXPECT_EQ(testing::error_text([] { make_loss("huber", {.huber_threshold = kNan}); }),
+            "invalid_argument | huber: threshold must be positive and finite, got NaN");
+}
+
+// The envelope is below the loss, smooth, and with its slope Fenchel's inequality is tight up to
+// the excess: l(q) >= l*(-like bound) for every q.
+TEST(Loss, envelopes_are_below_the_loss_and_their_slopes_support_it) {
+  for (const Case& c : cases())
+    for (const double y : c.labels)
+      for (const double width : {1e-3, 0.3, 4.0})
+        for (double p = -6.02; p <= 6; p += 0.31) {
+          const SmoothedLossAt at = c.loss->smoothed(p, y, width);
+          const std::string label = std::string(c.loss->name()) + " p=" + std::to_string(p) +
+                                    " y=" + std::to_string(y) + " width=" + std::to_string(width);
+          const double actual = c.loss->value(p, y);
+          EXPECT_LE(at.value, actual * (1 + 1e-15) + 1e-15) << label;
+          EXPECT_GE(at.excess, 0) << label;
+          const bool kinks = !c.loss->curvature().has_value();
+          EXPECT_NEAR(at.excess, kinks ? actual - at.value - width / 2 * at.slope * at.slope : 0.0,
+                      1e-12 * (1 + actual))
+              << label;
+          // l(q) >= l(p) + slope (q - p) - excess.
+          for (double q = -9; q <= 9; q += 0.5)
+            EXPECT_GE(c.loss->value(q, y),
+                      actual + at.slope * (q - p) - at.excess - 1e-12 * (1 + actual))
+                << label;
+          const double h = 1e-6;
+          const SmoothedLossAt up = c.loss->smoothed(p + h, y, width);
+          const SmoothedLossAt down = c.loss->smoothed(p - h, y, width);
+          if (up.curvature == down.curvature || std::abs(up.curvature - down.curvature) < 1e-4) {
+            EXPECT_NEAR(at.slope, (up.value - down.value) / (2 * h),
+                        1e-8 * (1 + actual) + h * at.curvature)
+                << label;
+            EXPECT_NEAR(at.curvature, (up.slope - down.slope) / (2 * h),
+                        1e-3 * (1 + actual) + 1e-6 / width)
+                << label;
+          }
+        }
+}
+
+TEST(Loss, an_excess_left_out_would_not_support_the_loss) {
+  const SmoothedLossAt at = QuantileLoss::absolute().smoothed(0.25, 0, 1);
+  EXPECT_GT(0.25 + at.slope * (0 - 0.25), 0);  // above l(0) = 0
+}
+
+TEST(FunctionLoss, gives_what_the_function_gives_and_refuses_what_is_not_a_number) {
+  const auto pinball = [](double p, double y) {
+    return p < y ? LossAt{0.9 * (y - p), -0.9} : LossAt{0.1 * (p - y), 0.1};
+  };
+  const FunctionLoss loss(pinball, {.lipschitz = 0.9});
+  const QuantileLoss built_in(0.9);
+  EXPECT_EQ(loss.name(), "function");
+  EXPECT_EQ(loss.max_slope(5, 5), 0.9);
+  EXPECT_EQ(FunctionLoss(pinball).max_slope(5, 5), kInfinity);
+  for (const double p : {-3.0, 0.9, 1.05, 4.0})
+    for (const double width : {0.01, 1.0}) {
+      const SmoothedLossAt mine = loss.smoothed(p, 1, width);
+      const SmoothedLossAt known = built_in.smoothed(p, 1, width);
+      EXPECT_NEAR(mine.value, known.value, 1e-13);
+      EXPECT_NEAR(mine.slope, known.slope, 1e-12);
+      EXPECT_NEAR(mine.excess, known.excess, 1e-13);
+    }
+  const FunctionLoss broken([](double p, double) { return LossAt{p, kNan}; });
+  EXPECT_EQ(testing::error_text([&] { broken.at(1, 1); }),
+            "invalid_argument | function_loss: slope must be finite, got NaN");
+  const FunctionLoss nothing([](double, double) { return LossAt{kNan, 0}; });
+  EXPECT_EQ(testing::error_text([&] { nothing.at(1, 1); }),
+            "invalid_argument | function_loss: value must be a number, got NaN");
+  EXPECT_EQ(testing::error_text([&] { FunctionLoss(pinball, {.lipschitz = -1}); }),
+            "invalid_argument | function_loss: lipschitz must be non-negative and finite, got -1");
+}
+
+TEST(SoftmaxLoss, slopes_are_the_gradient_of_the_value_and_within_the_lipschitz_constant) {
+  const SoftmaxLoss loss(4);
+  const std::vector<std::vector<double>> points = {
+      {0, 0, 0, 0}, {1, -2, 0.5, 3}, {-20, 4, 4, 4}, {30, -30, 0, 1}};
+  std::vector<double> slopes(4), unused(4);
+  for (const std::vector<double>& scores : points)
+    for (const double label : {0.0, 1.0, 3.0}) {
+      EXPECT_GE(loss.evaluate(scores, label, slopes), 0);
+      double sum = 0;
+      double square = 0;
+      for (std::size_t j = 0; j < 4; ++j) {
+        std::vector<double> up = scores, down = scores;
+        up[j] += 1e-5;
+        down[j] -= 1e-5;
+        const double difference =
+            (loss.evaluate(up, label, unused) - loss.evaluate(down, label, unused)) / 2e-5;
+        EXPECT_NEAR(slopes[j], difference, 1e-9);
+        sum += slopes[j];
+        square += slopes[j] * slopes[j];
+      }
+      EXPECT_NEAR(sum, 0, 1e-15);
+      EXPECT_LE(std::sqrt(square), *loss.lipschitz());
+    }
+  EXPECT_NEAR(loss.evaluate(points[0], 2, slopes), std::log(4.0), 1e-15);
+}
+
+TEST(SoftmaxLoss, two_classes_are_logistic_regression_and_large_scores_are_safe) {
+  const SoftmaxLoss loss(2);
+  const LogisticLoss logistic;
+  std::vector<double> slopes(2);
+  for (const double p : {-700.0, -3.0, 0.0, 2.0, 40.0, 700.0}) {
+    EXPECT_TRUE(testing::relatively_close(loss.evaluate(std::vector<double>{0, p}, 1, slopes),
+                                          logistic.value(p, 1), 1e-14));
+    EXPECT_TRUE(testing::relatively_close(slopes[1], logistic.slope(p, 1), 1e-14));
+  }
+  EXPECT_EQ(loss.evaluate(std::vector<double>{1e300, -1e300}, 1, slopes), 2e300);
+  EXPECT_EQ(slopes, (std::vector<double>{1, -1}));
+  EXPECT_EQ(loss.evaluate(std::vector<double>{1e300, -1e300}, 0, slopes), 0);
+}
+
+TEST(SoftmaxLoss, labels_are_classes_and_the_first_largest_score_wins) {
+  const SoftmaxLoss loss(3);
+  EXPECT_EQ(loss.label(2), 2);
+  for (const double bad : {-1.0, 3.0, 0.5, kNan})
+    EXPECT_ERROR(loss.label(bad), "invalid_argument",
+                 "softmax: label must be an integer from 0 to 2");
+  EXPECT_TRUE(loss.says(std::vector<double>{1, 3, 3}, 1));
+  EXPECT_FALSE(loss.says(std::vector<double>{1, 3, 3}, 2));
+  EXPECT_ERROR(SoftmaxLoss(1), "invalid_argument",
+               "num_classes must be between 2 and 65536, got 1");
 }
 
 double norm_of(const std::vector<double>& v) {
@@ -158,6 +312,22 @@ TEST(ClippedGradient, stays_finite_and_clipped_at_every_scale) {
         EXPECT_GE(norm_of(out), 0.5 * (1 - 1e-14)) << slope << " " << size;
       }
     }
+}
+
+TEST(ClippedGradient, of_several_scores_is_their_outer_product_clipped_as_one) {
+  const std::vector<double> x = {3, -4};
+  const std::vector<double> slopes = {0.6, -0.8, 0};
+  std::vector<double> out(6);
+  clipped_gradient(slopes, x, 100, out);
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(out[2 * k + i], slopes[k] * x[i]);
+  clipped_gradient(slopes, x, 0.5, out);
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(out[2 * k + i], slopes[k] * x[i] / 10, 1e-16);
+  clipped_gradient(std::vector<double>{1e300, -1e300}, std::vector<double>{1e200}, 2,
+                   std::span(out).first(2));
+  EXPECT_NEAR(out[0], std::sqrt(2.0), 1e-15);
+  EXPECT_NEAR(out[1], -std::sqrt(2.0), 1e-15);
 }
 
 TEST(ClippedGradient, features_without_a_finite_norm_are_refused) {

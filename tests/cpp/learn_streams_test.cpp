@@ -73,6 +73,50 @@ TEST(SyntheticStream, features_are_a_hair_inside_the_unit_sphere_and_labels_in_r
       }
 }
 
+// 4000 lengths of density 2 / r^3 beyond 1: fixed seed; each share within 5 standard deviations.
+TEST(SyntheticStream, heavy_tails_have_their_index_and_leave_directions_and_classes_alone) {
+  const SyntheticStream plain({.dimension = 3});
+  const SyntheticStream heavy({.kind = StreamKind::heavy_tailed, .dimension = 3});
+  const SyntheticStream linear(
+      {.kind = StreamKind::heavy_tailed, .model = LabelModel::linear, .dimension = 3});
+  int beyond_2 = 0;
+  int beyond_10 = 0;
+  for (std::int64_t t = 0; t < 4000; ++t) {
+    const Example a = example_of(plain, t);
+    const Example b = example_of(heavy, t);
+    const double length = b.features[0] / a.features[0];
+    EXPECT_GE(length, 1);
+    EXPECT_NEAR(b.features[2] / a.features[2], length, 1e-12 * length);
+    EXPECT_EQ(a.label, b.label);
+    EXPECT_LE(std::abs(example_of(linear, t).label), length * (1 + 1e-12));
+    beyond_2 += length > 2;
+    beyond_10 += length > 10;
+  }
+  EXPECT_NEAR(beyond_2, 1000, 5 * std::sqrt(750.0));
+  EXPECT_NEAR(beyond_10, 40, 5 * std::sqrt(40.0));
+}
+
+// 2000 * 64 features: the share of those kept within 5 standard deviations of 1/8.
+TEST(SyntheticStream, sparse_examples_keep_an_eighth_of_the_features_and_norm_one) {
+  for (const std::int64_t dimension : {1, 3, 64}) {
+    const SyntheticStream stream({.kind = StreamKind::sparse, .dimension = dimension});
+    int num_kept = 0;
+    for (std::int64_t t = 0; t < 2000; ++t) {
+      const Example example = example_of(stream, t);
+      double square = 0;
+      for (const double x : example.features) {
+        square += x * x;
+        num_kept += x != 0;
+      }
+      EXPECT_NEAR(square, 1, 1e-8);
+      EXPECT_LE(square, 1);
+    }
+    if (dimension == 64) {
+      EXPECT_NEAR(num_kept, 16000, 5 * std::sqrt(128000 * 7 / 64.0));
+    }
+  }
+}
+
 TEST(SyntheticStream, parameter_stays_drifts_or_switches_with_its_period) {
   const std::int64_t period = 40;
   for (const std::int64_t dimension : {2, 5}) {
@@ -199,8 +243,10 @@ TEST(SyntheticStream, bad_options_and_arguments_are_refused_by_name) {
   EXPECT_EQ(
       testing::error_text([] { stream_kind_from_string("still"); }),
       "invalid_argument | stream_kind: stream must be one of stationary, drifting, switching, "
-      "got \"still\"");
+      "heavy-tailed, sparse, got \"still\"");
   for (const StreamKind kind : kKinds) EXPECT_EQ(stream_kind_from_string(to_string(kind)), kind);
+  for (const StreamKind kind : {StreamKind::heavy_tailed, StreamKind::sparse})
+    EXPECT_EQ(stream_kind_from_string(to_string(kind)), kind);
 }
 
 TEST(TableStream, gives_its_rows_and_labels) {

@@ -126,6 +126,37 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   assert.match(report.stdout, /^private +NO$/m);
 });
 
+test('learn: losses, domains and batches are those of the library', async () => {
+  const options = ['--loss', 'quantile', '--quantile', '0.8', '--domain', 'box', '--radius', '2'];
+  const more = ['--batch', '30', '--doubling', '--regularisation', '1.5', '--seed', '7', '--json'];
+  const { stdout } = await dpFtrl([...learn, ...ranges, ...options, ...more], { input: csv });
+  const model = JSON.parse(stdout);
+  const learner = dp.learner({
+    mechanism: 'honaker',
+    numSteps: 14, // of 400 rows, the last of them short
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 3,
+    loss: 'quantile',
+    quantile: 0.8,
+    domain: 'box',
+    radius: 2,
+    batchSize: 30,
+    doubling: true,
+    lambda: 1.5,
+    insecureSeed: 7,
+  });
+  learner.learn(
+    rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]),
+    rows.map(([, , y]) => y),
+  );
+  learner.endBatch();
+  const expected = learner.model();
+  learner.dispose();
+  assert.deepEqual(model.lastWeights, expected.lastWeights);
+  assert.deepEqual([model.loss, model.numExamples], ['quantile', 400]);
+});
+
 test('learn: ranges from the data are not private, and say so', async () => {
   const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
   await fails(args, 2, /--ranges-from-data gives data away: it needs --show-nonprivate/, {
@@ -162,7 +193,12 @@ test('learn: misuse is one line, and nothing is written', async () => {
     [['--label', 'y', '--range', 'a=1:1'], csv, /--range must be NAME=LOW:HIGH with LOW < HIGH/],
     [['--label', 'y', '--range', 'a'], csv, /--range must be NAME=LOW:HIGH/],
     [['--label', 'y', '--range', 'a=0:1', '--range', 'a=0:2'], csv, /given twice for "a"/],
-    [['--label', 'y', '--loss', 'hinge'], csv, /--loss must be one of logistic, squared/],
+    [['--label', 'y', '--loss', '0-1'], csv, /--loss must be one of logistic, hinge, squared/],
+    [['--label', 'y', '--quantile', '0.3'], csv, /--quantile needs --loss quantile/],
+    [['--label', 'y', '--huber-threshold', '2'], csv, /--huber-threshold needs --loss huber/],
+    [['--label', 'y', '--domain', 'cube'], csv, /--domain must be one of ball, whole-space, box/],
+    [['--label', 'y', '--batch', '0'], csv, /--batch must be a whole number/],
+    [['--label', 'y', '--batch', '2', '--epochs', '2'], csv, /--batch protects one row/],
     [['--label', 'y'], 'y\n1\n', /there is no feature, only the label/],
     [['--label', 'y'], 'a,y\n1,1\n2,5\n', /row 2 \(line 3\): .*label must be/],
     [['--label', 'y'], 'a,y\n1,1\nx,0\n', /row 2 \(line 3\), column "a" is not a number/],

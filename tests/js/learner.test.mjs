@@ -84,6 +84,79 @@ test('learner: batches of any size give the same model, and it learns', () => {
   assert.ok(numRight > 1900, `${numRight} of 2000`);
 });
 
+test('learner: a batch is one step, with every gradient clipped by itself', () => {
+  const { features, labels } = examples(10);
+  const options = { numSteps: 4, clipNorm: 0.3, grid: 2 ** -20 };
+  const sums = dp.prefixSum({ ...target, ...options, dimension: 2 });
+  withLearner({ ...options, batchSize: 3, domain: 'whole-space', lambda: 2 }, (learner) => {
+    learner.learn(features, labels);
+    assert.deepEqual([learner.step, learner.numWaiting, learner.batchSize], [3, 1, 3]);
+    let weights = [0, 0];
+    const state = () => learner.model().lastWeights;
+    for (let t = 0; t < 3; ++t) {
+      for (let i = 3 * t; i < 3 * t + 3; ++i) {
+        const x = features.subarray(2 * i, 2 * i + 2);
+        const y = labels[i] > 0 ? 1 : -1;
+        const slope = -y / (1 + Math.exp(y * (weights[0] * x[0] + weights[1] * x[1])));
+        sums.contribute([slope * x[0], slope * x[1]]);
+      }
+      weights = [...sums.endSteps(1)].map((value) => -value / 3 / 2);
+    }
+    state().forEach((weight, j) => close(weight, weights[j], 1e-9));
+    learner.endBatch();
+    assert.deepEqual([learner.step, learner.numWaiting], [4, 0]);
+    assert.equal(learner.model().numExamples, 10);
+    assert.throws(() => learner.endBatch(), { code: 'past_horizon' });
+  });
+  sums.dispose();
+});
+
+test('learner: every loss and domain learns, and losses are those of the formulas', () => {
+  const { features, labels } = examples(300);
+  const pinball = (p, y) => (p < y ? 0.8 * (y - p) : 0.2 * (p - y));
+  const huber = (r) => (Math.abs(r) <= 0.5 ? (r * r) / 2 : 0.5 * (Math.abs(r) - 0.25));
+  const formulas = {
+    logistic: (p, y) => Math.log1p(Math.exp(y > 0 ? -p : p)),
+    hinge: (p, y) => Math.max(0, 1 - (y > 0 ? p : -p)),
+    squared: (p, y) => (p - y) ** 2 / 2,
+    huber: (p, y) => huber(p - y),
+    absolute: (p, y) => Math.abs(p - y),
+    quantile: pinball,
+  };
+  for (const [loss, formula] of Object.entries(formulas)) {
+    for (const domain of ['ball', 'whole-space', 'box', 'simplex', 'simplex-entropic']) {
+      const options = { numSteps: 300, loss, domain, quantile: 0.8, huberThreshold: 0.5 };
+      withLearner(options, (learner) => {
+        learner.learn(features, labels);
+        const { weights } = learner.model();
+        assert.ok(weights.every(Number.isFinite), `${loss} ${domain}`);
+        if (domain.startsWith('simplex')) close(weights[0] + weights[1], 1, 1e-9);
+        const predictions = [-2, -0.3, 0, 0.9, 4, 1.5];
+        const known = [0, 1, 0, 1, 1, 0];
+        learner
+          .losses(predictions, known)
+          .forEach((value, i) => close(value, formula(predictions[i], known[i]), 1e-12));
+      });
+    }
+  }
+});
+
+test('learner: a doubling lambda grows with the square root of the steps', () => {
+  const { features, labels } = examples(5);
+  withLearner({ numSteps: 8, lambda: 3, doubling: true }, (learner) => {
+    const seen = [];
+    for (let i = 0; i < 5; ++i) {
+      seen.push(learner.lambda / 3);
+      learner.learn(features.subarray(2 * i, 2 * i + 2), labels.subarray(i, i + 1));
+    }
+    [1, 2, 4, 4, 8].forEach((power, i) => close(seen[i], Math.sqrt(power), 1e-12));
+  });
+  const make = (options) => () => dp.learner({ ...target, numSteps: 8, ...options });
+  rejects(make({ batchSize: 0 }), RangeError, 'invalid_argument', /batchSize must be .*, got 0/);
+  rejects(make({ doubling: 1 }), TypeError, 'wrong_type', /doubling must be a boolean/);
+  rejects(make({ loss: 'quantile', quantile: 1 }), RangeError, 'invalid_argument', /level must be/);
+});
+
 test('learner: without a seed it is private, and no two are alike', () => {
   const models = [1, 2].map(() =>
     withLearner({ numSteps: 8, insecureSeed: undefined }, (learner) => {
@@ -170,7 +243,7 @@ test('bad input: an example that is refused is named, and those before it count'
     rejects(() => learner.learn([1, 1], [1]), DpError, 'past_horizon', /horizon 3/);
   });
   const make = (options) => () => dp.learner({ ...target, numSteps: 3, ...options });
-  rejects(make({ loss: 'hinge' }), RangeError, 'invalid_argument', /loss must be one of/);
+  rejects(make({ loss: '0-1' }), RangeError, 'invalid_argument', /loss must be one of/);
   rejects(make({ radius: 0 }), RangeError, 'invalid_argument', /radius must be positive/);
   rejects(make({ lambda: -1 }), RangeError, 'invalid_argument', /lambda must be positive/);
   rejects(make({ dimension: 0 }), RangeError, 'invalid_argument', /dimension must be/);

@@ -94,14 +94,16 @@ test('simulation: seeds decide, each for its part', () => {
 });
 
 test('simulation: every stream, loss and domain runs', () => {
-  for (const stream of ['stationary', 'drifting', 'switching']) {
-    for (const loss of ['logistic', 'squared']) {
-      for (const domain of ['ball', 'whole-space']) {
+  for (const stream of ['stationary', 'drifting', 'switching', 'heavy-tailed', 'sparse', 'adversarial']) {
+    for (const loss of ['logistic', 'hinge', 'squared', 'huber', 'absolute', 'quantile']) {
+      for (const domain of ['ball', 'whole-space', 'box', 'simplex', 'simplex-entropic']) {
         withSimulation({ stream, loss, domain, numSteps: 12 }, (simulation) => {
           const chunk = simulation.advance(12);
           assert.ok(chunk.privateLoss.every(Number.isFinite));
-          assert.equal(chunk.privateCorrect.length, loss === 'logistic' ? 12 : 0);
-          assert.equal(simulation.classifies, loss === 'logistic');
+          const classifies = loss === 'logistic' || loss === 'hinge';
+          assert.equal(chunk.privateCorrect.length, classifies ? 12 : 0);
+          assert.equal(simulation.classifies, classifies);
+          assert.ok(chunk.regret.gap.every((gap) => gap <= 1e-6));
           assert.ok(simulation.lambda.private > 0 && simulation.lambda.twin > 0);
           assert.ok(simulation.regretBound.private >= simulation.regretBound.twin);
         });
@@ -157,9 +159,9 @@ test('simulation: bad input', () => {
   const range = [
     [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
     [make({ dimension: 0 }), /dimension must be .*, got 0/],
-    [make({ stream: 'wild' }), /stream must be one of stationary, drifting, switching, got "wild"/],
-    [make({ loss: 'hinge' }), /loss must be one of logistic, squared, got "hinge"/],
-    [make({ domain: 'box' }), /domain must be one of ball, whole-space, got "box"/],
+    [make({ stream: 'wild' }), /stream must be one of stationary, drifting, switching, heavy-tailed, sparse, adversarial, got "wild"/],
+    [make({ loss: '0-1' }), /loss must be one of logistic, .*, quantile, got "0-1"/],
+    [make({ domain: 'cube' }), /domain must be one of ball, .*, got "cube"/],
     [make({ radius: 0 }), /radius must be .*, got 0/],
     [make({ radius: NaN }), /radius must be .*, got NaN/],
     [make({ lambda: 0 }), /lambda must be .*, got 0/],

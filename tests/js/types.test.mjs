@@ -58,7 +58,7 @@ export async function use(): Promise<Certificate> {
   // @ts-expect-error not a name
   people.contribute(7, [1]);
   // @ts-expect-error no such loss
-  dp.learner({ numSteps: 8, loss: 'hinge', ...target });
+  dp.learner({ numSteps: 8, loss: '0-1', ...target });
   const banded: ErrorOptions = {
     mechanism: 'banded-square-root',
     bands: 4,

@@ -86,7 +86,10 @@ export interface CorePrefixSum {
   grid: number;
 }
 
-export interface CoreLearner extends CorePrefixSum {
+export interface CoreLearnerState {
+  step: number;
+  numExamples: number;
+  numWaiting: number;
   lambda: number;
 }
 
@@ -164,11 +167,13 @@ interface CoreFunctions {
   peopleSumStep: [[id: number], number];
   peopleSumStddev: [[id: number, step: number], number];
   peopleSumNumDropped: [[id: number], number];
-  learnerCreate: [[options: CoreMechanism & object], CoreLearner];
+  learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   /** Overwrites the labels with the predictions. */
   learnerLearn: [[id: number, features: Float64Array, labels: Float64Array], null];
   learnerWeights: [[id: number, last: Float64Array, average: Float64Array], null];
-  learnerStep: [[id: number], number];
+  learnerLosses: [[id: number, predictions: Float64Array, labels: Float64Array], null];
+  learnerEndBatch: [[id: number], null];
+  learnerState: [[id: number], CoreLearnerState];
   noiseCreate: [[options: CoreFactorization & object], number];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { overwrite, Scratch, writableLength } from './check.js';
-import type { Core, CoreLearner } from './core.js';
+import { float64s, overwrite, Scratch, writableLength } from './check.js';
+import type { Core, CoreLearnerState, CorePrefixSum } from './core.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
+import { LOSS_OPTIONS, readLoss } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
 import { MODE_OPTIONS, readMode } from './totals.js';
@@ -13,9 +14,9 @@ const OPTIONS = [
   ...MECHANISM_OPTIONS,
   ...MODE_OPTIONS,
   'dimension',
-  'loss',
-  'domain',
-  'radius',
+  ...LOSS_OPTIONS,
+  'doubling',
+  'batchSize',
   'mechanismLambda',
   'grid',
   'insecureSeed',
@@ -24,22 +25,21 @@ const OPTIONS = [
 class CoreLearnerHandle extends CoreHandle implements Learner {
   readonly certificate: Certificate;
   readonly grid: number;
-  readonly lambda: number;
   private readonly features = new Scratch();
   private readonly labels = new Scratch();
 
   constructor(
     core: Core,
     backstop: Backstop,
-    made: CoreLearner,
+    made: CorePrefixSum,
     readonly dimension: number,
+    readonly batchSize: number,
     readonly loss: LossName,
     readonly insecure: boolean,
   ) {
     super(core, backstop, made.id, 'learner');
     this.certificate = Object.freeze(made.certificate);
     this.grid = made.grid;
-    this.lambda = made.lambda;
   }
 
   get numSteps(): number {
@@ -47,7 +47,28 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
   }
 
   get step(): number {
-    return this.core.call('learnerStep', this.id);
+    return this.state().step;
+  }
+
+  get numWaiting(): number {
+    return this.state().numWaiting;
+  }
+
+  get lambda(): number {
+    return this.state().lambda;
+  }
+
+  endBatch(): void {
+    this.core.call('learnerEndBatch', this.id);
+  }
+
+  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array {
+    const where = 'losses';
+    const values = float64s(where, 'predictions', predictions).slice();
+    const known = this.labels.copy(where, 'labels', labels);
+    requireLength(where, 'labels', known.length, values.length);
+    this.core.call('learnerLosses', this.id, values, known);
+    return values;
   }
 
   learn(
@@ -83,10 +104,14 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
       intercept: false,
       weights: Array.from(average),
       lastWeights: Array.from(last),
-      numExamples: this.step,
+      numExamples: this.state().numExamples,
       private: !this.insecure,
       certificate: { ...this.certificate },
     };
+  }
+
+  private state(): CoreLearnerState {
+    return this.core.call('learnerState', this.id);
   }
 
   private nameExample(error: unknown): unknown {
@@ -108,23 +133,22 @@ export function makeLearner(
   const where = 'learner';
   const reader = readOptions(where, options, OPTIONS);
   const mechanism = readPrefixMechanism(reader, mechanisms);
-  const loss = reader.oneOfOr('loss', ['logistic', 'squared'], 'logistic');
   const complete = {
     ...mechanism,
     // Here `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
-    loss,
-    domain: reader.oneOfOr('domain', ['ball', 'whole-space'], 'ball'),
-    radius: reader.numberOr('radius', 1),
-    lambda: reader.numberOr('lambda', undefined),
+    ...readLoss(reader),
+    doubling: reader.has('doubling') && reader.flag('doubling'),
+    batchSize: reader.countOr('batchSize', 1),
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
   return withKey(where, complete, (options) => {
     const made = core.call('learnerCreate', options);
     const insecure = options.insecureSeed !== undefined;
-    return new CoreLearnerHandle(core, backstop, made, options.dimension, loss, insecure);
+    const { dimension, batchSize, loss } = options;
+    return new CoreLearnerHandle(core, backstop, made, dimension, batchSize, loss, insecure);
   });
 }

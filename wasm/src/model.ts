@@ -5,6 +5,7 @@
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from './check.js';
 import { newFloat64s, overwrite, writableLength } from './check.js';
 import { makeError } from './errors.js';
+import { LOSSES } from './loss.js';
 import { requireLength } from './options.js';
 import type { LearnedModel, ModelInput } from './types.js';
 
@@ -64,7 +65,7 @@ function readModel(outer: string, value: unknown): Linear {
     throw outOfRange(where, 'version', `${MODEL_VERSION}, the one this package reads`, version);
   }
   const reader = new Reader(where, optionsObject(where, value, FIELDS));
-  reader.oneOf('loss', ['logistic', 'squared']);
+  reader.oneOf('loss', LOSSES);
   const given = reader.raw('inputs');
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
   const inputs = given.map((input, i) => readInput(`${where}: inputs[${i}]`, input));

@@ -5,7 +5,17 @@ import type { Core, CoreSimulation } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from './options.js';
+import { LOSS_OPTIONS, readLoss } from './loss.js';
 import type { Certificate, MechanismName, Simulation, SimulationChunk } from './types.js';
+
+const STREAMS = [
+  'stationary',
+  'drifting',
+  'switching',
+  'heavy-tailed',
+  'sparse',
+  'adversarial',
+] as const;
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -14,9 +24,7 @@ const OPTIONS = [
   'streamSeed',
   'noiseSeed',
   'table',
-  'loss',
-  'domain',
-  'radius',
+  ...LOSS_OPTIONS,
   'mechanismLambda',
   'numRegretPrefixes',
 ];
@@ -84,14 +92,11 @@ export function makeSimulation(
     // Here `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     dimension,
-    stream: reader.oneOfOr('stream', ['stationary', 'drifting', 'switching'], 'stationary'),
+    stream: reader.oneOfOr('stream', STREAMS, 'stationary'),
     streamSeed: reader.seedOr('streamSeed', 1n),
     noiseSeed: reader.seedOr('noiseSeed', 1n),
     table,
-    loss: reader.oneOfOr('loss', ['logistic', 'squared'], 'logistic'),
-    domain: reader.oneOfOr('domain', ['ball', 'whole-space'], 'ball'),
-    radius: reader.numberOr('radius', 1),
-    lambda: reader.numberOr('lambda', undefined),
+    ...readLoss(reader),
     numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
   };
   return new CoreSimulationHandle(core, backstop, core.call('simulationCreate', complete));

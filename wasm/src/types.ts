@@ -604,24 +604,55 @@ export interface ReleaseLedger extends Handle {
   releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
 }
 
-export type LossName = 'logistic' | 'squared';
-export type StreamName = 'stationary' | 'drifting' | 'switching';
+/** Of a prediction and a label; the first two want labels 0 and 1, or -1 and +1. */
+export type LossName = 'logistic' | 'hinge' | 'squared' | 'huber' | 'absolute' | 'quantile';
+/**
+ * `heavy-tailed` has features of infinite variance, so that clipping matters; `sparse` has zeros in 7
+ * of 8; `adversarial` answers the private learner's weights with the example that costs it most.
+ */
+export type StreamName =
+  | 'stationary'
+  | 'drifting'
+  | 'switching'
+  | 'heavy-tailed'
+  | 'sparse'
+  | 'adversarial';
+/** Where the weights stay: see `radius`. */
+export type DomainName = 'ball' | 'whole-space' | 'box' | 'simplex' | 'simplex-entropic';
 
-export interface LearnerOptions extends MechanismOptions {
+/** What a learner optimises, and where. */
+export interface LossOptions {
+  /** Default 'logistic'. */
+  loss?: LossName;
+  /** Level of the `quantile` loss, between 0 and 1. Default 0.5. */
+  quantile?: number;
+  /** Where the `huber` loss goes over from a parabola to lines, in units of the label. Default 1. */
+  huberThreshold?: number;
+  /** Constraint set of the weights. Default 'ball'. */
+  domain?: DomainName;
+  /**
+   * Of the ball; largest entry in the box; sum of the simplex, whose entries are not negative. In the
+   * whole space, of the comparators of the regret theorem alone. Default 1.
+   */
+  radius?: number;
+  /** Regularisation strength; default: the value of the regret theorem. */
+  lambda?: number;
+}
+
+export interface LearnerOptions extends MechanismOptions, LossOptions {
   /** Entries of each example (features). Default 1. */
   dimension?: number;
+  /**
+   * `lambda` is that of the first step, and grows with the square root of the steps, by doubling.
+   * Default false.
+   */
+  doubling?: boolean;
+  /** Examples of one step, each with its own clipped gradient. Default 1. */
+  batchSize?: number;
   /** As of `prefixSum`, like the two that follow. */
   mode?: 'grid' | 'lattice';
   latticeNoise?: LatticeNoise;
   precisionBits?: number;
-  /** Default 'logistic'. */
-  loss?: LossName;
-  /** Constraint set of the weights. Default 'ball'. */
-  domain?: 'ball' | 'whole-space';
-  /** Radius of the ball, and of the comparators of the regret theorem. Default 1. */
-  radius?: number;
-  /** Regularisation strength; default: the value of the regret theorem. */
-  lambda?: number;
   /** The mechanism's parameter that is called lambda elsewhere. */
   mechanismLambda?: number;
   /** Spacing of the sums of gradients, a power of two. */
@@ -633,22 +664,27 @@ export interface LearnerOptions extends MechanismOptions {
 /**
  * Private online learning of a linear model (DP-FTRL): gradients are clipped to `clipNorm` and go
  * into a private prefix sum, and the weights follow from its releases alone. So are they, and all
- * made from them, as private as those: an example is a record.
+ * made from them, as private as those: an example is a record, or one of a batch's contributions,
+ * of which one person makes at most one.
  */
 export interface Learner extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
   readonly numSteps: number;
-  /** Examples learned from. */
+  /** Batches learned from; of one example if nothing else was asked for. */
   readonly step: number;
+  readonly batchSize: number;
+  /** Examples in the batch that is not full yet: not in the weights so far. */
+  readonly numWaiting: number;
   readonly grid: number;
   readonly loss: LossName;
+  /** Of the next step. */
   readonly lambda: number;
   /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
   readonly insecure: boolean;
   /**
-   * Learns from `labels.length` examples, features row after row. Labels of the logistic loss are
-   * 0 or 1, or -1 or +1. `predictions` gets for each what was predicted before its label was
+   * Learns from `labels.length` examples, features row after row. Labels of classes are 0 or 1, or
+   * -1 or +1. `predictions` gets for each what was predicted before its label was
    * known: that reads the example, and is NOT private. If an example is refused, the error's
    * `learned` says how many there were before it.
    */
@@ -657,6 +693,10 @@ export interface Learner extends Handle {
     labels: ArrayLike<number>,
     predictions?: Float64Array,
   ): void;
+  /** Ends the step before its batch is full. */
+  endBatch(): void;
+  /** The loss of each prediction: reads the labels, and is NOT private. */
+  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
   /** The model so far, private as a whole. */
   model(): LearnedModel;
 }
@@ -708,7 +748,7 @@ export interface Table {
   labels?: Float64Array;
 }
 
-export interface SimulationOptions extends MechanismOptions {
+export interface SimulationOptions extends MechanismOptions, LossOptions {
   /** Entries of each record (features). Taken from the table when there is one. Default 4. */
   dimension?: number;
   /** Synthetic stream (ignored when a table is given). Default 'stationary'. */
@@ -719,14 +759,6 @@ export interface SimulationOptions extends MechanismOptions {
   noiseSeed?: number | bigint;
   /** Own data instead of a synthetic stream; without `labels` only sums are simulated. */
   table?: Table;
-  /** Default 'logistic'. */
-  loss?: LossName;
-  /** Constraint set of the learner. Default 'ball'. */
-  domain?: 'ball' | 'whole-space';
-  /** Radius of the ball and of the comparators. Default 1. */
-  radius?: number;
-  /** Regularisation strength; default: the value of the regret theorem. */
-  lambda?: number;
   /** The mechanism's parameter that is called lambda elsewhere. */
   mechanismLambda?: number;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */

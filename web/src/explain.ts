@@ -87,6 +87,10 @@ export const streamText: Record<StreamName, string> = {
     'Labels follow a hidden direction that goes once around: no fixed model is right for long.',
   switching:
     'The hidden direction changes sign again and again, the worst case for what was learned.',
+  'heavy-tailed': 'Now and then a record is very long: clipping cuts it down.',
+  sparse: 'Most entries of a record are zero.',
+  adversarial:
+    'Every example is the one that costs the private learner most, and its noise is paid in full.',
 };
 
 export const neighboursText = {

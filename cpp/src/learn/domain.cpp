@@ -1,14 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/domain.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "dpftrl/error.hpp"
-#include "dpftrl/types.hpp"
 
 namespace dpftrl {
+namespace {
+
+Eigen::Map<const Vector> mapped(std::span<const double> values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+}  // namespace
+
+std::string_view to_string(Regulariser regulariser) {
+  return regulariser == Regulariser::euclidean ? "euclidean" : "entropic";
+}
+
+Vector Domain::start(std::int64_t dimension) const {
+  return Vector::Zero(static_cast<Eigen::Index>(dimension));
+}
+
+void Domain::leader(std::span<const double> start, std::span<const double> sums, double lambda,
+                    std::span<double> next) const {
+  for (std::size_t i = 0; i < next.size(); ++i) next[i] = start[i] - sums[i] / lambda;
+  require_all_finite("ftrl", "prefix_sum / lambda", next);
+  project(next);
+}
 
 void WholeSpace::project(std::span<double> /*point*/) const {}
+
+double WholeSpace::support(std::span<const double> direction) const {
+  const bool zero = std::ranges::all_of(direction, [](double x) { return x == 0; });
+  return zero ? 0 : std::numeric_limits<double>::infinity();
+}
 
 L2Ball::L2Ball(double radius) : radius_(require_positive("l2_ball", "radius", radius)) {}
 
@@ -18,11 +48,112 @@ void L2Ball::project(std::span<double> point) const {
   if (norm > radius_) w = w / norm * radius_;
 }
 
+double L2Ball::support(std::span<const double> direction) const {
+  return radius_ * mapped(direction).stableNorm();
+}
+
+Box::Box(const Bounds& bounds) : bounds_(bounds) {
+  require_finite("box", "low", bounds.low);
+  require_finite("box", "high", bounds.high);
+  if (!(bounds.low < bounds.high))
+    fail_argument("box", "high", "above low = " + to_text(bounds.low), to_text(bounds.high));
+}
+
+void Box::project(std::span<double> point) const {
+  for (double& x : point) x = std::clamp(x, bounds_.low, bounds_.high);
+}
+
+double Box::support(std::span<const double> direction) const {
+  double sum = 0;
+  for (const double x : direction) sum += x * (x > 0 ? bounds_.high : bounds_.low);
+  return sum;
+}
+
+std::optional<double> Box::max_norm(std::int64_t dimension) const {
+  return std::sqrt(static_cast<double>(dimension)) *
+         std::max(std::abs(bounds_.low), std::abs(bounds_.high));
+}
+
+Vector Box::start(std::int64_t dimension) const {
+  return Vector::Constant(static_cast<Eigen::Index>(dimension),
+                          std::clamp(0.0, bounds_.low, bounds_.high));
+}
+
+std::optional<double> Box::diameter(std::int64_t dimension) const {
+  const double from = std::clamp(0.0, bounds_.low, bounds_.high);
+  return std::sqrt(static_cast<double>(dimension)) *
+         std::max(from - bounds_.low, bounds_.high - from);
+}
+
+Simplex::Simplex(double radius, Regulariser regulariser)
+    : radius_(require_positive("simplex", "radius", radius)), regulariser_(regulariser) {}
+
+std::string_view Simplex::name() const {
+  return regulariser_ == Regulariser::euclidean ? "simplex" : "simplex-entropic";
+}
+
+void Simplex::project(std::span<double> point) const {
+  // A point whose sum is off by rounding alone is left as it is, so that projecting twice does
+  // nothing.
+  double sum = 0;
+  for (const double x : point) sum += x;
+  const double slack = 0x1p-50 * radius_ * static_cast<double>(point.size());
+  const bool inside = std::ranges::all_of(point, [](double x) { return x >= 0; });
+  if (inside && std::abs(sum - radius_) <= slack) return;
+
+  // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of the k
+  // largest, for the largest k whose smallest stays positive. Relative to the largest entry, whose
+  // size then costs no digits.
+  const double largest = *std::ranges::max_element(point);
+  for (double& x : point) x -= largest;
+  std::vector<double> sorted(point.begin(), point.end());
+  std::ranges::sort(sorted, std::ranges::greater());
+  double above = 0;
+  double shift = -radius_;  // of the largest alone; more entries only raise it
+  for (std::size_t k = 0; k < sorted.size() && sorted[k] > shift; ++k) {
+    above += sorted[k];
+    shift = (above - radius_) / static_cast<double>(k + 1);
+  }
+  for (double& x : point) x = std::max(0.0, x - shift);
+}
+
+double Simplex::support(std::span<const double> direction) const {
+  return radius_ * mapped(direction).maxCoeff();
+}
+
+Vector Simplex::start(std::int64_t dimension) const {
+  return Vector::Constant(static_cast<Eigen::Index>(dimension),
+                          radius_ / static_cast<double>(dimension));
+}
+
+std::optional<double> Simplex::diameter(std::int64_t dimension) const {
+  const double d = static_cast<double>(dimension);
+  return radius_ * std::sqrt(regulariser_ == Regulariser::euclidean ? 1 - 1 / d : 2 * std::log(d));
+}
+
+void Simplex::leader(std::span<const double> start, std::span<const double> sums, double lambda,
+                     std::span<double> next) const {
+  if (regulariser_ == Regulariser::euclidean) return Domain::leader(start, sums, lambda, next);
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    next[i] = std::log(start[i]) - sums[i] / (lambda * radius_);
+    largest = std::max(largest, next[i]);
+  }
+  require_finite("ftrl", "prefix_sum / lambda", largest);
+  double total = 0;
+  for (double& x : next) total += x = std::exp(x - largest);
+  for (double& x : next) x *= radius_ / total;
+}
+
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius) {
   require_positive("make_domain", "radius", radius);
   if (name == "ball") return std::make_shared<const L2Ball>(radius);
   if (name == "whole-space") return std::make_shared<const WholeSpace>();
-  fail_argument("make_domain", "domain", "one of ball, whole-space",
+  if (name == "box") return std::make_shared<const Box>(Box::Bounds{-radius, radius});
+  if (name == "simplex") return std::make_shared<const Simplex>(radius);
+  if (name == "simplex-entropic")
+    return std::make_shared<const Simplex>(radius, Regulariser::entropic);
+  fail_argument("make_domain", "domain", "one of ball, whole-space, box, simplex, simplex-entropic",
                 "\"" + std::string(name) + "\"");
 }
 

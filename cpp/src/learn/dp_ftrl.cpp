@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/learn/regret_bound.hpp"
 
 namespace dpftrl {
 namespace {
@@ -12,59 +13,107 @@ const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism) fail(ErrorCode::invalid_argument, "dp_ftrl: mechanism must be given");
   if (!options.loss) fail(ErrorCode::invalid_argument, "dp_ftrl: loss must be given");
   if (!options.domain) fail(ErrorCode::invalid_argument, "dp_ftrl: domain must be given");
-  require_between("dp_ftrl", "dimension", options.dimension, 1, kMaxModelDimension);
+  require_between("dp_ftrl", "dimension", options.dimension, 1,
+                  kMaxModelDimension / options.loss->num_scores());
+  require_between("dp_ftrl", "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
   require_positive("dp_ftrl", "radius", options.radius);
   if (options.lambda) require_positive("dp_ftrl", "lambda", *options.lambda);
   return options;
 }
 
-double lambda_for(const DpFtrlOptions& options, const PrefixSum& sums) {
+std::int64_t model_size_of(const DpFtrlOptions& options) {
+  return options.dimension * options.loss->num_scores();
+}
+
+double first_lambda(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
-  RegretSetting setting =
-      regret_setting(options.mechanism->certificate(), options.dimension, options.radius);
+  RegretSetting setting = regret_setting(options.mechanism->certificate(), model_size_of(options),
+                                         *options.domain, options.radius);
+  setting.release_noise /= static_cast<double>(options.batch_size);
   // 1 in mode grid; in mode lattice every step is noisier by the same factor.
   setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
-  return theorem_lambda(setting);
+  const double last = theorem_lambda(setting);
+  return options.doubling ? last / std::sqrt(static_cast<double>(setting.num_steps)) : last;
 }
 
 }  // namespace
 
 DpFtrl::DpFtrl(const DpFtrlOptions& options)
     : loss_(require_parts(options).loss),
+      dimension_(options.dimension),
+      batch_size_(options.batch_size),
       sums_(options.mechanism, {.key = options.key,
-                                .dimension = options.dimension,
+                                .dimension = model_size_of(options),
                                 .mode = options.mode,
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
-      ftrl_({.dimension = options.dimension,
-             .lambda = lambda_for(options, sums_),
+      lambda_(first_lambda(options, sums_)),
+      ftrl_({.dimension = model_size_of(options),
+             .lambda = lambda_ * static_cast<double>(options.batch_size),
              .domain = options.domain,
-             .start = {}}),
-      gradient_(static_cast<std::size_t>(options.dimension)),
+             .doubling = options.doubling}),
+      slopes_(static_cast<std::size_t>(options.loss->num_scores())),
+      gradient_(static_cast<std::size_t>(model_size_of(options))),
       release_(gradient_.size()),
       next_release_(gradient_.size()) {
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
-  if (!std::isfinite(0x1p103 * sums_.grid() / lambda()))
-    fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda()));
+  if (!std::isfinite(0x1p103 * sums_.grid() / ftrl_.lambda()))
+    fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
+}
+
+double DpFtrl::lambda() const {
+  return ftrl_.lambda() / static_cast<double>(batch_size_);
+}
+
+void DpFtrl::step(std::span<const double> features, double label, std::span<double> scores) {
+  predict(features, scores);
+  const double known_label = loss_->label(label);
+  loss_->evaluate(scores, known_label, slopes_);
+  clipped_gradient(slopes_, features, mechanism().clip_norm(), gradient_);
+  if (num_waiting_ + 1 < batch_size_) {
+    sums_.contribute(gradient_);
+    ++num_waiting_;
+  } else {
+    // In one piece: an example whose release failed was not learned from, and may come again.
+    sums_.release(gradient_, next_release_);
+    follow_release();
+  }
+  ++num_examples_;
 }
 
 double DpFtrl::step(std::span<const double> features, double label) {
-  const double prediction = predict(features);
-  const double known_label = loss_->label(label);
-  clipped_gradient(loss_->slope(prediction, known_label), features, mechanism().clip_norm(),
-                   gradient_);
-  sums_.release(gradient_, next_release_);
+  double score = 0;
+  step(features, label, {&score, 1});
+  return score;
+}
+
+void DpFtrl::end_batch() {
+  sums_.release(next_release_);
+  follow_release();
+}
+
+void DpFtrl::follow_release() {
   release_.swap(next_release_);
   ftrl_.update(release_);
-  return prediction;
+  num_waiting_ = 0;
+}
+
+void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {
+  require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
+  require_length("dp_ftrl", "scores", static_cast<std::int64_t>(scores.size()), num_scores());
+  require_all_finite("dp_ftrl", "features", features);
+  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    const Eigen::Index first = static_cast<Eigen::Index>(k) * x.size();
+    scores[k] = require_finite("dp_ftrl", "prediction", iterate().segment(first, x.size()).dot(x));
+  }
 }
 
 double DpFtrl::predict(std::span<const double> features) const {
-  require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
-  require_all_finite("dp_ftrl", "features", features);
-  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
-  return require_finite("dp_ftrl", "prediction", iterate().dot(x));
+  double score = 0;
+  predict(features, {&score, 1});
+  return score;
 }
 
 }  // namespace dpftrl

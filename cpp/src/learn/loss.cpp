@@ -9,18 +9,100 @@
 #include "dpftrl/types.hpp"
 
 namespace dpftrl {
+namespace {
+
+/// max(below * r, above * r), below <= 0 <= above.
+LossAt kinked(double residual, double below, double above) {
+  if (residual < 0) return {below * residual, below};
+  if (residual > 0) return {above * residual, above};
+  return {0, 0};
+}
+
+/// Its Moreau envelope: a parabola of curvature 1 / width between the two lines.
+SmoothedLossAt smoothed_kink(double residual, double below, double above, double width) {
+  const double tilt = residual / width;
+  const double slope = std::clamp(tilt, below, above);
+  const bool round = slope == tilt;
+  const double value = slope * residual - width / 2 * slope * slope;
+  // On a line l = slope * residual, so that nothing is left.
+  const double excess = round ? kinked(residual, below, above).value - slope * residual : 0;
+  return {value, slope, round ? 1 / width : 0, excess};
+}
+
+}  // namespace
+
+double Loss::evaluate(std::span<const double> scores, double label,
+                      std::span<double> slopes) const {
+  const LossAt found = at(scores[0], label);
+  slopes[0] = found.slope;
+  return found.value;
+}
+
+bool Loss::says(std::span<const double> scores, double label) const {
+  return correct(scores[0], label);
+}
+
+double RegressionLoss::label(double raw) const {
+  return require_finite(name(), "label", raw);
+}
+
+double MarginLoss::label(double raw) const {
+  if (raw == 1) return 1;
+  if (raw == 0 || raw == -1) return -1;
+  fail_argument(name(), "label", "-1, 0 or 1", to_text(raw));
+}
 
 LossAt SquaredLoss::at(double prediction, double label) const {
   const double residual = prediction - label;
   return {residual * residual / 2, residual};
 }
 
+SmoothedLossAt SquaredLoss::smoothed(double prediction, double label, double /*width*/) const {
+  const LossAt found = at(prediction, label);
+  return {found.value, found.slope, 1, 0};
+}
+
 double SquaredLoss::max_slope(double max_prediction, double max_label) const {
   return max_prediction + max_label;
 }
 
-double SquaredLoss::label(double raw) const {
-  return require_finite(name(), "label", raw);
+HuberLoss::HuberLoss(double threshold)
+    : threshold_(require_positive("huber", "threshold", threshold)) {}
+
+LossAt HuberLoss::at(double prediction, double label) const {
+  const double residual = prediction - label;
+  const double slope = std::clamp(residual, -threshold_, threshold_);
+  return {slope * (residual - slope / 2), slope};
+}
+
+SmoothedLossAt HuberLoss::smoothed(double prediction, double label, double /*width*/) const {
+  const LossAt found = at(prediction, label);
+  return {found.value, found.slope, std::abs(found.slope) < threshold_ ? 1.0 : 0.0, 0};
+}
+
+double HuberLoss::max_slope(double max_prediction, double max_label) const {
+  return std::min(threshold_, max_prediction + max_label);
+}
+
+QuantileLoss::QuantileLoss(double level)
+    : name_("quantile"),
+      below_(-require_inside("quantile", "level", level, 0, 1)),
+      above_(1 - level) {}
+
+LossAt QuantileLoss::at(double prediction, double label) const {
+  return kinked(prediction - label, below_, above_);
+}
+
+SmoothedLossAt QuantileLoss::smoothed(double prediction, double label, double width) const {
+  return smoothed_kink(prediction - label, below_, above_, width);
+}
+
+std::optional<double> QuantileLoss::lipschitz() const {
+  return std::max(-below_, above_);
+}
+
+double QuantileLoss::max_slope(double /*max_prediction*/, double /*max_label*/) const {
+  return std::max(-below_, above_);
 }
 
 LossAt LogisticLoss::at(double prediction, double label) const {
@@ -31,32 +113,61 @@ LossAt LogisticLoss::at(double prediction, double label) const {
   return {value, -label * wrong};
 }
 
+SmoothedLossAt LogisticLoss::smoothed(double prediction, double label, double /*width*/) const {
+  const LossAt found = at(prediction, label);
+  const double small = std::exp(-std::abs(prediction));
+  return {found.value, found.slope, small / ((1 + small) * (1 + small)), 0};
+}
+
 double LogisticLoss::max_slope(double max_prediction, double /*max_label*/) const {
   return 1 / (1 + std::exp(-max_prediction));
 }
 
-double LogisticLoss::label(double raw) const {
-  if (raw == 1) return 1;
-  if (raw == 0 || raw == -1) return -1;
-  fail_argument(name(), "label", "-1, 0 or 1", to_text(raw));
+LossAt HingeLoss::at(double prediction, double label) const {
+  return label > 0 ? kinked(prediction - 1, -1, 0) : kinked(prediction + 1, 0, 1);
 }
 
-std::shared_ptr<const Loss> make_loss(std::string_view name) {
+SmoothedLossAt HingeLoss::smoothed(double prediction, double label, double width) const {
+  return label > 0 ? smoothed_kink(prediction - 1, -1, 0, width)
+                   : smoothed_kink(prediction + 1, 0, 1, width);
+}
+
+double HingeLoss::max_slope(double /*max_prediction*/, double /*max_label*/) const {
+  return 1;
+}
+
+std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters) {
   if (name == "logistic") return std::make_shared<const LogisticLoss>();
   if (name == "squared") return std::make_shared<const SquaredLoss>();
-  fail_argument("make_loss", "loss", "one of logistic, squared", "\"" + std::string(name) + "\"");
+  if (name == "hinge") return std::make_shared<const HingeLoss>();
+  if (name == "huber") return std::make_shared<const HuberLoss>(parameters.huber_threshold);
+  if (name == "absolute") return std::make_shared<const QuantileLoss>(QuantileLoss::absolute());
+  if (name == "quantile") return std::make_shared<const QuantileLoss>(parameters.quantile);
+  fail_argument("make_loss", "loss", "one of logistic, squared, hinge, huber, absolute, quantile",
+                "\"" + std::string(name) + "\"");
 }
 
 void clipped_gradient(double slope, std::span<const double> features, double clip_norm,
                       std::span<double> out) {
+  clipped_gradient({&slope, 1}, features, clip_norm, out);
+}
+
+void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
+                      double clip_norm, std::span<double> out) {
   const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+  const Eigen::Map<const Vector> s(slopes.data(), static_cast<Eigen::Index>(slopes.size()));
   double norm = x.norm();
   const bool squares_are_safe = norm > 1e-140 && std::isfinite(norm);
   if (!squares_are_safe) norm = x.stableNorm();
   require_finite("clipped_gradient", "norm of features", norm);
-  const double length = std::abs(slope) * norm;  // +infinity is just another length to clip
-  const double scale = length <= clip_norm ? slope : std::copysign(clip_norm / norm, slope);
-  for (std::size_t i = 0; i < features.size(); ++i) out[i] = scale * features[i];
+  const double steepness = s.size() == 1 ? std::abs(s(0)) : s.stableNorm();
+  const double length = steepness * norm;  // +infinity is just another length to clip
+  for (std::size_t k = 0; k < slopes.size(); ++k) {
+    const double scale =
+        length <= clip_norm ? slopes[k] : clip_norm / norm * (slopes[k] / steepness);
+    for (std::size_t i = 0; i < features.size(); ++i)
+      out[k * features.size() + i] = scale * features[i];
+  }
 }
 
 }  // namespace dpftrl

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "dpftrl/error.hpp"
-#include "dpftrl/learn/ftrl.hpp"
+#include "projected_newton.hpp"
 
 namespace dpftrl {
 namespace {
@@ -71,40 +71,18 @@ double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radiu
   return std::isnan(gap) ? kInfinity : std::max(0.0, gap);
 }
 
-ComparatorSolver::ComparatorSolver(const ComparatorOptions& options) : options_(options) {
-  if (!options.loss) fail(ErrorCode::invalid_argument, "comparator: loss must be given");
-  require_between("comparator", "dimension", options.dimension, 1, kMaxModelDimension);
+ComparatorSolver::ComparatorSolver(const ComparatorOptions& options)
+    : options_(options), loss_(options.loss, options.dimension) {
   require_positive("comparator", "radius", options.radius);
   require_positive("comparator", "gap_tolerance", options.gap_tolerance);
-  warm_point_ = Vector::Zero(static_cast<Eigen::Index>(options.dimension));
-}
-
-void ComparatorSolver::append(std::span<const double> features, double label) {
-  require_length("comparator", "features", static_cast<std::int64_t>(features.size()),
-                 options_.dimension);
-  require_all_finite("comparator", "features", features);
-  require_finite("comparator", "label", label);
-  features_.insert(features_.end(), features.begin(), features.end());
-  labels_.push_back(label);
-}
-
-std::int64_t ComparatorSolver::num_examples() const {
-  return static_cast<std::int64_t>(labels_.size());
-}
-
-double ComparatorSolver::average_loss(const Vector& point, Vector& gradient) const {
-  const Eigen::Index rows = static_cast<Eigen::Index>(labels_.size());
-  const Eigen::Map<const Matrix> features(features_.data(), rows,
-                                          static_cast<Eigen::Index>(options_.dimension));
-  Vector slopes = features * point;
-  double total = 0;
-  for (Eigen::Index i = 0; i < rows; ++i) {
-    const LossAt at = options_.loss->at(slopes(i), labels_[static_cast<std::size_t>(i)]);
-    total += at.value;
-    slopes(i) = at.slope;
-  }
-  gradient.noalias() = features.transpose() * slopes / static_cast<double>(rows);
-  return total / static_cast<double>(rows);
+  set_ = options.domain && options.domain->max_norm(options.dimension)
+             ? options.domain
+             : std::make_shared<const L2Ball>(options.radius);
+  const L2Ball* const ball = dynamic_cast<const L2Ball*>(set_.get());
+  if (ball != nullptr) options_.radius = ball->radius();
+  in_ball_ = ball != nullptr && !loss_.has_kinks();
+  warm_point_ = in_ball_ ? Vector::Zero(static_cast<Eigen::Index>(loss_.model_size()))
+                         : set_->start(loss_.model_size());
 }
 
 OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gradient_tolerance,
@@ -137,6 +115,24 @@ OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gr
 Comparator ComparatorSolver::solve() {
   require_between("comparator", "num_examples", num_examples(), 1,
                   std::numeric_limits<std::int64_t>::max());
+  return in_ball_ ? solve_in_ball() : solve_projected();
+}
+
+Comparator ComparatorSolver::solve_projected() {
+  ProjectedStart start{.point = warm_point_, .width = warm_width_};
+  const ProjectedMinimum found = minimize_projected(loss_, *set_, options_.gap_tolerance, start);
+  warm_point_ = start.point;
+  warm_width_ = start.width;
+  return {.status = found.gap <= options_.gap_tolerance ? ComparatorStatus::certified
+                                                        : ComparatorStatus::gap_above_tolerance,
+          .point = found.point,
+          .value = found.value,
+          .gap = found.gap,
+          .multiplier = 0,
+          .evaluations = found.evaluations};
+}
+
+Comparator ComparatorSolver::solve_in_ball() {
   const double radius = options_.radius;
   const double tolerance = options_.gap_tolerance;
   Vector gradient(warm_point_.size());

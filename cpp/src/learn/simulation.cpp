@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/learn/adversary.hpp"
+#include "dpftrl/learn/average_loss.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
 
@@ -29,9 +31,14 @@ Key noise_key(const SimulationOptions& options) {
                                      : Key::from_entropy();
 }
 
+bool is_adversarial(const SimulationOptions& options) {
+  return options.stream == "adversarial";
+}
+
 std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& options,
                                                  const Loss& loss) {
-  const StreamKind kind = stream_kind_from_string(options.stream);
+  const StreamKind kind =
+      is_adversarial(options) ? StreamKind::stationary : stream_kind_from_string(options.stream);
   if (options.table) {
     auto stream = std::make_unique<const TableStream>(*options.table);
     if (options.dimension)
@@ -62,15 +69,17 @@ void require_labels(const Table& table, const Loss& loss) {
 }
 
 /// Bound on the norm of every gradient of the run, clipping aside.
-double gradient_bound(const SimulationOptions& options, const Loss& loss, const Domain& domain) {
-  double max_features = 1;
-  double max_label = 1;
+double gradient_bound(const SimulationOptions& options, const Loss& loss, const Domain& domain,
+                      std::int64_t dimension) {
+  const bool heavy = options.stream == to_string(StreamKind::heavy_tailed);
+  double max_features = heavy ? std::numeric_limits<double>::infinity() : 1;
+  double max_label = max_features;
   if (options.table) {
     max_features = options.table->features.rowwise().norm().maxCoeff();
     max_label = options.table->labels->cwiseAbs().maxCoeff();
   }
   const double max_prediction =
-      domain.max_norm().value_or(std::numeric_limits<double>::infinity()) * max_features;
+      domain.max_norm(dimension).value_or(std::numeric_limits<double>::infinity()) * max_features;
   return max_features == 0 ? 0 : loss.max_slope(max_prediction, max_label) * max_features;
 }
 
@@ -108,6 +117,7 @@ struct Learners {
   DpFtrl learner;
   TwinLearner twin;
   ComparatorSolver comparator;
+  std::optional<Adversary> adversary;
   std::vector<std::int64_t> prefixes;
   std::size_t next_prefix = 0;
   double private_total = 0;
@@ -120,6 +130,7 @@ class Simulation::State {
  public:
   explicit State(const SimulationOptions& options);
   SimulationChunk advance(std::int64_t max_steps);
+  HeldOutRisk held_out_risk(std::int64_t num_examples) const;
 
   std::shared_ptr<const Mechanism> mechanism;
   std::unique_ptr<const ExampleStream> stream;
@@ -147,7 +158,7 @@ Simulation::State::State(const SimulationOptions& options) {
   if (options.lambda) require_positive("simulation", "lambda", *options.lambda);
   if (options.dimension)
     require_between("simulation", "dimension", *options.dimension, 1, std::int64_t{1} << 20);
-  std::shared_ptr<const Loss> loss = make_loss(options.loss);
+  std::shared_ptr<const Loss> loss = make_loss(options.loss, options.loss_parameters);
   make_domain(options.domain, options.radius);
   stream = make_stream(options, *loss);
   mechanism = Mechanism::make(options.mechanism);
@@ -170,7 +181,8 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                                       std::shared_ptr<const Loss> loss) {
   const std::int64_t dimension = stream->dimension();
   const std::shared_ptr<const Domain> domain = make_domain(options.domain, options.radius);
-  RegretSetting setting = regret_setting(mechanism->certificate(), dimension, options.radius);
+  RegretSetting setting =
+      regret_setting(mechanism->certificate(), dimension, *domain, options.radius);
   RegretSetting exact = setting;
   exact.release_noise = 0;
   const double private_lambda = options.lambda.value_or(theorem_lambda(setting));
@@ -186,12 +198,13 @@ void Simulation::State::make_learners(const SimulationOptions& options,
     setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps));
     setting.num_steps = exact.num_steps = num_steps;
   }
-  theory = SimulationTheory{
-      .private_lambda = private_lambda,
-      .twin_lambda = twin_lambda,
-      .private_bound = regret_bound(setting, private_lambda),
-      .twin_bound = regret_bound(exact, twin_lambda),
-      .clipping_impossible = gradient_bound(options, *loss, *domain) <= mechanism->clip_norm()};
+  theory =
+      SimulationTheory{.private_lambda = private_lambda,
+                       .twin_lambda = twin_lambda,
+                       .private_bound = regret_bound(setting, private_lambda),
+                       .twin_bound = regret_bound(exact, twin_lambda),
+                       .clipping_impossible = gradient_bound(options, *loss, *domain, dimension) <=
+                                              mechanism->clip_norm()};
   learners.reset(new Learners{
       .loss = loss,
       .learner = DpFtrl({.mechanism = mechanism,
@@ -202,14 +215,21 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .radius = options.radius,
                          .lambda = private_lambda,
                          .grid = options.grid}),
-      .twin = TwinLearner(
-          {.dimension = dimension, .lambda = twin_lambda, .domain = domain, .start = {}}, *loss,
-          mechanism->clip_norm()),
+      .twin = TwinLearner({.dimension = dimension, .lambda = twin_lambda, .domain = domain}, *loss,
+                          mechanism->clip_norm()),
       .comparator = ComparatorSolver({.loss = loss,
                                       .dimension = dimension,
                                       .radius = options.radius,
+                                      .domain = domain,
                                       .gap_tolerance = options.comparator_gap_tolerance}),
+      .adversary = std::nullopt,
       .prefixes = regret_prefixes(num_steps, options.num_regret_prefixes)});
+  if (is_adversarial(options) && !options.table)
+    learners->adversary.emplace(AdversaryOptions{
+        .dimension = dimension,
+        .domain = domain->max_norm(dimension) ? domain : make_domain("ball", options.radius),
+        .loss = loss,
+        .clip_norm = mechanism->clip_norm()});
 }
 
 SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
@@ -235,7 +255,9 @@ SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
 }
 
 void Simulation::State::run_step(SimulationChunk& chunk, Eigen::Index row) {
-  const double label = stream->example(steps_done, features_);
+  const double label = learners && learners->adversary
+                           ? learners->adversary->example(learners->learner.iterate(), features_)
+                           : stream->example(steps_done, features_);
   if (learners) {
     learn(chunk, row, learners->loss->label(label));
   } else {
@@ -286,6 +308,26 @@ void Simulation::State::measure_regret(SimulationChunk& chunk) {
                           .comparator_gap = best.gap});
 }
 
+HeldOutRisk Simulation::State::held_out_risk(std::int64_t num_examples) const {
+  require_between("simulation", "num_examples", num_examples, 1, std::int64_t{1} << 20);
+  if (!learners || learners->adversary || stream->num_examples())
+    fail(
+        ErrorCode::unsupported,
+        "simulation: held-out examples are those of a synthetic stream that a learner learns from");
+  AverageLoss risk(learners->loss, stream->dimension());
+  std::vector<double> features(features_.size());
+  for (std::int64_t i = 0; i < num_examples; ++i) {
+    const double label = stream->example(mechanism->num_steps() + i, features);
+    risk.append(features, learners->loss->label(label));
+  }
+  Vector unused;
+  const Ftrl& twin = learners->twin.ftrl();
+  return {.private_average = risk.at(learners->learner.average(), unused),
+          .private_last = risk.at(learners->learner.iterate(), unused),
+          .twin_average = risk.at(twin.average(), unused),
+          .twin_last = risk.at(twin.iterate(), unused)};
+}
+
 Simulation::Simulation(const SimulationOptions& options)
     : state_(std::make_unique<State>(options)) {}
 Simulation::~Simulation() = default;
@@ -324,6 +366,9 @@ Vector Simulation::private_iterate() const {
 }
 Vector Simulation::twin_iterate() const {
   return learns() ? state_->learners->twin.ftrl().iterate() : Vector();
+}
+HeldOutRisk Simulation::held_out_risk(std::int64_t num_examples) const {
+  return state_->held_out_risk(num_examples);
 }
 
 }  // namespace dpftrl

@@ -56,11 +56,29 @@ double logistic(double x) {
   return x >= 0 ? 1 / (1 + small) : small / (1 + small);
 }
 
+/// Keeps one feature in 8 or so, by bits that no normal uses; if none, the one whose turn it is.
+void thin_out(const Key& key, std::uint64_t row, std::span<double> features) {
+  bool any = false;
+  std::array<std::uint32_t, kWordsPerBlock> bits = {};
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const std::size_t word = i % kWordsPerBlock;
+    const std::uint32_t block = kLabelBlock - 1 - static_cast<std::uint32_t>(i / kWordsPerBlock);
+    if (word == 0)
+      bits = random_block(key, {.stream = Stream::synthetic_data, .row = row, .block = block});
+    if (bits[word] % 8 == 0) {
+      any = true;
+    } else {
+      features[i] = 0;
+    }
+  }
+  if (!any) features[static_cast<std::size_t>(row % features.size())] = 1;
+}
+
 /// Coordinates of the true parameter in the plane of `direction_` and `second_`.
 std::array<double, 2> position(const SyntheticStreamOptions& options, std::int64_t step) {
-  if (options.kind == StreamKind::stationary) return {1, 0};
   if (options.kind == StreamKind::switching)
     return {step / (options.period / 2) % 2 == 0 ? 1.0 : -1.0, 0};
+  if (options.kind != StreamKind::drifting) return {1, 0};
   const std::int64_t quarters = 4 * (step % options.period);
   const std::int64_t side = quarters / options.period;
   const double along =
@@ -84,15 +102,20 @@ std::string_view to_string(StreamKind kind) {
       return "drifting";
     case StreamKind::switching:
       return "switching";
+    case StreamKind::heavy_tailed:
+      return "heavy-tailed";
+    case StreamKind::sparse:
+      return "sparse";
   }
   return "unknown";
 }
 
 StreamKind stream_kind_from_string(std::string_view name) {
-  for (const StreamKind kind :
-       {StreamKind::stationary, StreamKind::drifting, StreamKind::switching})
+  for (const StreamKind kind : {StreamKind::stationary, StreamKind::drifting, StreamKind::switching,
+                                StreamKind::heavy_tailed, StreamKind::sparse})
     if (to_string(kind) == name) return kind;
-  fail_argument("stream_kind", "stream", "one of stationary, drifting, switching",
+  fail_argument("stream_kind", "stream",
+                "one of stationary, drifting, switching, heavy-tailed, sparse",
                 "\"" + std::string(name) + "\"");
 }
 
@@ -125,20 +148,24 @@ double SyntheticStream::example(std::int64_t step, std::span<double> features) c
                  options_.dimension);
   const std::uint64_t row = static_cast<std::uint64_t>(step);
   fill_normals(key_, Stream::synthetic_data, row, 0, features);
+  if (options_.kind == StreamKind::sparse) thin_out(key_, row, features);
   scale_to_norm(features, kHairBelowOne);
+  const std::array<std::uint32_t, kWordsPerBlock> bits =
+      random_block(key_, {.stream = Stream::synthetic_data, .row = row, .block = kLabelBlock});
+  const double length =
+      options_.kind == StreamKind::heavy_tailed ? 1 / std::sqrt(unit_interval(bits[1])) : 1;
   const std::array<double, 2> at = position(options_, step);
   const double margin =
       at[0] * dot(span_of(direction_), features) + at[1] * dot(span_of(second_), features);
+  for (double& x : features) x *= length;
   if (options_.kind == StreamKind::switching) return margin >= 0 ? 1 : -1;
   if (options_.model == LabelModel::linear) {
     double noise = 0;
     fill_normals(key_, Stream::synthetic_data, row, static_cast<std::uint64_t>(options_.dimension),
                  {&noise, 1});
-    return std::clamp(margin + options_.label_noise * noise, -1.0, 1.0);
+    return length * std::clamp(margin + options_.label_noise * noise, -1.0, 1.0);
   }
-  const std::uint32_t bits =
-      random_block(key_, {.stream = Stream::synthetic_data, .row = row, .block = kLabelBlock})[0];
-  return unit_interval(bits) < logistic(options_.signal * margin) ? 1 : -1;
+  return unit_interval(bits[0]) < logistic(options_.signal * margin) ? 1 : -1;
 }
 
 Vector SyntheticStream::true_parameter(std::int64_t step) const {

@@ -130,8 +130,11 @@ model of the label from the other columns in one pass (DP-FTRL): gradients are c
 running totals get noise, and the weights follow from those alone. So the model is
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
 
-  --label NAME     column to predict; with --loss logistic 0 and 1, or -1 and 1
-  --loss L         logistic (default) or squared
+  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
+  --loss L         logistic (default), hinge, squared, huber, absolute or quantile
+  --quantile T     of the label that --loss quantile is after, between 0 and 1 (default 0.5)
+  --huber-threshold H
+                   errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
@@ -143,14 +146,20 @@ running totals get noise, and the weights follow from those alone. So the model 
   --epsilon E      privacy target, > 0
   --delta D        privacy target, between 0 and 1
   --clip C         gradients whose l2-norm exceeds C are scaled down to it
-  --radius R       weights stay within this l2-norm (default 1)
+  --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
+                   simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that
+                   multiply), or whole-space
+  --radius R       default 1
   --regularisation L
                    default: the value of the regret theorem
+  --doubling       L is that of the first step, and grows with the square root of the steps
+  --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
+                   in batches; the last may have fewer rows
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
-  --steps N        horizon: examples the noise is calibrated for. Without it the input is read
-                   twice, and the number of its rows is public
+  --steps N        horizon: steps the noise is calibrated for. Without it the input is read twice,
+                   and the number of its rows is public
   --budget FILE, --budget-epsilon E, --budget-delta D
                    as in dp-ftrl release
 ${PARTICIPATION}

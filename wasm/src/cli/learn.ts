@@ -3,8 +3,9 @@
 // dp-ftrl learn: a CSV in, a private linear model out.
 
 import { load } from '../index.js';
+import { classifies, DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
-import type { LearnedModel, Learner, LossName, ModelInput } from '../types.js';
+import type { LearnedModel, Learner, ModelInput } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Misuse } from './failure.js';
@@ -31,8 +32,13 @@ export const options: Known = {
   delta: 'value',
   clip: 'value',
   steps: 'value',
+  quantile: 'value',
+  'huber-threshold': 'value',
+  domain: 'value',
   radius: 'value',
   regularisation: 'value',
+  doubling: 'flag',
+  batch: 'value',
   ...PARTICIPATION_OPTIONS,
   ...BUDGET_OPTIONS,
   neighbours: 'value',
@@ -43,24 +49,46 @@ export const options: Known = {
   quiet: 'flag',
 };
 
+/** The option of one loss. */
+function onlyWith(wanted: boolean, args: Args, name: 'quantile' | 'huber-threshold') {
+  if (!wanted && args.has(name)) {
+    throw new Misuse(`--${name} needs --loss ${name.replace('-threshold', '')}`);
+  }
+  return name === 'quantile' ? args.probability(name) : args.positive(name);
+}
+
 function readSettings(args: Args) {
   const showTrue = args.has('show-nonprivate');
   if (args.has('ranges-from-data') && !showTrue) {
     throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
   }
-  const radius = args.positive('radius');
-  const lambda = args.positive('regularisation');
+  const participation = readParticipation(args);
+  const batchSize = args.count('batch') ?? 1;
+  if (batchSize > 1 && participation !== 'single') {
+    throw new Misuse('--batch protects one row: not with --epochs or --participations');
+  }
+  const loss = args.oneOf('loss', LOSSES, 'logistic');
+  const optional = {
+    quantile: onlyWith(loss === 'quantile', args, 'quantile'),
+    huberThreshold: onlyWith(loss === 'huber', args, 'huber-threshold'),
+    radius: args.positive('radius'),
+    lambda: args.positive('regularisation'),
+  };
   return {
     target: {
       epsilon: required('epsilon', args.positive('epsilon')),
       delta: required('delta', args.probability('delta')),
       clipNorm: required('clip', args.positive('clip')),
       neighbours: readNeighbours(args),
-      participation: readParticipation(args),
-      ...(radius !== undefined && { radius }),
-      ...(lambda !== undefined && { lambda }),
+      participation,
+      loss,
+      domain: args.oneOf('domain', DOMAINS, 'ball'),
+      doubling: args.has('doubling'),
+      batchSize,
+      ...Object.fromEntries(
+        Object.entries(optional).filter(([, value]) => value !== undefined),
+      ),
     },
-    loss: args.oneOf('loss', ['logistic', 'squared'], 'logistic'),
     label: required('label', args.text('label')),
     intercept: !args.has('no-intercept'),
     budget: Budget.read(args),
@@ -121,16 +149,16 @@ class Progressive {
   private numCorrect = 0;
   private numExamples = 0;
 
-  constructor(private readonly kind: LossName) {}
+  constructor(private readonly learner: Learner) {}
 
   add(predictions: Float64Array, labels: Float64Array): void {
+    const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+    this.loss += sum(this.learner.losses(predictions, labels));
+    this.zeroLoss += sum(this.learner.losses(new Float64Array(labels.length), labels));
     predictions.forEach((prediction, i) => {
-      const label = labels[i]!;
-      this.loss += this.lossOf(prediction, label);
-      this.zeroLoss += this.lossOf(0, label);
-      this.numCorrect += Number(prediction >= 0 === label > 0);
-      ++this.numExamples;
+      this.numCorrect += Number(prediction >= 0 === labels[i]! > 0);
     });
+    this.numExamples += labels.length;
   }
 
   result(): NonNullable<LearnedModel['nonprivate']> {
@@ -138,14 +166,8 @@ class Progressive {
     return {
       progressiveLoss: mean(this.loss),
       zeroLoss: mean(this.zeroLoss),
-      progressiveAccuracy: this.kind === 'logistic' ? mean(this.numCorrect) : null,
+      progressiveAccuracy: classifies(this.learner.loss) ? mean(this.numCorrect) : null,
     };
-  }
-
-  private lossOf(prediction: number, label: number): number {
-    if (this.kind === 'squared') return (prediction - label) ** 2 / 2;
-    const margin = label > 0 ? prediction : -prediction;
-    return Math.max(0, -margin) + Math.log1p(Math.exp(-Math.abs(margin)));
   }
 }
 
@@ -186,13 +208,14 @@ function learnFrom(
   if (progressive) progressive.add(predictions!, labels);
 }
 
-function describe(model: LearnedModel, lambda: number): string {
+function describe(model: LearnedModel, learner: Learner): string {
+  const { lambda, batchSize } = learner;
   const { certificate, inputs, intercept, weights, loss, numExamples, nonprivate } = model;
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
   const rows = Object.fromEntries(names.map((name, j) => [`weight ${name}`, weights[j]!]));
   const facts = {
     loss,
-    examples: `${numExamples} of a horizon of ${certificate.numSteps}`,
+    examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
     private: model.private ? 'yes' : 'NO',
     epsilon: certificate.epsilon,
     delta: certificate.delta,
@@ -228,7 +251,10 @@ async function writeFile(path: string, text: string): Promise<void> {
 }
 
 /** The columns of the table, what is known of the features, and the horizon. */
-async function readProblem(args: Args, label: string, given: number | undefined) {
+async function readProblem(
+  args: Args,
+  { label, batchSize, given }: { label: string; batchSize: number; given: number | undefined },
+) {
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
@@ -241,7 +267,7 @@ async function readProblem(args: Args, label: string, given: number | undefined)
   const fromData = args.has('ranges-from-data');
   if (given !== undefined && !fromData) return { rows, examples, inputs, numSteps: given };
   const seen = await survey(rows, examples, { inputs, fromData });
-  return { rows, examples, inputs: seen.inputs, numSteps: given ?? seen.numRows };
+  return { rows, examples, inputs: seen.inputs, numSteps: given ?? Math.ceil(seen.numRows / batchSize) };
 }
 
 /** What has to be said before the first row is read. */
@@ -259,13 +285,17 @@ function announce(
 
 export async function run(args: Args): Promise<void> {
   const settings = readSettings(args);
-  const { target, loss, label, intercept, seed, showTrue, quiet } = settings;
+  const { target, label, intercept, seed, showTrue, quiet } = settings;
   const path = args.text('model');
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   // A folder that is not there is told now, and not after the learning.
   if (path !== undefined) await (await AtomicFile.create(path)).abandon();
-  const problem = await readProblem(args, label, stepsOf(args, chosen));
+  const problem = await readProblem(args, {
+    label,
+    batchSize: target.batchSize,
+    given: stepsOf(args, chosen),
+  });
   const { rows, examples, inputs, numSteps } = problem;
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const learner = dp.learner({
@@ -275,7 +305,6 @@ export async function run(args: Args): Promise<void> {
     mechanism: chosen.mechanism,
     numSteps,
     dimension: inputs.length + Number(intercept),
-    loss,
     ...(seed !== undefined && { insecureSeed: seed }),
   });
   const progress = new StepProgress(numSteps, { quiet });
@@ -289,12 +318,13 @@ export async function run(args: Args): Promise<void> {
     const spoken = { name, mode: 'grid', whom, what: 'its gradient ' };
     const sentence = guarantee(learner.certificate, spoken);
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
-    const progressive = showTrue ? new Progressive(loss) : undefined;
+    const progressive = showTrue ? new Progressive(learner) : undefined;
     for await (const batch of rows.rows()) {
       if (batch.numRows > 0) learnFrom(learner, batch, { examples, inputs, progressive });
       if (batch.fault) throw batch.fault;
       progress.report(learner.step);
     }
+    if (learner.numWaiting > 0) learner.endBatch();
     progress.end();
     const model: LearnedModel = {
       ...learner.model(),
@@ -306,7 +336,7 @@ export async function run(args: Args): Promise<void> {
     };
     const json = `${JSON.stringify(model)}\n`;
     if (path !== undefined) await writeFile(path, json);
-    await new StandardOutput().write(args.has('json') ? json : describe(model, learner.lambda));
+    await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
   } finally {
     progress.end();
     learner.dispose();

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Convex sets a learner may play from, and the Euclidean projection onto each.
+/// Convex sets a learner may play from: projection, support function, and the leader of the
+/// regularised past.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "dpftrl/types.hpp"
+
 namespace dpftrl {
 
-/// One closed convex set K. A new set is one small class and one line in `make_domain`.
+/// Which strongly convex function R keeps the leader near its start w_1.
+enum class Regulariser {
+  euclidean,  ///< ||w - w_1||^2 / 2
+  entropic,   ///< r sum_i w_i ln(w_i / w_1i) on the simplex of sum r: 1-strongly convex in ||.||_1
+};
+std::string_view to_string(Regulariser regulariser);
+
+/// One closed convex set K with its regulariser R. A new set is one small class and one line in
+/// `make_domain`.
 class Domain {
  public:
   virtual ~Domain() = default;
@@ -19,8 +31,21 @@ class Domain {
   /// Overwrites the point by the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
+  /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
+  virtual double support(std::span<const double> direction) const = 0;
   /// max over K of ||w||, or nothing if K is unbounded.
-  virtual std::optional<double> max_norm() const = 0;
+  virtual std::optional<double> max_norm(std::int64_t dimension) const = 0;
+  /// The point to begin from: the origin if it is in K, else where R is smallest.
+  virtual Vector start(std::int64_t dimension) const;
+  /// D with R(w) <= D^2 / 2 for all w in K, R kept near `start`; nothing if K is unbounded.
+  virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
+
+  virtual Regulariser regulariser() const { return Regulariser::euclidean; }
+  /// Writes argmin_{w in K} <sums, w> + lambda R(w) with R kept near `start`, a point of K; here
+  /// the projection of start - sums / lambda. `next` may not be `sums`.
+  /// @throws Error{invalid_argument} sums / lambda is not finite.
+  virtual void leader(std::span<const double> start, std::span<const double> sums, double lambda,
+                      std::span<double> next) const;
 };
 
 /// K = R^d.
@@ -28,7 +53,9 @@ class WholeSpace final : public Domain {
  public:
   std::string_view name() const override { return "whole-space"; }
   void project(std::span<double> point) const override;
-  std::optional<double> max_norm() const override { return std::nullopt; }
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return std::nullopt; }
+  std::optional<double> diameter(std::int64_t /*dimension*/) const override { return std::nullopt; }
 };
 
 /// K = {w : ||w||_2 <= radius}.
@@ -38,13 +65,60 @@ class L2Ball final : public Domain {
   explicit L2Ball(double radius);
   std::string_view name() const override { return "ball"; }
   void project(std::span<double> point) const override;
-  std::optional<double> max_norm() const override { return radius_; }
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
+  std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }
+  double radius() const { return radius_; }
 
  private:
   double radius_;
 };
 
-/// "whole-space" (the radius is checked and then unused) or "ball".
+/// K = {w : low <= w_i <= high}.
+class Box final : public Domain {
+ public:
+  struct Bounds {
+    double low = -1;
+    double high = 1;
+  };
+  /// @throws Error{invalid_argument} a bound that is not finite, or low >= high.
+  explicit Box(const Bounds& bounds);
+  std::string_view name() const override { return "box"; }
+  void project(std::span<double> point) const override;
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t dimension) const override;
+  Vector start(std::int64_t dimension) const override;
+  std::optional<double> diameter(std::int64_t dimension) const override;
+
+ private:
+  Bounds bounds_;
+};
+
+/// K = {w : w_i >= 0, sum_i w_i = radius}, from the centre.
+class Simplex final : public Domain {
+ public:
+  /// @throws Error{invalid_argument} radius not positive and finite.
+  explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
+  std::string_view name() const override;
+  /// @cost    O(d log d): sorts.
+  /// @source  Held, Wolfe and Crowder, Math. Programming 6 (1974); Duchi et al., ICML 2008.
+  void project(std::span<double> point) const override;
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
+  Vector start(std::int64_t dimension) const override;
+  std::optional<double> diameter(std::int64_t dimension) const override;
+  Regulariser regulariser() const override { return regulariser_; }
+  /// Entropic: radius * softmax(ln start - sums / (lambda radius)), whose largest exponent is 0.
+  void leader(std::span<const double> start, std::span<const double> sums, double lambda,
+              std::span<double> next) const override;
+
+ private:
+  double radius_;
+  Regulariser regulariser_;
+};
+
+/// "whole-space" (the radius is checked and then unused), "ball", "box" (from -radius to radius),
+/// "simplex" or "simplex-entropic" (of sum radius).
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad radius.
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius);
 

@@ -22,11 +22,15 @@ struct DpFtrlOptions {
   std::shared_ptr<const Mechanism> mechanism;
   Key key;                     ///< of the noise
   std::int64_t dimension = 1;  ///< features of an example
-  std::shared_ptr<const Loss> loss;
+  std::shared_ptr<const VectorLoss> loss;
   std::shared_ptr<const Domain> domain;
-  double radius = 1;             ///< D of the regret theorem, > 0
-  std::optional<double> lambda;  ///< > 0; default: `theorem_lambda` for `radius`
-  std::optional<double> grid;    ///< see PrefixSumOptions, as the following
+  double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
+  std::optional<double> lambda = {};  ///< > 0; default: `theorem_lambda`
+  /// lambda grows with the square root of the steps, by doubling, to about what it is without.
+  bool doubling = false;
+  /// Examples of a step, 1 .. 2^31: each gradient is clipped by itself.
+  std::int64_t batch_size = 1;
+  std::optional<double> grid = {};  ///< see PrefixSumOptions, as the following
   ReleaseMode mode = ReleaseMode::grid;
   LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
   std::optional<int> precision_bits = {};
@@ -34,48 +38,82 @@ struct DpFtrlOptions {
 
 /// A learner that is private for the whole stream of examples.
 ///
-///     example -> predict <w, x> -> clipped gradient -> PrefixSum -> release -> next iterate
+///     example -> predict W x -> clipped gradient -> PrefixSum -> release -> next iterate
+///
+/// The model is a row of weights for each score of the loss, one after the other. A step is a
+/// batch: its examples meet the same iterate, and their clipped gradients one row of noise. The
+/// leader follows release / batch_size, so that lambda and regret are those of the average loss.
 ///
 /// The iterates are a function of the releases alone, so everything this object shows except
-/// `prediction` (which uses the example it is given) has the privacy of the releases. It never
+/// scores (which use the example they are given) has the privacy of the releases. It never
 /// holds a true sum outside its PrefixSum and has no way to ask for one.
 class DpFtrl {
  public:
   /// @throws Error{invalid_argument} a missing part or an option out of range.
   explicit DpFtrl(const DpFtrlOptions& options);
 
-  /// Predicts, then learns from the example.
+  /// Predicts, then learns from the example; the last one of a batch ends the step.
   ///
   /// @param features  x, dimension() entries, finite, of finite norm.
-  /// @param label     as the loss knows it; 0 is taken as -1 by classification losses.
-  /// @return          <w, x> with the w from before this example.
-  /// @guarantee       examples are per-step records of the mechanism: see PrefixSum::release.
+  /// @param label     as the loss knows it; 0 is taken as -1 by losses of two classes.
+  /// @param scores    num_scores() entries: W x with the W from before this batch.
+  /// @guarantee       examples are contributions of the mechanism's steps, one person's at most one
+  ///                  in a batch: see PrefixSum::contribute. Clipping bounds what an example can
+  ///                  change, whatever loss, domain, lambda and batch size.
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes;
-  ///         Error{past_horizon} after num_steps() examples.
+  ///         Error{past_horizon} after num_steps() batches.
+  void step(std::span<const double> features, double label, std::span<double> scores);
+  /// For losses of one score: returns it.
   double step(std::span<const double> features, double label);
 
-  /// <w, x> with the current w. Learns nothing.
+  /// Ends the step before the batch is full; with no example in it, the step has none. The sum is
+  /// divided by batch_size() all the same, so that nothing depends on how many there were.
+  /// @throws Error{past_horizon} after num_steps() batches.
+  void end_batch();
+
+  /// W x with the current W. Learns nothing.
+  void predict(std::span<const double> features, std::span<double> scores) const;
+  /// For losses of one score.
   double predict(std::span<const double> features) const;
 
   const Vector& iterate() const { return ftrl_.iterate(); }
+  /// Over the steps.
   Vector average() const { return ftrl_.average(); }
   /// The latest release; zeros before the first step.
   std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
-  const Loss& loss() const { return *loss_; }
-  std::int64_t dimension() const { return sums_.dimension(); }
+  const VectorLoss& loss() const { return *loss_; }
+  std::int64_t dimension() const { return dimension_; }
+  /// Weights of the model: dimension() times num_scores().
+  std::int64_t model_size() const { return sums_.dimension(); }
+  std::int64_t num_scores() const { return loss_->num_scores(); }
+  std::int64_t batch_size() const { return batch_size_; }
   std::int64_t num_steps() const { return sums_.num_steps(); }
-  /// Examples learned from.
+  /// Batches learned from.
   std::int64_t steps_done() const { return sums_.step(); }
-  double lambda() const { return ftrl_.lambda(); }
+  /// Examples learned from, those of the open batch included.
+  std::int64_t num_examples() const { return num_examples_; }
+  /// Examples in the batch that is not ended yet.
+  std::int64_t num_waiting() const { return num_waiting_; }
+  /// That of the next point to play.
+  double lambda() const;
   double grid() const { return sums_.grid(); }
 
  private:
-  std::shared_ptr<const Loss> loss_;
+  /// The next iterate from what `next_release_` holds; the batch is over.
+  void follow_release();
+
+  std::shared_ptr<const VectorLoss> loss_;
+  std::int64_t dimension_;
+  std::int64_t batch_size_;
   PrefixSum sums_;
-  Ftrl ftrl_;
+  double lambda_;  ///< the first
+  Ftrl ftrl_;  ///< on sums, of lambda_ * batch_size_
+  std::int64_t num_waiting_ = 0;
+  std::int64_t num_examples_ = 0;
+  std::vector<double> slopes_;
   std::vector<double> gradient_;
   std::vector<double> release_;
   std::vector<double> next_release_;

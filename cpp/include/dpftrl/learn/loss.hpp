@@ -3,6 +3,7 @@
 
 /// Losses of a linear prediction p = <w, x> against a label y.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,66 +11,180 @@
 
 namespace dpftrl {
 
+/// A convex loss of a vector of scores (W x, one row of W for each) against a label: what learners
+/// and comparators know of a loss.
+class VectorLoss {
+ public:
+  virtual ~VectorLoss() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::int64_t num_scores() const = 0;
+  /// The loss, for a label as `label` returns it; overwrites `slopes` by its gradient in the
+  /// scores.
+  /// @guarantee  never NaN for finite scores; the slopes are finite for scores up to 1e300. A value
+  ///             beyond the range of double is +infinity.
+  virtual double evaluate(std::span<const double> scores, double label,
+                          std::span<double> slopes) const = 0;
+  /// sup of the norm of the slopes, or nothing if there is none.
+  virtual std::optional<double> lipschitz() const = 0;
+  /// sup of the largest eigenvalue of the Hessian in the scores; nothing if the loss has kinks.
+  virtual std::optional<double> curvature() const = 0;
+  /// Labels are classes.
+  virtual bool classifies() const = 0;
+  /// The label in the form this loss works with.
+  /// @throws Error{invalid_argument} a label this loss does not know, NaN and infinity included.
+  virtual double label(double raw) const = 0;
+  /// The scores say the class `label`. False for losses that do not classify.
+  virtual bool says(std::span<const double> scores, double label) const = 0;
+};
+
 /// A loss and its derivative in the prediction.
 struct LossAt {
   double value;
   double slope;
 };
 
-/// One convex loss l(p, y). A new loss is one small class and one line in `make_loss`.
-class Loss {
+/// A smooth loss below l, and its second derivative.
+struct SmoothedLossAt {
+  double value;
+  double slope;  ///< of the smoothed loss, and a slope of l itself close by
+  double curvature;
+  /// l(p) + l*(slope) - slope p >= 0, l* the conjugate: 0 where `slope` is a slope of l at p.
+  double excess;
+};
+
+/// One convex loss l(p, y) of a single score. A new loss is one small class and one line in
+/// `make_loss`.
+class Loss : public VectorLoss {
  public:
-  virtual ~Loss() = default;
+  std::int64_t num_scores() const final { return 1; }
+  double evaluate(std::span<const double> scores, double label,
+                  std::span<double> slopes) const final;
+  bool says(std::span<const double> scores, double label) const final;
 
-  virtual std::string_view name() const = 0;
-
-  /// l(p, y) and dl/dp, for a label as `label` returns it.
+  /// l(p, y) and dl/dp (0 at a kink whose slopes have both signs), for a label as `label` returns
+  /// it.
   /// @guarantee  never NaN for finite p and y; the slope is finite for |p| up to 1e300. A value
   ///             beyond the range of double is +infinity.
   virtual LossAt at(double prediction, double label) const = 0;
   double value(double prediction, double label) const { return at(prediction, label).value; }
   double slope(double prediction, double label) const { return at(prediction, label).slope; }
 
-  /// sup over p and y of |dl/dp|, or nothing if there is none.
-  virtual std::optional<double> lipschitz() const = 0;
+  /// The Moreau envelope min_q l(q, y) + (p - q)^2 / (2 width), with its derivatives. Losses
+  /// without kinks ignore `width` and return themselves, with excess 0.
+  ///
+  /// @param width  > 0.
+  /// @source  Rockafellar, Convex Analysis, section 31: with slope a and the minimising q, the
+  ///          conjugate is l*(a) = a q - l(q) = a p - value - (width / 2) a^2.
+  virtual SmoothedLossAt smoothed(double prediction, double label, double width) const = 0;
+
   /// sup of |dl/dp| over |p| <= max_prediction and |y| <= max_label.
   virtual double max_slope(double max_prediction, double max_label) const = 0;
 
-  /// Labels are classes: -1 or +1.
-  virtual bool classifies() const = 0;
-  /// The label in the form this loss works with. Classification takes 0 as -1.
-  /// @throws Error{invalid_argument} a label this loss does not know, NaN and infinity included.
-  virtual double label(double raw) const = 0;
   /// A prediction >= 0 says +1. False for losses that do not classify.
   bool correct(double prediction, double label) const {
     return classifies() && (prediction >= 0) == (label > 0);
   }
 };
 
-/// (p - y)^2 / 2, any finite y. Slope p - y, no global Lipschitz constant.
-class SquaredLoss final : public Loss {
+/// Losses of real labels: any finite y.
+class RegressionLoss : public Loss {
+ public:
+  bool classifies() const final { return false; }
+  double label(double raw) const final;
+};
+
+/// Losses of two classes, -1 and +1. 0 is taken as -1.
+class MarginLoss : public Loss {
+ public:
+  bool classifies() const final { return true; }
+  double label(double raw) const final;
+};
+
+/// (p - y)^2 / 2. Slope p - y, no global Lipschitz constant.
+class SquaredLoss final : public RegressionLoss {
  public:
   std::string_view name() const override { return "squared"; }
   LossAt at(double prediction, double label) const override;
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override { return std::nullopt; }
+  std::optional<double> curvature() const override { return 1.0; }
   double max_slope(double max_prediction, double max_label) const override;
-  bool classifies() const override { return false; }
-  double label(double raw) const override;
+};
+
+/// r^2 / 2 for |r| <= h and h (|r| - h/2) beyond, r = p - y. h-Lipschitz.
+class HuberLoss final : public RegressionLoss {
+ public:
+  /// @param threshold  h > 0, in units of the label.
+  /// @throws Error{invalid_argument} threshold.
+  explicit HuberLoss(double threshold);
+  std::string_view name() const override { return "huber"; }
+  LossAt at(double prediction, double label) const override;
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override;
+  std::optional<double> lipschitz() const override { return threshold_; }
+  std::optional<double> curvature() const override { return 1.0; }
+  double max_slope(double max_prediction, double max_label) const override;
+
+ private:
+  double threshold_;
+};
+
+/// tau (y - p) below the label and (1 - tau) (p - y) above it: least on average at the tau-quantile
+/// of the labels. The absolute loss |p - y| is twice that for tau = 1/2.
+class QuantileLoss final : public RegressionLoss {
+ public:
+  /// @param level  tau, 0 < tau < 1.
+  /// @throws Error{invalid_argument} level.
+  explicit QuantileLoss(double level);
+  static QuantileLoss absolute() { return {"absolute", -1, 1}; }
+  std::string_view name() const override { return name_; }
+  LossAt at(double prediction, double label) const override;
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override;
+  std::optional<double> lipschitz() const override;
+  std::optional<double> curvature() const override { return std::nullopt; }
+  double max_slope(double max_prediction, double max_label) const override;
+
+ private:
+  QuantileLoss(std::string_view name, double below, double above)
+      : name_(name), below_(below), above_(above) {}
+
+  std::string_view name_;
+  double below_;  ///< slope where p < y
+  double above_;  ///< slope where p > y
 };
 
 /// ln(1 + exp(-y p)), y = -1 or +1. Slope -y / (1 + exp(y p)), 1-Lipschitz.
-class LogisticLoss final : public Loss {
+class LogisticLoss final : public MarginLoss {
  public:
   std::string_view name() const override { return "logistic"; }
   LossAt at(double prediction, double label) const override;
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override { return 1.0; }
+  std::optional<double> curvature() const override { return 0.25; }
   double max_slope(double max_prediction, double max_label) const override;
-  bool classifies() const override { return true; }
-  double label(double raw) const override;
 };
 
-/// @throws Error{invalid_argument} unknown name (the message lists the known ones).
-std::shared_ptr<const Loss> make_loss(std::string_view name);
+/// max(0, 1 - y p), y = -1 or +1. 1-Lipschitz, with a kink at margin 1, where the slope is 0.
+class HingeLoss final : public MarginLoss {
+ public:
+  std::string_view name() const override { return "hinge"; }
+  LossAt at(double prediction, double label) const override;
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override;
+  std::optional<double> lipschitz() const override { return 1.0; }
+  std::optional<double> curvature() const override { return std::nullopt; }
+  double max_slope(double max_prediction, double max_label) const override;
+};
+
+/// What some losses need beside their name.
+struct LossParameters {
+  double quantile = 0.5;         ///< level of "quantile", between 0 and 1
+  double huber_threshold = 1.0;  ///< of "huber", > 0
+};
+
+/// A loss of one score.
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), a parameter of
+///         this loss out of range.
+std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
 /// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||).
 ///
@@ -81,5 +196,11 @@ std::shared_ptr<const Loss> make_loss(std::string_view name);
 /// @throws Error{invalid_argument} ||x|| is not finite.
 void clipped_gradient(double slope, std::span<const double> features, double clip_norm,
                       std::span<double> out);
+
+/// The same for several scores: slopes x^T, row after row, clipped by its Frobenius norm
+/// ||slopes|| ||x||.
+/// @param out  as long as `slopes` times `features`.
+void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
+                      double clip_norm, std::span<double> out);
 
 }  // namespace dpftrl

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/learn/average_loss.hpp"
+#include "dpftrl/learn/domain.hpp"
 #include "dpftrl/learn/loss.hpp"
 #include "dpftrl/optimize.hpp"
 #include "dpftrl/types.hpp"
@@ -23,59 +25,74 @@ std::string_view to_string(ComparatorStatus status);
 
 struct [[nodiscard]] Comparator {
   ComparatorStatus status;
-  Vector point;              ///< ||point|| <= radius
+  Vector point;              ///< a point of the set
   double value;              ///< average loss at `point`
   double gap;                ///< value - minimum <= gap
-  double multiplier;         ///< nu >= 0 of the constraint, estimated; about 0: it does not bind
+  double multiplier;         ///< of the ball's constraint, nu >= 0, estimated; about 0: not binding
   std::int64_t evaluations;  ///< passes over the examples
 };
 
 struct ComparatorOptions {
-  std::shared_ptr<const Loss> loss;
-  std::int64_t dimension = 1;
-  double radius = 1;            ///< D > 0
+  std::shared_ptr<const VectorLoss> loss;
+  std::int64_t dimension = 1;  ///< features of an example
+  double radius = 1;           ///< D > 0
+  /// Set of the comparators. Nothing, or the whole space: the ball of that radius.
+  std::shared_ptr<const Domain> domain = nullptr;
   double gap_tolerance = 1e-6;  ///< > 0, in units of the average loss
 };
 
-/// min over ||w|| <= D of f(w) = (1/t) sum_{s<=t} l(<w, x_s>, y_s), for growing t.
+/// min over w in K of f(w) = (1/t) sum_{s<=t} l(W x_s, y_s), for growing t; w has dimension entries
+/// for each score of the loss.
 ///
-/// The minimiser over the ball is w_nu = argmin f(w) + (nu/2) ||w||^2 for the nu >= 0 at which
-/// ||w_nu|| = D, or for nu = 0 if that one is shorter. w_nu comes from L-BFGS; nu from a
-/// safeguarded secant on 1/||w_nu|| - 1/D, which is nearly straight, inside
-/// 0 <= nu <= ||grad f(0)|| / D. Both start from the answer for the previous t.
+/// Losses without kinks over a ball: the minimiser is w_nu = argmin f(w) + (nu/2) ||w||^2 for the
+/// nu >= 0 at which ||w_nu|| = D, or for nu = 0 if that one is shorter. w_nu comes from L-BFGS; nu
+/// from a safeguarded secant on 1/||w_nu|| - 1/D, which is nearly straight, inside
+/// 0 <= nu <= ||grad f(0)|| / D. Everything else: projected Newton steps on the Moreau envelopes of
+/// the losses (projected gradients beyond 256 weights or for several scores), whose width shrinks
+/// until the gap is met. All start from the answer for the previous t.
 ///
-/// @exactness   certified by the Frank-Wolfe gap: value - gap <= minimum <= value.
-/// @cost        O(t d) a pass, memory t (d + 1) doubles.
+/// @exactness   certified: value - gap <= minimum <= value. For slopes a_s of the envelopes with
+///              mean g = (1/t) sum a_s x_s, Fenchel's duality gives
+///              f(w) - min f <= <g, w> + max_{v in K} <-g, v> + mean of l + l*(a_s) - a_s p_s,
+///              which without kinks is the Frank-Wolfe gap.
+/// @cost        O(t d) a pass, O(t d^2) a Newton step; memory t (d + 1) doubles.
 /// @source      More and Sorensen, Computing a trust region step, 1983 (the secant on 1/||w||);
-///              Jaggi, Revisiting Frank-Wolfe, ICML 2013 (the gap).
-/// @checked-by  learn_regret_test
+///              Jaggi, Revisiting Frank-Wolfe, ICML 2013 (the gap); Lee, Sun and Saunders, SIAM J.
+///              Optim. 24 (2014) (proximal Newton).
+/// @checked-by  learn_regret_test, learn_comparator_test
 class ComparatorSolver {
  public:
   /// @throws Error{invalid_argument} no loss, or an option out of range.
   explicit ComparatorSolver(const ComparatorOptions& options);
 
-  /// @param label  as Loss::label returns it.
+  /// @param label  as VectorLoss::label returns it.
   /// @throws Error{wrong_length, invalid_argument} nothing changes.
-  void append(std::span<const double> features, double label);
-  std::int64_t num_examples() const;
+  void append(std::span<const double> features, double label) { loss_.append(features, label); }
+  std::int64_t num_examples() const { return loss_.num_examples(); }
 
   /// @throws Error{invalid_argument} no examples yet.
   Comparator solve();
 
-  /// f at any point, and its gradient.
-  double average_loss(const Vector& point, Vector& gradient) const;
+  /// f at any point, and its gradient (a subgradient where it has a kink).
+  double average_loss(const Vector& point, Vector& gradient) const {
+    return loss_.at(point, gradient);
+  }
 
  private:
+  Comparator solve_in_ball();
+  Comparator solve_projected();
   OptimizeResult minimize_penalised(double multiplier, double gradient_tolerance,
                                     const Vector& start) const;
 
   ComparatorOptions options_;
-  std::vector<double> features_;  ///< row after row
-  std::vector<double> labels_;
-  // Where the next search starts: the last w_nu, nu, and d(1/||w_nu||)/d nu.
+  AverageLoss loss_;
+  std::shared_ptr<const Domain> set_;  ///< bounded
+  bool in_ball_;                       ///< set_ is a ball and the loss has no kinks
+  // Where the next search starts: the last w_nu or point, nu, d(1/||w_nu||)/d nu, and width.
   Vector warm_point_;
   double warm_multiplier_ = 0;
   double warm_slope_ = 0;
+  double warm_width_ = 0;
 };
 
 /// max over ||v|| <= radius of <gradient, point - v> = <gradient, point> + radius ||gradient||.

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/learn/loss.hpp"
+#include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/streams.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/types.hpp"
@@ -31,20 +32,23 @@ struct SimulationOptions {
 
   /// Own data instead of a synthetic stream. Without labels: sums only, no learner.
   std::optional<Table> table;
-  std::string stream = "stationary";  ///< "stationary", "drifting", "switching"
+  /// A StreamKind, or "adversarial": see Adversary, which answers the private learner's iterates.
+  std::string stream = "stationary";
   std::uint64_t stream_seed = 1;
   /// Default: the horizon for "drifting", a quarter of it for "switching", at least 2.
   std::optional<std::int64_t> stream_period;
 
-  std::string loss = "logistic";          ///< "logistic", "squared"
-  std::string domain = "ball";            ///< "ball", "whole-space"
-  double radius = 1;                      ///< of the ball, and of the comparators
-  std::optional<double> lambda;           ///< for both learners; default: each its theorem's
+  std::string loss = "logistic";   ///< see make_loss
+  LossParameters loss_parameters;  ///< of the losses that need some
+  std::string domain = "ball";     ///< see make_domain; the comparators', too, if it is bounded
+  double radius = 1;               ///< of the domain, or of the comparators
+  std::optional<double> lambda;    ///< for both learners; default: each its theorem's
   std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0: regret is not measured
   double comparator_gap_tolerance = 1e-6;
 };
 
-/// Average regret after `num_steps` steps against the best fixed point of norm <= radius.
+/// Average regret after `num_steps` steps against the best fixed point of the domain, or of norm <=
+/// radius if that is the whole space.
 struct RegretPoint {
   std::int64_t num_steps;
   double private_regret;
@@ -68,6 +72,14 @@ struct SimulationChunk {
   std::vector<std::uint8_t> private_correct;  ///< k entries 0 or 1; empty if there are no classes
   std::vector<std::uint8_t> twin_correct;
   std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
+};
+
+/// Average loss on examples that nobody learned from, of fixed models of this run.
+struct HeldOutRisk {
+  double private_average;  ///< of the average of the points played: what online-to-batch is about
+  double private_last;     ///< of the latest point
+  double twin_average;
+  double twin_last;
 };
 
 /// What the regret theorem says about a learner of this simulation.
@@ -117,6 +129,14 @@ class Simulation {
   /// The learners' next points to play; empty without a learner.
   Vector private_iterate() const;
   Vector twin_iterate() const;
+  /// Risk of the models so far on the `num_examples` examples of the stream after the horizon. For
+  /// a stream of independent examples (stationary, heavy-tailed, sparse) the expected excess risk
+  /// of the average over any fixed point is at most the expected average regret against it: w_t is
+  /// independent of example t, and the loss is convex.
+  /// @throws Error{invalid_argument} num_examples outside 1 .. 2^20; Error{unsupported} without a
+  ///         learner, or where there are no such examples: a table, the adversary.
+  /// @checked-by simulation_test
+  HeldOutRisk held_out_risk(std::int64_t num_examples) const;
 
  private:
   class State;

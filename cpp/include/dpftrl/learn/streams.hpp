@@ -29,14 +29,18 @@ class ExampleStream {
 
 /// How the true parameter moves.
 enum class StreamKind {
-  stationary,  ///< not at all
-  drifting,    ///< once round a square in a random plane in `period` steps, scaled to unit length
-  switching,   ///< changes sign every `period` / 2 steps; no label noise: every label is the one
-               ///< that what was taught in the interval before gets most wrong
+  stationary,    ///< not at all
+  drifting,      ///< once round a square in a random plane in `period` steps, scaled to unit length
+  switching,     ///< changes sign every `period` / 2 steps; no label noise: every label is the one
+                 ///< that what was taught in the interval before gets most wrong
+  heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
+                 ///< uniform in (0, 1): of infinite variance, so that clipping matters
+  sparse,  ///< stationary, but about 7 in 8 features are 0, never all of them
 };
 
 std::string_view to_string(StreamKind kind);
-/// "stationary", "drifting", "switching"; anything else throws Error{invalid_argument}.
+/// "stationary", "drifting", "switching", "heavy-tailed", "sparse"; anything else throws
+/// Error{invalid_argument}.
 StreamKind stream_kind_from_string(std::string_view name);
 
 /// How labels follow from the margin m = <true parameter, x>, |m| <= 1.
@@ -55,7 +59,8 @@ struct SyntheticStreamOptions {
   double label_noise = 0.1;    ///< >= 0; linear
 };
 
-/// Examples with ||x|| = 1 (a hair below, never above), uniform on the sphere.
+/// Examples with ||x|| = 1 (a hair below, never above, but for heavy tails), uniform on the sphere
+/// or on that of the features that are not 0.
 ///
 /// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
 ///             exponential of the logistic model is a polynomial of its own, not libm's.

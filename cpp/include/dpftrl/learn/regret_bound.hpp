@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The regret theorem of follow the regularised leader on noisy sums, with constants.
+
+#include <cstdint>
+
+#include "dpftrl/learn/domain.hpp"
+#include "dpftrl/mechanism.hpp"
+
+namespace dpftrl {
+
+/// What the regret theorem is told.
+struct RegretSetting {
+  std::int64_t num_steps = 0;  ///< n >= 1
+  double gradient_bound = 1;   ///< L > 0: every gradient has norm at most L (the clip norm)
+  double radius = 1;           ///< D > 0: comparators have R(w*) <= D^2 / 2; within D of w_1
+  std::int64_t dimension = 1;  ///< d
+  /// Root mean square over the steps of the std of one coordinate of the release, in units of L:
+  /// neighbour distance * noise multiplier * mean_error / batch size. 0: exact sums.
+  double release_noise = 0;
+  Regulariser regulariser = Regulariser::euclidean;
+};
+
+/// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension, double radius);
+
+/// The same for a domain: D is its diameter where it has one, else `radius`.
+/// @param dimension  of the model.
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
+                             const Domain& domain, double radius);
+
+/// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: E ||Z||_* for standard normals Z is at
+/// most this, in the norm dual to that in which R is strongly convex.
+double noise_growth(const RegretSetting& setting);
+
+/// Terms of the bound on the AVERAGE regret.
+struct RegretBound {
+  double regularisation;  ///< lambda D^2 / (2 n)
+  double stability;       ///< L^2 / (2 lambda)
+  double noise;           ///< (L^2 / lambda) noise_growth release_noise
+  double total() const { return regularisation + stability + noise; }
+};
+
+/// Expected regret of FTRL on noisy sums, for convex losses whose gradients are never clipped:
+///
+///     E (1/n) sum_t [l_t(w_t) - l_t(w*)]  <=  lambda D^2/(2n) + L^2/(2 lambda) + noise term
+///
+/// for every w* with R(w*) <= D^2 / 2. Proof idea: the iterate w'_t of the same algorithm on exact
+/// sums of the same gradients has regret at most the first two terms, and since the leader is
+/// 1/lambda-Lipschitz in the sum ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, Z the noise of the
+/// release.
+///
+/// @exactness   upper bound.
+/// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
+///              2017; Kairouz et al., arXiv 2103.00039. Constants derived in docs/math/learning.md.
+/// @checked-by  learn_regret_bound_test, learn_adversary_test, simulation_test "mean regret stays
+///              below the expected bound"
+RegretBound regret_bound(const RegretSetting& setting, double lambda);
+
+/// The same for `lambda_at(first_lambda, true, step)`: the terms are (lambda_n D^2) / (2 n), the
+/// mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean square of the
+/// 1 / lambda_t.
+/// @cost  O(log n).
+RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda);
+
+struct HighProbabilityOptions {
+  double lambda = 1;                  ///< > 0
+  double failure_probability = 0.05;  ///< beta, between 0 and 1
+};
+
+/// A bound that the average regret itself exceeds with probability at most beta over the noise,
+/// whatever the losses, also those chosen in answer to the iterates. Only the noise term differs
+/// from `regret_bound`: noise_growth becomes noise_growth + sqrt(2 ln(1 / beta)), because the mean
+/// norm of the noise is a Lipschitz function of the normals, with constant release_noise at most.
+///
+/// @exactness   upper bound.
+/// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.
+/// @checked-by  learn_adversary_test
+RegretBound high_probability_regret_bound(const RegretSetting& setting,
+                                          const HighProbabilityOptions& options);
+
+/// The bound in the shape of Henzinger, Upadhyay and Upadhyay (arXiv 2211.05006, theorem 6), which
+/// goes through Hazan's lecture notes: 2 L^2 / lambda in place of L^2 / (2 lambda). Here with the
+/// noise of any mechanism. Never below `regret_bound`.
+RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
+
+/// The lambda that makes `regret_bound` smallest:
+///     (L / D) sqrt(n (1 + 2 noise_growth release_noise)),
+/// with which the bound is (L D / sqrt(n)) sqrt(1 + 2 noise_growth release_noise).
+/// @checked-by  learn_regret_bound_test "theorem_lambda minimises the bound"
+double theorem_lambda(const RegretSetting& setting);
+
+/// The lambda that makes `hazan_regret_bound` smallest.
+double hazan_lambda(const RegretSetting& setting);
+
+}  // namespace dpftrl

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/regret_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/learn/ftrl.hpp"
+
+namespace dpftrl {
+namespace {
+
+void require_setting(std::string_view function, const RegretSetting& setting) {
+  require_between(function, "num_steps", setting.num_steps, 1, kMaxNumSteps);
+  require_positive(function, "gradient_bound", setting.gradient_bound);
+  require_positive(function, "radius", setting.radius);
+  require_between(function, "dimension", setting.dimension, 1, kMaxModelDimension);
+  require_non_negative(function, "release_noise", setting.release_noise);
+}
+
+/// `stability` is in units of L^2 / lambda.
+RegretBound bound_with(const RegretSetting& setting, double lambda, double stability,
+                       double growth) {
+  const double n = static_cast<double>(setting.num_steps);
+  const double bound_squared = setting.gradient_bound * setting.gradient_bound;
+  return {.regularisation = lambda * setting.radius * setting.radius / (2 * n),
+          .stability = bound_squared * stability / lambda,
+          .noise = bound_squared / lambda * growth * setting.release_noise};
+}
+
+/// (L / D) sqrt(n * twice the factor of L^2 / lambda in the bound).
+double best_lambda(const RegretSetting& setting, double stability) {
+  const double n = static_cast<double>(setting.num_steps);
+  const double factor = stability + noise_growth(setting) * setting.release_noise;
+  return setting.gradient_bound / setting.radius * std::sqrt(n * 2 * factor);
+}
+
+}  // namespace
+
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
+                             double radius) {
+  return {.num_steps = certificate.num_steps,
+          .gradient_bound = certificate.clip_norm,
+          .radius = radius,
+          .dimension = dimension,
+          .release_noise = neighbour_distance(certificate.neighbours) *
+                           certificate.noise_multiplier * certificate.mean_error};
+}
+
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
+                             const Domain& domain, double radius) {
+  RegretSetting setting =
+      regret_setting(certificate, dimension, domain.diameter(dimension).value_or(radius));
+  setting.regulariser = domain.regulariser();
+  return setting;
+}
+
+double noise_growth(const RegretSetting& setting) {
+  const double d = static_cast<double>(setting.dimension);
+  return std::sqrt(setting.regulariser == Regulariser::euclidean ? d : 2 * std::log(2 * d));
+}
+
+RegretBound regret_bound(const RegretSetting& setting, double lambda) {
+  require_setting("regret_bound", setting);
+  require_positive("regret_bound", "lambda", lambda);
+  return bound_with(setting, lambda, 0.5, noise_growth(setting));
+}
+
+RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda) {
+  require_setting("doubling_regret_bound", setting);
+  require_positive("doubling_regret_bound", "first_lambda", first_lambda);
+  const double n = static_cast<double>(setting.num_steps);
+  double inverse = 0;          // mean of first_lambda / lambda_t
+  double inverse_squared = 0;  // and of its square
+  std::int64_t first = 1;      // of the points that share a lambda, counted from 1
+  for (std::int64_t last = 1; first <= setting.num_steps; last *= 2) {
+    const double share = static_cast<double>(std::min(last, setting.num_steps) - first + 1) / n;
+    inverse += share / std::sqrt(static_cast<double>(last));
+    inverse_squared += share / static_cast<double>(last);
+    first = last + 1;
+  }
+  const double final_lambda = lambda_at(first_lambda, true, setting.num_steps - 1);
+  const RegretBound flat = bound_with(setting, first_lambda, 0.5, noise_growth(setting));
+  return {.regularisation = flat.regularisation * (final_lambda / first_lambda),
+          .stability = flat.stability * inverse,
+          .noise = flat.noise * std::sqrt(inverse_squared)};
+}
+
+RegretBound high_probability_regret_bound(const RegretSetting& setting,
+                                          const HighProbabilityOptions& options) {
+  require_setting("high_probability_regret_bound", setting);
+  require_positive("high_probability_regret_bound", "lambda", options.lambda);
+  const double beta = require_inside("high_probability_regret_bound", "failure_probability",
+                                     options.failure_probability, 0, 1);
+  return bound_with(setting, options.lambda, 0.5,
+                    noise_growth(setting) + std::sqrt(2 * std::log(1 / beta)));
+}
+
+RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda) {
+  require_setting("hazan_regret_bound", setting);
+  require_positive("hazan_regret_bound", "lambda", lambda);
+  return bound_with(setting, lambda, 2, noise_growth(setting));
+}
+
+double theorem_lambda(const RegretSetting& setting) {
+  require_setting("theorem_lambda", setting);
+  return best_lambda(setting, 0.5);
+}
+
+double hazan_lambda(const RegretSetting& setting) {
+  require_setting("hazan_lambda", setting);
+  return best_lambda(setting, 2);
+}
+
+}  // namespace dpftrl
