@@ -18,6 +18,7 @@
 #include "dpftrl/planner.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/release_ledger.hpp"
+#include "queries.hpp"
 
 namespace dpftrl::wasm {
 
@@ -44,11 +45,11 @@ class Handles {
   double size() const { return static_cast<double>(objects_.size()); }
 
  private:
-  std::unordered_map<
-      std::int64_t,
-      std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>,
-                   std::unique_ptr<ReleaseLedger>, std::unique_ptr<NoiseStream>,
-                   std::unique_ptr<DpFtrl>, std::unique_ptr<Simulation>, std::unique_ptr<Planner>>>
+  std::unordered_map<std::int64_t,
+                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>,
+                                  std::unique_ptr<ReleaseLedger>, std::unique_ptr<NoiseStream>,
+                                  std::unique_ptr<DpFtrl>, std::unique_ptr<Simulation>,
+                                  std::unique_ptr<Planner>, std::unique_ptr<Queries>>>
       objects_;
   std::int64_t last_ = 0;
 };

@@ -118,7 +118,8 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
       ASSERT_TRUE(std::ranges::equal(learner.release(), expected)) << t;
     }
     // The noise of the theorem is that of the releases.
-    RegretSetting setting = regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
+    RegretSetting setting =
+        regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     const double noise_in_mode_grid = setting.release_noise;
     setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.05 : 0.999);

@@ -43,7 +43,7 @@ test('readme: every command runs in the repository', async () => {
   const all = commands();
   const names = new Set(all.map((args) => args[0]));
   assert.deepEqual([...names].sort(), [
-    ...['bench', 'calibrate', 'compare', 'error', 'learn', 'optimize', 'release'],
+    ...['bench', 'calibrate', 'compare', 'error', 'learn', 'optimize', 'queries', 'release'],
   ]);
   // What is written goes to a folder of ours, and is read from there.
   const place = (arg) => (arg.endsWith('.json') ? join(consumer, arg) : arg);

@@ -244,6 +244,7 @@ SOURCES = {
     "certificates": records,
     "exact_entry": records,
     "families": records,
+    "linear_queries": records,
     "mechanisms": mechanisms,
     "momentum": momentum,
     "privacy": records,

@@ -15,6 +15,7 @@ import { makeOptimization, optimize } from './optimization.js';
 import { camelCase, type ParameterName } from './parameters.js';
 import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
+import { makeQueries, quantile, winner } from './queries.js';
 import { makeSimulation } from './simulation.js';
 import type { Calibration, CatalogueEntry, DpFtrl, ErrorBounds, UnitError } from './types.js';
 
@@ -108,6 +109,9 @@ export function makeApi(core: Core): DpFtrl {
     noise: (options) => makeNoise(core, backstop, mechanisms, options),
     ledger: (options) => makeLedger(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
+    queries: (options) => makeQueries(core, backstop, options),
+    winner: (options) => winner(core, options),
+    quantile: (options) => quantile(core, options),
     get liveHandles() {
       return core.call('liveHandles');
     },

@@ -131,6 +131,47 @@ export type CoreAppraisal = Omit<
   'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
 >;
 
+export interface CoreQueryWorkload {
+  kind: string;
+  /** Of values, of bits, or the number of rows. */
+  size: number;
+  order: number;
+  withLowerOrders: boolean;
+  /** Entries of a matrix, or sizes of attributes. */
+  values: Float64Array | undefined;
+  parts: CoreQueryWorkload[];
+}
+
+export interface CoreQueriesOptions {
+  workload: CoreQueryWorkload;
+  epsilon: number;
+  delta: number;
+  neighbours: string;
+  strategy: string;
+  objective: string;
+}
+
+export interface CoreQueries {
+  id: number;
+  numQueries: number;
+  numValues: number;
+  numMeasurements: number;
+  noise: 'gaussian' | 'laplace';
+  mu: number;
+  unitError: number;
+  lowerBound: number;
+  ratio: number;
+  textbookRatio: number;
+  standardErrors: Float64Array;
+}
+
+/** What draws once from a histogram; with a key or a seed. */
+export interface CoreDraw {
+  histogram: Float64Array;
+  insecureSeed: bigint | undefined;
+  key: Uint8Array | undefined;
+}
+
 /** The bound functions: name -> [arguments, value]. */
 interface CoreFunctions {
   version: [[], string];
@@ -190,6 +231,27 @@ interface CoreFunctions {
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
+  queriesCreate: [[options: CoreQueriesOptions], CoreQueries];
+  queriesLabel: [[id: number, query: number], string];
+  queriesRelease: [
+    [
+      id: number,
+      options: CoreDraw & { consistent: boolean; integer: boolean; total: number | undefined },
+    ],
+    { answers: Float64Array; histogram?: Float64Array },
+  ];
+  queriesWinner: [[options: CoreDraw & { epsilon: number; neighbours: string }], number];
+  queriesQuantile: [
+    [
+      options: CoreDraw & {
+        epsilon: number;
+        neighbours: string;
+        numerator: number;
+        denominator: number;
+      },
+    ],
+    number,
+  ];
   dispose: [[id: number], null];
   liveHandles: [[], number];
 }

@@ -17,7 +17,7 @@ export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNor
 export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'strategies'];
 export const OPTIMIZE_OPTIONS = [...ERROR_OPTIONS, 'solver', 'maxIterations'];
 
-const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
+export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
 /** A reader of `value`, whose keys must be among `known`. */
 export function readOptions(where: string, value: unknown, known: readonly string[]): Reader {

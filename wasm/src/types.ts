@@ -393,6 +393,8 @@ export interface Certificate {
   meanError: number;
   /** The error that the mechanism is made for; 'max' where it has no objective. */
   objective: 'max' | 'mean';
+  /** Of releases in mode 'lattice', whose sensitivity and noise are those of the integers. */
+  lattice?: LatticeClaim;
 }
 
 /** With how good the mechanism is, and that its factors belong together. */
@@ -406,8 +408,6 @@ export interface CheckedCertificate extends Certificate {
   /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
   decoderResidual: number;
   residualSteps: number;
-  /** Of releases in mode 'lattice', whose sensitivity and noise are those of the integers. */
-  lattice?: LatticeClaim;
 }
 
 /** Handles own memory of the WebAssembly heap: call `dispose()` or use `using`. */
@@ -560,6 +560,108 @@ export interface Noise extends Handle {
   checkpoint(): Uint8Array;
   /** Repeats noise if rows were used since: only for the newest checkpoint. See `ledger`. */
   restore(bytes: Uint8Array): void;
+}
+
+/** What is asked of a histogram over values 0 .. m - 1. */
+export type QueryWorkload =
+  /** The count of every one of so many values. */
+  | { identity: number }
+  /** Of every v, how many have a value of at most v. */
+  | { prefix: number }
+  /** How many have a value from i to j, for all i <= j. */
+  | { ranges: number }
+  /** All tables of counts of `order` attributes, of which these are the sizes. */
+  | { marginals: ArrayLike<number>; order: number }
+  /** Parities of `order` of so many bits: sums of 1 and -1. */
+  | { parities: number; order: number; withLowerOrders?: boolean }
+  /** Any queries, one a row. */
+  | { matrix: readonly ArrayLike<number>[] }
+  /**
+   * Every query of one on its attribute and of the next on the next; of a value with several
+   * attributes the first counts slowest. At most three parts.
+   */
+  | { product: readonly QueryWorkload[] }
+  /** The queries of all, about the same values. */
+  | { union: readonly QueryWorkload[] };
+
+export interface QueriesOptions {
+  workload: QueryWorkload;
+  /** > 0. */
+  epsilon: number;
+  /** Below 1. 0: pure differential privacy, by Laplace noise. */
+  delta: number;
+  /**
+   * Default 'zero-out': one record more or less. 'replace-one': one record of another value; their
+   * number is public then.
+   */
+  neighbours?: Neighbours;
+  /** What is measured. Default 'optimal': what gives the least error, with a proof. */
+  strategy?: 'optimal' | 'identity' | 'queries';
+  /** Least root mean square error ('mean', the default) or least worst error ('max'). */
+  objective?: 'mean' | 'max';
+}
+
+export interface QueryReleaseOptions {
+  /** Answers of the nearest histogram without negative counts: post-processing. Default false. */
+  consistent?: boolean;
+  /** With `consistent`: of whole numbers. */
+  integer?: boolean;
+  /** With `consistent` and 'replace-one': what the counts sum to. */
+  total?: number;
+  /** Fixed noise, for tests and demonstrations: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+export interface QueryAnswers {
+  /** One a query. */
+  answers: Float64Array;
+  /** With `consistent`: the histogram that has these answers. */
+  histogram?: Float64Array;
+  insecure: boolean;
+}
+
+/**
+ * The factorization mechanism F = R M: measurements M h get integer noise, answers are made of
+ * them by R.
+ */
+export interface Queries extends Handle {
+  readonly numQueries: number;
+  readonly numValues: number;
+  readonly numMeasurements: number;
+  readonly neighbours: Neighbours;
+  readonly noise: 'gaussian' | 'laplace';
+  /** Of Gaussian differential privacy; null for Laplace noise. */
+  readonly mu: number | null;
+  /** Error at unit noise (std / l2 distance of neighbours), by the objective. */
+  readonly unitError: number;
+  /** Certified: that of ANY factorization, with Gaussian noise, is at least this. */
+  readonly lowerBound: number;
+  /** unitError / lowerBound. With 'replace-one' the bound is not tight: 1.05 to 2. */
+  readonly ratio: number;
+  /** Textbook bound of the sensitivity / that used here. */
+  readonly textbookRatio: number;
+  /** Of the answers, one a query, before `consistent`. */
+  readonly standardErrors: Float64Array;
+  /** What query number `query` asks. */
+  label(query: number): string;
+  /** Each call is a release of its own, with noise of its own: privacy losses add up. */
+  release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
+}
+
+export interface WinnerOptions {
+  /** Counts, one a value. */
+  histogram: ArrayLike<number>;
+  /** 2^-30 .. 2^20. */
+  epsilon: number;
+  /** Default 'zero-out'. */
+  neighbours?: Neighbours;
+  /** Fixed noise, for tests and demonstrations: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+export interface QuantileOptions extends WinnerOptions {
+  /** As a fraction: [1, 2] is the median. */
+  quantile: readonly [numerator: number, denominator: number];
 }
 
 /**
@@ -1052,6 +1154,45 @@ export interface DpFtrl {
    * ```
    */
   simulation(options: SimulationOptions): Simulation;
+  /**
+   * Answers to many counting queries on one histogram, with the noise correlated as is best for
+   * them, and a proof of how good that is.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const ranges = dp.queries({ workload: { ranges: 8 }, epsilon: 1, delta: 1e-6 });
+   * const { answers } = ranges.release([12, 30, 7, 0, 4, 9, 22, 5]);
+   * console.log(ranges.label(1), answers[1], ranges.standardErrors[1], ranges.ratio);
+   * ranges.dispose();
+   * ```
+   */
+  queries(options: QueriesOptions): Queries;
+  /**
+   * The value with about the most records: the exponential mechanism, epsilon-differentially
+   * private. How long it takes depends on the counts: let nobody measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.winner({ histogram: [120, 310, 70], epsilon: 0.5 })); // 1, nearly always
+   * ```
+   */
+  winner(options: WinnerOptions): number;
+  /**
+   * A value at about a quantile of the records, as `winner`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const histogram = [20, 90, 300, 80, 10];
+   * console.log(dp.quantile({ histogram, quantile: [1, 2], epsilon: 0.5 })); // 2, nearly always
+   * ```
+   */
+  quantile(options: QuantileOptions): number;
   /** Handles not yet disposed, for leak tests. */
   readonly liveHandles: number;
 }

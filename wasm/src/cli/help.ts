@@ -21,6 +21,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
 
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl learn      a linear model of a CSV file, learned in one private pass
+  dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
@@ -177,6 +178,44 @@ Examples, with the files of examples/:
       examples/pendulum.csv > model.json && head -c 300 model.json
   dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 \\
       --clip 2 --mechanism honaker --radius 5 examples/tide.csv
+`,
+  queries: `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
+        [FILE.csv]
+
+Counts how many rows have each value, adds noise to what is best measured for these queries, and
+writes query,answer,std. All answers together are (E, D)-differentially private for one row. How far
+at most their error is from the least that any factorization has is printed, and proved.
+
+  --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
+                   every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
+                   CSV file of numbers without header, one query a row. Of several columns ranges,
+                   prefix and identity ask for all combinations (of three at most)
+  --column NAME    repeat for more; the first counts slowest
+  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare
+                   it, do not read it off the data. A row with another value is refused
+  --other          every domain has one more value, other, for all that it does not list
+  --epsilon E      privacy target, > 0
+  --delta D        privacy target, below 1. 0: pure, by Laplace noise
+  --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
+                   values, and the number of rows is public
+  --measure M      optimal (default), identity (the histogram) or queries (each by itself)
+  --objective O    mean (default) or max: which error the measurements make least
+  --budget FILE, --budget-epsilon E, --budget-delta D
+                   as in dp-ftrl release, with which it is shared; D > 0
+  --consistent     answers of one histogram without negative counts; with replace-one, of as many
+                   rows as there are. std then is that before
+  --integer        with --consistent: of whole numbers
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, neighbours, epsilon, delta, noise, mu, unitError,
+                   lowerBound, ratio, numMeasurements, rmsError, answers
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+
+Examples, with the files of examples/:
+  dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 \\
+      --delta 1e-6 --consistent examples/gym_visits.csv
+  dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 --json \\
+      examples/gym_visits.csv
 `,
   error: `dp-ftrl error --steps N [--mechanism M] [options]
 

@@ -14,6 +14,7 @@ import { helpOf, MAIN_HELP } from './help.js';
 import * as learn from './learn.js';
 import * as optimize from './optimize.js';
 import { ClosedPipe, StandardOutput } from './output.js';
+import * as queries from './queries.js';
 import * as release from './release.js';
 
 interface Command {
@@ -24,6 +25,7 @@ interface Command {
 const COMMANDS = {
   release,
   learn,
+  queries,
   error,
   compare,
   optimize,

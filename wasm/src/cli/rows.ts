@@ -22,9 +22,10 @@ export interface Batch {
 }
 
 export interface Wanted {
-  /** Columns of numbers; none: all that are not columns of texts. */
+  /** Columns of numbers; none: all that are not columns of texts, unless only those are wanted. */
   columns: readonly string[];
   texts: readonly string[];
+  onlyTexts?: boolean;
 }
 
 export interface NumericTable {
@@ -152,10 +153,10 @@ export async function readTable(
   if (summed !== undefined) {
     throw new Misuse(`column ${JSON.stringify(summed)} cannot be summed as well`);
   }
-  const names =
-    wanted.columns.length > 0 ? wanted.columns : header.filter((it) => !wanted.texts.includes(it));
+  const all = wanted.columns.length === 0 && !wanted.onlyTexts;
+  const names = all ? header.filter((it) => !wanted.texts.includes(it)) : wanted.columns;
   const indices = chooseColumns(header, names);
-  const reader = new RowReader(header, indices, textIndices, wanted.columns.length === 0);
+  const reader = new RowReader(header, indices, textIndices, all);
 
   async function* batches(): AsyncGenerator<Batch> {
     let batch = reader.read(rest);

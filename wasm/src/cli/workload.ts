@@ -69,7 +69,7 @@ class NumberReader {
 }
 
 /** The rows of a CSV file of numbers. */
-async function readNumbers(path: string): Promise<number[][]> {
+export async function readNumbers(path: string): Promise<number[][]> {
   const reader = new NumberReader();
   try {
     for await (const records of csvRecords(await openInput([path]))) {

@@ -110,7 +110,7 @@ class DpFtrl {
   std::int64_t batch_size_;
   PrefixSum sums_;
   double lambda_;  ///< the first
-  Ftrl ftrl_;  ///< on sums, of lambda_ * batch_size_
+  Ftrl ftrl_;      ///< on sums, of lambda_ * batch_size_
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   std::vector<double> slopes_;

@@ -35,7 +35,7 @@ enum class StreamKind {
                  ///< that what was taught in the interval before gets most wrong
   heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
                  ///< uniform in (0, 1): of infinite variance, so that clipping matters
-  sparse,  ///< stationary, but about 7 in 8 features are 0, never all of them
+  sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
 };
 
 std::string_view to_string(StreamKind kind);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The exponential mechanism on integer utilities, with its law exactly:
+///
+///     P[i] ~ exp(epsilon u_i / (2 sensitivity))
+///
+/// By rejection: a candidate drawn uniformly is taken with probability exp(-epsilon (max u - u_i) /
+/// (2 sensitivity)), a coin that is tossed in integer arithmetic. Nothing is rounded, so there is
+/// nothing of what Mironov (2012) and Ilvento (2020) warn of: epsilon is the fraction that the
+/// double is. How LONG a draw takes depends on the utilities: do not let it be seen.
+///
+/// @source  McSherry, Talwar, Mechanism Design via Differential Privacy (2007); the coin: Canonne,
+///          Kamath, Steinke, arXiv 2004.00010, Algorithm 1. Ilvento, arXiv 1912.04222, reaches
+///          exactness by powers of a rational base instead, whose size grows with the utilities.
+///          Proofs: docs/math/queries.md.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/participation.hpp"
+#include "dpftrl/random.hpp"
+
+namespace dpftrl {
+
+struct ExponentialOptions {
+  double epsilon;            ///< 2^-30 .. 2^20
+  std::int64_t sensitivity;  ///< how much one utility can change between neighbours; below 2^31
+  /// Between neighbours all utilities change in the same direction: the law then is
+  /// exp(epsilon u_i / sensitivity), without the 2.
+  bool is_monotone = false;
+};
+
+/// Index of a candidate.
+///
+/// @param utilities  up to 2^53 in magnitude, up to 2^24 of them.
+/// @param key        one of its own for every draw.
+/// @exactness   the law is exact given ideal random bits.
+/// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are what they say.
+/// @throws Error{invalid_argument} no utilities, or a number out of range.
+/// @cost        about as many coins as there are candidates for each that is as good as the best.
+/// @checked-by  exponential_mechanism_test
+std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
+                                   const ExponentialOptions& options, const Key& key);
+
+/// The law, to rounding.
+std::vector<double> exponential_probabilities(std::span<const std::int64_t> utilities,
+                                              const ExponentialOptions& options);
+
+struct WinnerOptions {
+  double epsilon;
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+/// Which value has the most records. Utility: the count, of sensitivity 1; with zero_out monotone.
+std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
+                            const Key& key);
+
+struct QuantileOptions {
+  double epsilon;
+  std::int64_t numerator;    ///< of the quantile: 1 of 2 is the median
+  std::int64_t denominator;  ///< below 2^20
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+/// Utilities of values as quantiles: minus `denominator` times by how many records the ranks that
+/// value v covers miss the rank n numerator / denominator.
+/// @return  with their sensitivity: denominator, or with zero_out the larger of numerator and
+///          denominator - numerator.
+struct QuantileUtilities {
+  std::vector<std::int64_t> utilities;
+  std::int64_t sensitivity;
+};
+QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
+                                     const QuantileOptions& options);
+
+/// A value at about that quantile of the records.
+std::int64_t private_quantile(std::span<const std::int64_t> histogram,
+                              const QuantileOptions& options, const Key& key);
+
+}  // namespace dpftrl

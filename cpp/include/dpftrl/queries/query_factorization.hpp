@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Factorizations F = R M of linear queries: M says what is measured with noise, R how the answers
+/// are put together from that. M is a matrix of integers, so that measurements of counts are exact
+/// integers, and releases have no rounding to account for.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/participation.hpp"
+#include "dpftrl/queries/query_workload.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl {
+
+using IntegerMatrix = Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// What is measured.
+enum class QueryStrategy {
+  optimal,   ///< of least error for Gaussian noise, with a proof
+  identity,  ///< every count of the histogram
+  queries,   ///< every answer by itself; up to kMaxQueryValues of them a factor
+};
+
+struct QueryFactorizationOptions {
+  QueryStrategy strategy = QueryStrategy::optimal;
+  /// mean: root mean square over queries; max: the worst one.
+  Objective objective = Objective::mean;
+  OptimumOptions solver = {.gap = 1e-6};
+};
+
+/// How far apart the measurements of two neighbouring histograms can be, in units of M.
+///
+/// @exactness   add_remove exact. replace_one exact for up to kMaxQueryValues values (l2), or while
+///              num_values^2 num_measurements <= 2^30 (l1); else it is the textbook bound. Squares
+///              of l2 are rounded up by at most 2^-37 of the largest squared column.
+/// @guarantee   never below the true value.
+/// @checked-by  query_factorization_test "sensitivity is that of all neighbouring histograms"
+struct QuerySensitivity {
+  double add_remove;   ///< one record more or less: norm of the largest column
+  double replace_one;  ///< one record of another value: largest distance of two columns
+  double textbook;     ///< twice add_remove, which is what is usually said of replace_one
+};
+
+/// F = R M, kept as a product of factorizations of the factors of F.
+struct QueryFactorization {
+  struct Factor {
+    IntegerMatrix encoder;  ///< M
+    Matrix decoder;         ///< R: R M = F to rounding, about 1e-11 of the largest entry
+  };
+  std::vector<Factor> factors;
+
+  /// Certified: the error of ANY factorization, with Gaussian noise as large as its largest column,
+  /// is at least this. Mean: gamma_F / sqrt(num_queries), max: gamma_2. Strategies that are not
+  /// optimal have the Schatten bound, ||F||_* / sqrt(num_queries num_values).
+  /// @guarantee   never above it, rounding included; products: gamma_F and gamma_2 are
+  ///              multiplicative, and so are the proofs.
+  /// @checked-by  query_factorization_test "known optima", dense_optimum_test
+  double lower_bound;
+  /// The same for noise as large as the largest distance of two columns, where the number of
+  /// records is public: not tight, 1.05 to 2 times below what is known.
+  /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
+  double replace_one_lower_bound;
+  /// The error of this one with noise as large as its largest column.
+  double unit_error;
+  Objective objective;
+
+  std::int64_t num_measurements() const;
+  std::int64_t num_values() const;
+  /// Norms of the rows of R.
+  Vector row_norms() const;
+  QuerySensitivity l2_sensitivity() const;
+  QuerySensitivity l1_sensitivity() const;
+
+  /// M h.
+  /// @exactness   exact.
+  /// @throws Error{wrong_length}; Error{invalid_argument} a negative count; Error{unsupported} so
+  ///         many records that integers could overflow.
+  std::vector<std::int64_t> measure(std::span<const std::int64_t> histogram) const;
+  /// R y.
+  Vector decode(std::span<const double> measurements) const;
+};
+
+/// @cost    the optimum of every factor (find_dense_optimum), and one more eigendecomposition.
+/// @throws Error{unsupported} more than three factors (combine small ones by to_matrix()), too many
+///         queries for QueryStrategy::queries; as find_dense_optimum.
+/// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
+///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.
+[[nodiscard]] QueryFactorization factorize_queries(const QueryWorkload& workload,
+                                                   const QueryFactorizationOptions& options = {});
+
+/// ||F||_* / sqrt(num_queries num_values): a lower bound on the error of any factorization, for
+/// both objectives.
+/// @guarantee  never above it, rounding included.
+double schatten_query_bound(const QueryWorkload& workload);
+
+}  // namespace dpftrl

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The factorization mechanism: answers to linear queries on one histogram, released with noise.
+///
+///     measurements  y = M h + integer noise        answers  R y = F h + R noise
+///
+/// M and h are integers, so that everything that privacy rests on happens in integers; what is made
+/// of y afterwards, in floating point, is post-processing.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/participation.hpp"
+#include "dpftrl/queries/query_factorization.hpp"
+#include "dpftrl/random.hpp"
+
+namespace dpftrl {
+
+struct QueryPrivacy {
+  double epsilon;  ///< > 0
+  /// 0: pure differential privacy, by discrete Laplace noise; else by Gaussian noise.
+  double delta;
+  /// zero_out: one record more or less, so that their number is protected, too. replace_one: one
+  /// record of another value; the number of records is public then.
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+enum class QueryNoise { gaussian, laplace };
+
+struct QueryRelease {
+  std::vector<std::int64_t> measurements;  ///< y
+  Vector answers;                          ///< R y
+};
+
+class QueryMechanism {
+ public:
+  /// @throws Error{invalid_argument} epsilon or delta out of range, one value only with
+  ///         replace_one; Error{unsupported} so much privacy that the noise leaves the integers.
+  QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy);
+
+  /// One release. Every release takes a key of its own: two with the same one have the same noise,
+  /// and their difference none.
+  ///
+  /// @param histogram  counts, one a value.
+  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, exactly mu()-GDP
+  ///              (round(M h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with
+  ///              nothing added to delta; but with probability below 2^-1000 a measurement the
+  ///              noise passes the integers and is cut. delta = 0: exactly epsilon-DP, but with
+  ///              probability e^-16384 a measurement nothing is released. All given ideal random
+  ///              bits.
+  /// @throws as QueryFactorization::measure. That a histogram is refused tells about it.
+  /// @cost   2 us a measurement (Gaussian).
+  /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
+  QueryRelease release(std::span<const std::int64_t> histogram, const Key& key) const;
+
+  const QueryFactorization& factorization() const { return factorization_; }
+  const QueryPrivacy& privacy() const { return privacy_; }
+  QueryNoise noise() const { return noise_; }
+  /// What the noise was made for, in units of M: l2 (Gaussian) or l1 (Laplace).
+  double sensitivity() const { return sensitivity_; }
+  /// The textbook bound for the same neighbours.
+  double textbook_sensitivity() const { return textbook_; }
+  /// Error at unit noise (standard deviation / l2 distance of neighbours), by the objective of the
+  /// factorization, and what that of any factorization is at least.
+  double unit_error() const { return unit_error_; }
+  double lower_bound() const;
+  /// mu of Gaussian differential privacy; 0 for Laplace noise.
+  double mu() const { return mu_; }
+  /// Standard deviation of the Gaussian before rounding, or scale of the discrete Laplace law.
+  double noise_scale() const { return noise_scale_; }
+  /// Standard deviation of one measurement's noise, to 1e-6: rounding included.
+  double noise_stddev() const;
+  /// Standard deviations of the answers, one a query.
+  Vector standard_errors() const;
+
+ private:
+  QueryFactorization factorization_;
+  QueryPrivacy privacy_;
+  QueryNoise noise_;
+  double sensitivity_ = 0;
+  double textbook_ = 0;
+  double unit_error_ = 0;
+  double mu_ = 0;
+  double noise_scale_ = 0;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Linear queries: what is asked of a histogram.
+///
+///     answers = F h,    h_v the number of records with value v,    F = F_1 x F_2 x ...
+///
+/// A product (Kronecker) is kept by its factors: value (v_1, v_2, ...) of a table with several
+/// attributes has index (v_1 m_2 + v_2) m_3 + ..., the first attribute counting slowest; the same
+/// order for queries.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpftrl/types.hpp"
+
+namespace dpftrl {
+
+/// What one factor may be: its optimum takes an eigendecomposition of so many columns.
+inline constexpr std::int64_t kMaxQueryValues = 2048;
+inline constexpr std::int64_t kMaxQueryRows = std::int64_t{1} << 16;
+/// What a factor may be in numbers, and a product in values and in queries.
+inline constexpr std::int64_t kMaxQueryEntries = std::int64_t{1} << 25;
+inline constexpr std::int64_t kMaxProductSize = std::int64_t{1} << 24;
+
+/// A yes-or-no question about a value.
+struct QueryPredicate {
+  std::string label;
+  std::function<bool(std::int64_t value)> holds;
+};
+
+struct MarginalsOptions {
+  std::vector<std::int64_t> attribute_sizes;  ///< number of values of each attribute
+  std::int64_t order;                         ///< k: one table of counts for every k attributes
+};
+
+struct ParitiesOptions {
+  std::int64_t num_bits;
+  std::int64_t order;              ///< parities of that many bits
+  bool with_lower_orders = false;  ///< and of fewer, down to none
+};
+
+class QueryWorkload {
+ public:
+  /// One query, with a name for its answer, each row.
+  struct Factor {
+    Matrix queries;
+    std::vector<std::string> labels;
+  };
+
+  /// How many have value v: F = I.
+  static QueryWorkload identity(std::int64_t num_values);
+  /// How many have a value of at most v.
+  static QueryWorkload prefix(std::int64_t num_values);
+  /// How many have a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries.
+  static QueryWorkload all_ranges(std::int64_t num_values);
+  /// All tables of counts of `order` attributes.
+  static QueryWorkload marginals(const MarginalsOptions& options);
+  /// Sum of (-1)^(x_i + x_j + ...) over the records, bit 0 of a value being the lowest: rows of the
+  /// Hadamard matrix.
+  static QueryWorkload parities(const ParitiesOptions& options);
+  /// Any matrix, one query a row.
+  /// @param labels  one a row; empty: "0", "1", ...
+  static QueryWorkload matrix(Matrix queries, std::vector<std::string> labels = {});
+  /// Truth tables of the predicates over values 0 .. num_values - 1.
+  static QueryWorkload predicates(std::int64_t num_values,
+                                  std::span<const QueryPredicate> predicates);
+  /// Every query of one on its attribute, and of the next on the next: implicit.
+  static QueryWorkload kronecker(std::span<const QueryWorkload> parts);
+  /// The queries of all parts, about the same values.
+  static QueryWorkload union_of(std::span<const QueryWorkload> parts);
+
+  // All of them:
+  // @throws Error{invalid_argument} a number out of range, an entry that is not finite, a query
+  //         that is 0 for every value; Error{wrong_length} labels or parts of another size.
+
+  std::int64_t num_queries() const { return num_queries_; }
+  std::int64_t num_values() const { return num_values_; }
+  const std::vector<Factor>& factors() const { return factors_; }
+  std::string label(std::int64_t query) const;
+
+  /// F as one matrix.
+  /// @throws Error{resource_exhausted} more than kMaxQueryEntries numbers.
+  Matrix to_matrix() const;
+
+  /// F h, factor by factor.
+  /// @throws Error{wrong_length} not num_values() counts.
+  Vector answers(std::span<const double> histogram) const;
+
+ private:
+  explicit QueryWorkload(std::vector<Factor> factors);
+
+  std::vector<Factor> factors_;
+  std::int64_t num_queries_ = 1;
+  std::int64_t num_values_ = 1;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/consistency.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "dpftrl/error.hpp"
+#include "nuclear_norm.hpp"
+#include "queries/kronecker.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr const char* kFunction = "consistent_histogram";
+constexpr int kMaxGradientSteps = 2000;
+
+/// M in units of the noise, and its transpose.
+struct ScaledEncoder {
+  ScaledEncoder(const QueryFactorization& factorization, double noise) {
+    double unit = noise;
+    for (const QueryFactorization::Factor& factor : factorization.factors) {
+      forward.push_back(factor.encoder.cast<double>() / unit);
+      backward.push_back(forward.back().transpose());
+      const Matrix gram = detail::multiply(backward.back(), forward.back());
+      largest_eigenvalue *= Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
+                                .eigenvalues()
+                                .maxCoeff();
+      unit = 1;
+    }
+  }
+  static Vector apply(const std::vector<Matrix>& factors, const Vector& x) {
+    std::vector<const Matrix*> pointers;
+    for (const Matrix& factor : factors) pointers.push_back(&factor);
+    const std::vector<double> y =
+        detail::apply_kronecker<Matrix>(pointers, {x.data(), x.data() + x.size()});
+    return Eigen::Map<const Vector>(y.data(), static_cast<Eigen::Index>(y.size()));
+  }
+
+  std::vector<Matrix> forward;
+  std::vector<Matrix> backward;
+  double largest_eigenvalue = 1;  ///< of M^T M
+};
+
+/// The nearest point with non-negative entries, of that sum if there is one.
+Vector project(const Vector& x, const std::optional<std::int64_t>& total) {
+  if (!total) return x.cwiseMax(0);
+  std::vector<double> sorted(x.data(), x.data() + x.size());
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  double sum = -static_cast<double>(*total), shift = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    sum += sorted[i];
+    const double candidate = sum / static_cast<double>(i + 1);
+    if (sorted[i] > candidate || i == 0) shift = candidate;
+  }
+  return (x.array() - shift).cwiseMax(0);
+}
+
+/// Integers next to x whose sum is that of x, rounded: the largest fractions are rounded up.
+Vector rounded(const Vector& x) {
+  Vector result = x.array().floor();
+  std::vector<Eigen::Index> order(static_cast<std::size_t>(x.size()));
+  std::iota(order.begin(), order.end(), Eigen::Index{0});
+  std::sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) {
+    const double first = x(a) - result(a), second = x(b) - result(b);
+    return first != second ? first > second : a < b;
+  });
+  const auto missing = static_cast<std::size_t>(std::llround(x.sum() - result.sum()));
+  for (std::size_t i = 0; i < missing; ++i) result(order[i]) += 1;
+  return result;
+}
+
+}  // namespace
+
+Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease& release,
+                            const ConsistencyOptions& options) {
+  const QueryFactorization& factorization = mechanism.factorization();
+  require_length(kFunction, "measurements", std::ssize(release.measurements),
+                 factorization.num_measurements());
+  if (options.total) {
+    require_between(kFunction, "total", *options.total, 0, std::int64_t{1} << 53);
+    if (mechanism.privacy().neighbours != Neighbours::replace_one)
+      fail(ErrorCode::unsupported,
+           "consistent_histogram: a total is public only with replace_one, got zero_out");
+  }
+  const double noise = mechanism.noise_stddev();
+  const ScaledEncoder encoder(factorization, noise);
+  Vector y(static_cast<Eigen::Index>(release.measurements.size()));
+  for (Eigen::Index i = 0; i < y.size(); ++i)
+    y(i) = static_cast<double>(release.measurements[static_cast<std::size_t>(i)]) / noise;
+  const double step = 1 / encoder.largest_eigenvalue;
+  // Steps are compared with what one standard error of a measurement moves.
+  const double tolerance = 1e-7 * std::sqrt(step);
+  Vector x =
+      project(Vector::Zero(static_cast<Eigen::Index>(factorization.num_values())), options.total);
+  Vector ahead = x;
+  double momentum = 1;
+  for (int i = 0; i < kMaxGradientSteps; ++i) {
+    const Vector residual = ScaledEncoder::apply(encoder.forward, ahead) - y;
+    const Vector gradient = ScaledEncoder::apply(encoder.backward, residual);
+    const Vector next = project(ahead - step * gradient, options.total);
+    // Momentum that points uphill starts again (O'Donoghue and Candes, arXiv 1204.3982).
+    if ((ahead - next).dot(next - x) > 0) momentum = 1;
+    const double following = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
+    const double change = (next - x).cwiseAbs().maxCoeff();
+    ahead = next + (momentum - 1) / following * (next - x);
+    momentum = following;
+    x = next;
+    if (change <= tolerance) break;
+  }
+  return options.integer ? rounded(x) : x;
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/exponential_mechanism.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "discrete_coin.hpp"
+#include "dpftrl/error.hpp"
+#include "queries/exponential_sampling.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr const char* kFunction = "exponential_mechanism";
+constexpr std::int64_t kMaxUtility = std::int64_t{1} << 53;
+
+void require_options(std::span<const std::int64_t> utilities, const ExponentialOptions& options) {
+  require_between(kFunction, "number of candidates", std::ssize(utilities), 1,
+                  std::int64_t{1} << 24);
+  for (const std::int64_t utility : utilities)
+    require_between(kFunction, "utility", utility, -kMaxUtility, kMaxUtility);
+  if (!(options.epsilon >= 0x1p-30 && options.epsilon <= 0x1p20))
+    fail_argument(kFunction, "epsilon", "between 2^-30 and 2^20", to_text(options.epsilon));
+  require_between(kFunction, "sensitivity", options.sensitivity, 1, (std::int64_t{1} << 31) - 1);
+}
+
+std::int64_t divisor_of(const ExponentialOptions& options) {
+  return options.is_monotone ? options.sensitivity : 2 * options.sensitivity;
+}
+
+}  // namespace
+
+std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
+                                   const ExponentialOptions& options, const Key& key) {
+  require_options(utilities, options);
+  const std::int64_t best = *std::max_element(utilities.begin(), utilities.end());
+  const detail::UnitLoss loss(options.epsilon, static_cast<std::uint64_t>(divisor_of(options)));
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    detail::AddressedWords words(key,
+                                 {.stream = Stream::discrete_noise, .row = attempt, .block = 0});
+    detail::DigitCoin coin(words);
+    const auto candidate = static_cast<std::size_t>(coin.uniform(utilities.size()));
+    const auto distance = static_cast<std::uint64_t>(best - utilities[candidate]);
+    if (detail::is_taken(coin, distance, loss)) return static_cast<std::int64_t>(candidate);
+  }
+}
+
+std::vector<double> exponential_probabilities(std::span<const std::int64_t> utilities,
+                                              const ExponentialOptions& options) {
+  require_options(utilities, options);
+  const std::int64_t best = *std::max_element(utilities.begin(), utilities.end());
+  const double unit = options.epsilon / static_cast<double>(divisor_of(options));
+  std::vector<double> probabilities;
+  for (const std::int64_t utility : utilities)
+    probabilities.push_back(std::exp(-unit * static_cast<double>(best - utility)));
+  const double total = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
+  for (double& probability : probabilities) probability /= total;
+  return probabilities;
+}
+
+std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
+                            const Key& key) {
+  for (const std::int64_t count : histogram)
+    require_between("private_winner", "count", count, 0, kMaxUtility);
+  return exponential_mechanism(histogram,
+                               {.epsilon = options.epsilon,
+                                .sensitivity = 1,
+                                .is_monotone = options.neighbours == Neighbours::zero_out},
+                               key);
+}
+
+QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
+                                     const QuantileOptions& options) {
+  constexpr const char* kName = "private_quantile";
+  const std::int64_t whole =
+      require_between(kName, "denominator", options.denominator, 1, std::int64_t{1} << 20);
+  const std::int64_t part = require_between(kName, "numerator", options.numerator, 0, whole);
+  std::int64_t num_records = 0;
+  for (const std::int64_t count : histogram) {
+    require_between(kName, "count", count, 0, std::int64_t{1} << 32);
+    require_between(kName, "number of records", num_records += count, 0, std::int64_t{1} << 32);
+  }
+  const std::int64_t target = part * num_records;
+  QuantileUtilities result{.utilities = {},
+                           .sensitivity = options.neighbours == Neighbours::replace_one
+                                              ? whole
+                                              : std::max(part, whole - part)};
+  std::int64_t below = 0;
+  for (const std::int64_t count : histogram) {
+    const std::int64_t miss =
+        std::max({whole * below - target, target - whole * (below + count), std::int64_t{0}});
+    result.utilities.push_back(-miss);
+    below += count;
+  }
+  return result;
+}
+
+std::int64_t private_quantile(std::span<const std::int64_t> histogram,
+                              const QuantileOptions& options, const Key& key) {
+  const QuantileUtilities found = quantile_utilities(histogram, options);
+  return exponential_mechanism(found.utilities,
+                               {.epsilon = options.epsilon, .sensitivity = found.sensitivity}, key);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The exponential mechanism out of exact coin tosses (internal header; Coin as in
+/// discrete_sampling.hpp).
+
+#include <cmath>
+#include <cstdint>
+
+#include "discrete_sampling.hpp"
+#include "wide_unsigned.hpp"
+
+namespace dpftrl::detail {
+
+/// epsilon / divisor as a fraction, digits / denominator. For epsilon in 2^-30 .. 2^20 and divisors
+/// below 2^32 digits stay below 2^53, the denominator below 2^114.
+struct UnitLoss {
+  using Number = WideUnsigned<8>;  ///< room for 2^54 of a utility, 2^32 of a toss and its series
+  Number digits;
+  Number denominator;
+
+  UnitLoss(double epsilon, std::uint64_t divisor) {
+    int exponent = 0;
+    const double mantissa = std::frexp(epsilon, &exponent);
+    digits = Number(static_cast<std::uint64_t>(std::ldexp(mantissa, 53)));
+    denominator = Number(divisor);
+    denominator = denominator.shifted_left(static_cast<std::size_t>(53 - exponent));
+  }
+};
+
+/// Whether a candidate is taken whose utility is `distance` below the best: probability
+/// exp(-distance digits / denominator).
+template <class Coin>
+bool is_taken(Coin& coin, std::uint64_t distance, const UnitLoss& loss) {
+  return bernoulli_exp(coin, loss.digits * UnitLoss::Number(distance), loss.denominator);
+}
+
+}  // namespace dpftrl::detail

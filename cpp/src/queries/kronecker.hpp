@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Products with Kronecker products, factor by factor (internal header).
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+/// (M_1 x M_2 x ...) x: each factor in turn runs along its own index of x. With integers every
+/// intermediate number is at most prod max|M| * sum |x|: whoever calls shows that this fits.
+template <class AnyMatrix>
+std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatrix* const> factors,
+                                                        std::vector<typename AnyMatrix::Scalar> x) {
+  using Scalar = typename AnyMatrix::Scalar;
+  std::size_t left = 1;
+  std::size_t right = x.size();
+  for (const AnyMatrix* factor : factors) {
+    const auto rows = static_cast<std::size_t>(factor->rows());
+    const auto columns = static_cast<std::size_t>(factor->cols());
+    right /= columns;
+    std::vector<Scalar> product(left * rows * right, Scalar{0});
+    for (std::size_t l = 0; l < left; ++l) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        Scalar* out = product.data() + (l * rows + i) * right;
+        const Scalar* weights = factor->data() + i * columns;
+        for (std::size_t j = 0; j < columns; ++j) {
+          const Scalar* in = x.data() + (l * columns + j) * right;
+          if (weights[j] == Scalar{0}) continue;
+          for (std::size_t r = 0; r < right; ++r) out[r] += weights[j] * in[r];
+        }
+      }
+    }
+    x = std::move(product);
+    left *= rows;
+  }
+  return x;
+}
+
+/// A x B as a matrix.
+template <class AnyMatrix>
+AnyMatrix kronecker_product(const AnyMatrix& a, const AnyMatrix& b) {
+  AnyMatrix product(a.rows() * b.rows(), a.cols() * b.cols());
+  for (Eigen::Index i = 0; i < a.rows(); ++i)
+    for (Eigen::Index j = 0; j < a.cols(); ++j)
+      product.block(i * b.rows(), j * b.cols(), b.rows(), b.cols()) = a(i, j) * b;
+  return product;
+}
+
+}  // namespace dpftrl::detail

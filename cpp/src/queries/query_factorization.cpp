@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/query_factorization.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
+#include "nuclear_norm.hpp"
+#include "queries/kronecker.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::multiply;
+
+constexpr const char* kFunction = "query_factorization";
+constexpr std::size_t kMaxFactors = 3;
+/// Columns of M have a norm of about 2^bits, by the number of factors.
+constexpr int kBits[kMaxFactors] = {24, 18, 12};
+/// |R M - F| below this, of the largest entry of F, is rounding of the decoder.
+constexpr double kExact = 0x1p-36;
+/// What measurements and their sums may be in magnitude.
+constexpr double kMaxMeasurement = 0x1p60;
+constexpr double kMaxDistanceCost = 0x1p30;
+
+/// Power of two that brings the largest column norm of m into (2^(bits - 1), 2^bits].
+double power_for(const Matrix& m, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(m.colwise().norm().maxCoeff(), &exponent);
+  return std::ldexp(1.0, bits - exponent + (mantissa == 0.5 ? 1 : 0));
+}
+
+Matrix to_double(const IntegerMatrix& matrix) {
+  return matrix.cast<double>();
+}
+
+/// R of least squares, F M^T (M M^T)^+: R M = F as far as the rows of M reach. Twice refined, as
+/// M M^T has the square of M's condition.
+Matrix decoder_of(const Matrix& f, const Matrix& m) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(m, m.transpose()));
+  const Vector& squares = system.eigenvalues();
+  const double least = squares(squares.size() - 1) * 0x1p-44;
+  const Vector inverse = squares.unaryExpr([least](double e) { return e > least ? 1 / e : 0; });
+  const Matrix v = system.eigenvectors();
+  const Matrix back = multiply(m.transpose(), multiply(v * inverse.asDiagonal(), v.transpose()));
+  Matrix decoder = multiply(f, back);
+  for (int turn = 0; turn < 2; ++turn) decoder += multiply(f - multiply(decoder, m), back);
+  return decoder;
+}
+
+/// [M; t I] and [R, (F - R M) / t]: what M does not reach is measured coarsely, with the t of least
+/// error (docs/math/queries.md).
+void complete(const Matrix& f, QueryFactorization::Factor& factor) {
+  const Matrix encoder = to_double(factor.encoder);
+  const Matrix rest = f - multiply(factor.decoder, encoder);
+  if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
+  const Eigen::Index r = encoder.rows(), m = encoder.cols();
+  const double size = encoder.colwise().norm().maxCoeff() / factor.decoder.norm();
+  const auto t = std::max<std::int64_t>(1, std::llround(std::sqrt(rest.norm() * size)));
+  factor.encoder.conservativeResize(r + m, m);
+  factor.encoder.bottomRows(m).setZero();
+  factor.encoder.bottomRows(m).diagonal().setConstant(t);
+  factor.decoder.conservativeResize(Eigen::NoChange, r + m);
+  factor.decoder.rightCols(m) = rest / static_cast<double>(t);
+}
+
+/// M rounded to integers, without rows that come out as zeros, with its decoder.
+QueryFactorization::Factor rounded(const Matrix& f, const Matrix& m, int bits) {
+  const Matrix scaled = (power_for(m, bits) * m).array().round().matrix();
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < scaled.rows(); ++i)
+    if (!scaled.row(i).isZero(0)) rows.push_back(i);
+  QueryFactorization::Factor factor;
+  factor.encoder = scaled(rows, Eigen::all).cast<std::int64_t>();
+  factor.decoder = decoder_of(f, to_double(factor.encoder));
+  complete(f, factor);
+  return factor;
+}
+
+/// Queries measured by themselves: exactly, if they are fractions of powers of two.
+QueryFactorization::Factor by_themselves(const Matrix& f, int bits) {
+  if (f.rows() > kMaxQueryValues)
+    fail(ErrorCode::unsupported,
+         "factorize_queries: queries measured by themselves must be at most " +
+             to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
+  const double power = power_for(f, bits);
+  QueryFactorization::Factor factor;
+  factor.encoder = (power * f).array().round().matrix().cast<std::int64_t>();
+  factor.decoder = Matrix::Identity(f.rows(), f.rows()) / power;
+  complete(f, factor);
+  return factor;
+}
+
+/// What weights u of queries and v of values, both of sum 1, prove of a factor.
+struct Proof {
+  double lower_bound;    ///< ||D_u^(1/2) F D_v^(1/2)||_*
+  double mean;           ///< ||D_u^(1/2) F v||
+  double concentration;  ///< sum v^2
+};
+
+struct FactorOptimum {
+  Matrix encoder;
+  Proof proof;
+};
+
+Proof proof_of(const Matrix& f, double lower_bound, const Vector& u, const Vector& v) {
+  const Vector mean = u.cwiseSqrt().cwiseProduct(f * v);
+  return {.lower_bound = lower_bound, .mean = mean.norm(), .concentration = v.squaredNorm()};
+}
+
+/// Values that no query asks about are not measured.
+std::vector<Eigen::Index> asked_columns(const Matrix& f) {
+  std::vector<Eigen::Index> columns;
+  for (Eigen::Index j = 0; j < f.cols(); ++j)
+    if (!f.col(j).isZero(0)) columns.push_back(j);
+  return columns;
+}
+
+FactorOptimum optimum_of(const Matrix& f, const QueryFactorizationOptions& options) {
+  const std::vector<Eigen::Index> columns = asked_columns(f);
+  const DenseOptimum optimum = find_dense_optimum(
+      {.queries = f(Eigen::all, columns), .objective = options.objective}, options.solver);
+  const Matrix& c = optimum.encoder;
+  Eigen::Index rank = 0;
+  Matrix encoder = Matrix::Zero(c.rows(), f.cols());
+  for (Eigen::Index i = 0; i < c.rows(); ++i)
+    if (!c.row(i).isZero(0)) encoder(rank++, columns) = c.row(i);
+  encoder.conservativeResize(rank, Eigen::NoChange);
+  Vector v = Vector::Zero(f.cols());
+  v(columns) = optimum.column_weights.diagonal() / optimum.column_weights.diagonal().sum();
+  Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
+  u /= u.sum();
+  return {std::move(encoder), proof_of(f, optimum.lower_bound, u, v)};
+}
+
+/// All weights alike: Lemma 1.
+Proof schatten_proof(const Matrix& f) {
+  // The polar factor of F, by the eigenvectors of F^T F; any matrix gives a bound that holds.
+  const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(f.transpose(), f));
+  const Vector& squares = system.eigenvalues();
+  const double least = squares(squares.size() - 1) * 0x1p-40;
+  const Vector inverse =
+      squares.unaryExpr([least](double e) { return e > least ? 1 / std::sqrt(e) : 0; });
+  const Matrix v = system.eigenvectors();
+  Matrix q = multiply(multiply(f, v * inverse.asDiagonal()), v.transpose());
+  for (int turn = 0; turn < 3; ++turn) q = 1.5 * q - 0.5 * multiply(q, multiply(q.transpose(), q));
+  const Matrix magnitude = f.cwiseAbs();
+  const double nuclear =
+      detail::nuclear_norm_bound({.values = f, .magnitude = magnitude, .relative_error = 0}, q);
+  const double bound = nuclear / std::sqrt(static_cast<double>(f.size())) * (1 - 0x1p-50);
+  return proof_of(f, bound, Vector::Constant(f.rows(), 1 / static_cast<double>(f.rows())),
+                  Vector::Constant(f.cols(), 1 / static_cast<double>(f.cols())));
+}
+
+/// ||M||_1->2 without the rounding margin.
+double largest_column(const QueryFactorization::Factor& factor) {
+  return to_double(factor.encoder).colwise().norm().maxCoeff();
+}
+
+/// Largest distance of two columns of M_1 x M_2 x ..., squared: ||a||^2 + ||b||^2 - 2 <a, b>, each
+/// a product over the factors.
+double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
+  Matrix gram = Matrix::Ones(1, 1);
+  for (const Matrix& next : grams) gram = detail::kronecker_product(gram, next);
+  const Vector squares = gram.diagonal();
+  double largest = 0;
+  for (Eigen::Index i = 0; i < gram.rows(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j) {
+      const double sum = squares(i) + squares(j);
+      largest = std::max(largest, sum - 2 * gram(i, j) + rounding * sum);
+    }
+  return largest;
+}
+
+/// The same in the l1 norm, column by column.
+double replace_one_l1(const std::vector<QueryFactorization::Factor>& factors) {
+  IntegerMatrix m = IntegerMatrix::Ones(1, 1);
+  for (const QueryFactorization::Factor& factor : factors)
+    m = detail::kronecker_product(m, factor.encoder);
+  const IntegerMatrix columns = m.transpose();
+  std::int64_t largest = 0;
+  for (Eigen::Index i = 0; i < columns.rows(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j)
+      largest = std::max(largest, (columns.row(i) - columns.row(j)).cwiseAbs().sum());
+  return static_cast<double>(largest) * (1 + 0x1p-50);
+}
+
+}  // namespace
+
+std::int64_t QueryFactorization::num_measurements() const {
+  std::int64_t product = 1;
+  for (const Factor& factor : factors) product *= factor.encoder.rows();
+  return product;
+}
+
+std::int64_t QueryFactorization::num_values() const {
+  std::int64_t product = 1;
+  for (const Factor& factor : factors) product *= factor.encoder.cols();
+  return product;
+}
+
+Vector QueryFactorization::row_norms() const {
+  Matrix norms = Matrix::Ones(1, 1);
+  for (const Factor& factor : factors)
+    norms = detail::kronecker_product<Matrix>(norms, factor.decoder.rowwise().norm());
+  return norms.col(0);
+}
+
+QuerySensitivity QueryFactorization::l2_sensitivity() const {
+  double column_squared = 1, rounding = 0;
+  std::vector<Matrix> grams;
+  for (const Factor& factor : factors) {
+    const Matrix encoder = to_double(factor.encoder);
+    grams.push_back(multiply(encoder.transpose(), encoder));
+    column_squared *= grams.back().diagonal().maxCoeff();
+    rounding += (static_cast<double>(encoder.rows()) + 8) * 0x1p-52;
+  }
+  QuerySensitivity result{};
+  result.add_remove = std::sqrt(column_squared) * (1 + rounding);
+  result.textbook = 2 * result.add_remove;
+  result.replace_one = result.textbook;
+  if (num_values() <= kMaxQueryValues)
+    result.replace_one = std::sqrt(replace_one_squared(grams, 2 * rounding)) * (1 + 0x1p-50);
+  return result;
+}
+
+QuerySensitivity QueryFactorization::l1_sensitivity() const {
+  QuerySensitivity result{.add_remove = 1 + 0x1p-50, .replace_one = 0, .textbook = 0};
+  for (const Factor& factor : factors)
+    result.add_remove *= static_cast<double>(factor.encoder.cwiseAbs().colwise().sum().maxCoeff());
+  result.textbook = 2 * result.add_remove;
+  const auto m = static_cast<double>(num_values());
+  const bool is_quick = m * m * static_cast<double>(num_measurements()) <= kMaxDistanceCost;
+  result.replace_one = is_quick ? replace_one_l1(factors) : result.textbook;
+  return result;
+}
+
+std::vector<std::int64_t> QueryFactorization::measure(
+    std::span<const std::int64_t> histogram) const {
+  require_length(kFunction, "histogram", std::ssize(histogram), num_values());
+  double total = 0;
+  for (std::size_t v = 0; v < histogram.size(); ++v)
+    total += static_cast<double>(require_between(kFunction, "count of value " + std::to_string(v),
+                                                 histogram[v], 0, std::int64_t{1} << 53));
+  double largest = 1;
+  std::vector<const IntegerMatrix*> encoders;
+  for (const Factor& factor : factors) {
+    encoders.push_back(&factor.encoder);
+    largest *= static_cast<double>(factor.encoder.cwiseAbs().maxCoeff());
+  }
+  if (!(total * largest <= kMaxMeasurement))
+    fail(ErrorCode::unsupported, "query_factorization: the number of records must be at most " +
+                                     to_text(std::floor(kMaxMeasurement / largest)) + ", got " +
+                                     to_text(total));
+  return detail::apply_kronecker<IntegerMatrix>(encoders, {histogram.begin(), histogram.end()});
+}
+
+Vector QueryFactorization::decode(std::span<const double> measurements) const {
+  require_length(kFunction, "measurements", std::ssize(measurements), num_measurements());
+  std::vector<const Matrix*> decoders;
+  for (const Factor& factor : factors) decoders.push_back(&factor.decoder);
+  const std::vector<double> product =
+      detail::apply_kronecker<Matrix>(decoders, {measurements.begin(), measurements.end()});
+  return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
+}
+
+QueryFactorization factorize_queries(const QueryWorkload& workload,
+                                     const QueryFactorizationOptions& options) {
+  const std::size_t num_factors = workload.factors().size();
+  if (num_factors > kMaxFactors)
+    fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
+                                     std::to_string(num_factors));
+  const int bits = kBits[num_factors - 1];
+  QueryFactorization result{.factors = {},
+                            .lower_bound = 1 - 0x1p-50,
+                            .replace_one_lower_bound = 0,
+                            .unit_error = 1,
+                            .objective = options.objective};
+  double mean = 1, concentration = 1;
+  for (const QueryWorkload::Factor& part : workload.factors()) {
+    const Matrix& f = part.queries;
+    Proof proof{};
+    if (options.strategy == QueryStrategy::optimal) {
+      const FactorOptimum optimum = optimum_of(f, options);
+      proof = optimum.proof;
+      result.factors.push_back(rounded(f, optimum.encoder, bits));
+    } else {
+      proof = schatten_proof(f);
+      result.factors.push_back(options.strategy == QueryStrategy::queries
+                                   ? by_themselves(f, bits)
+                                   : rounded(f, Matrix::Identity(f.cols(), f.cols()), bits));
+    }
+    result.lower_bound *= proof.lower_bound;
+    mean *= proof.mean;
+    concentration *= proof.concentration;
+    result.unit_error *= largest_column(result.factors.back());
+  }
+  if (concentration < 1)
+    result.replace_one_lower_bound = std::max(0.0, result.lower_bound - mean) *
+                                     std::sqrt(2 / (1 - concentration)) * (1 - 0x1p-36);
+  const Vector rows = result.row_norms();
+  result.unit_error *= options.objective == Objective::max
+                           ? rows.maxCoeff()
+                           : rows.norm() / std::sqrt(static_cast<double>(rows.size()));
+  return result;
+}
+
+double schatten_query_bound(const QueryWorkload& workload) {
+  double bound = 1 - 0x1p-50;
+  for (const QueryWorkload::Factor& factor : workload.factors())
+    bound *= schatten_proof(factor.queries).lower_bound;
+  return bound;
+}
+
+}  // namespace dpftrl

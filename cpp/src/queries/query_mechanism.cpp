@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/query_mechanism.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "dpftrl/discrete_gaussian.hpp"
+#include "dpftrl/error.hpp"
+#include "dpftrl/privacy.hpp"
+#include "exact_entry.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr const char* kFunction = "query_mechanism";
+/// 2^61 / this is 64: noise beyond 2^61 would be cut.
+constexpr double kMaxScale = 0x1p55;
+
+double for_neighbours(const QuerySensitivity& sensitivity, Neighbours neighbours) {
+  return neighbours == Neighbours::replace_one ? sensitivity.replace_one : sensitivity.add_remove;
+}
+
+void require_scale(double scale, double largest) {
+  if (!(scale <= largest))
+    fail(ErrorCode::unsupported,
+         "query_mechanism: noise must stay within 2^61, which takes a larger epsilon or delta; its "
+         "scale would be " +
+             to_text(scale));
+}
+
+}  // namespace
+
+QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy)
+    : factorization_(std::move(factorization)),
+      privacy_(privacy),
+      noise_(privacy.delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian) {
+  require_positive(kFunction, "epsilon", privacy.epsilon);
+  if (noise_ == QueryNoise::gaussian) require_inside(kFunction, "delta", privacy.delta, 0, 1);
+  const QuerySensitivity l2 = factorization_.l2_sensitivity();
+  unit_error_ = factorization_.unit_error * for_neighbours(l2, privacy.neighbours) / l2.add_remove;
+  const QuerySensitivity sensitivity =
+      noise_ == QueryNoise::gaussian ? l2 : factorization_.l1_sensitivity();
+  sensitivity_ = for_neighbours(sensitivity, privacy.neighbours);
+  const bool replaces = privacy.neighbours == Neighbours::replace_one;
+  textbook_ = replaces ? sensitivity.textbook : sensitivity.add_remove;
+  if (!(sensitivity_ > 0))
+    fail_argument(kFunction, "num_values", "at least 2 with replace_one", "1, or columns alike");
+  if (noise_ == QueryNoise::gaussian) {
+    const double multiplier =
+        noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});
+    noise_scale_ = sensitivity_ * multiplier * (1 + 0x1p-50);
+    mu_ = sensitivity_ / noise_scale_;
+    require_scale(noise_scale_, kMaxScale);
+  } else {
+    noise_scale_ = std::ceil(sensitivity_ / privacy.epsilon * (1 + 0x1p-50));
+    require_scale(noise_scale_, static_cast<double>(kMaxLaplaceScale));
+  }
+}
+
+QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
+                                     const Key& key) const {
+  QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
+  std::vector<double> numbers;
+  if (noise_ == QueryNoise::gaussian) {
+    const NoiseStreamOptions options{.key = key};
+    const DecoderForm form = IdentityDecoder{};
+    for (std::size_t i = 0; i < release.measurements.size(); ++i)
+      release.measurements[i] +=
+          exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
+  } else {
+    const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
+    for (std::size_t i = 0; i < release.measurements.size(); ++i)
+      release.measurements[i] += laplace.sample(key, {.row = 0, .coordinate = i});
+  }
+  for (const std::int64_t y : release.measurements) numbers.push_back(static_cast<double>(y));
+  release.answers = factorization_.decode(numbers);
+  return release;
+}
+
+double QueryMechanism::lower_bound() const {
+  return privacy_.neighbours == Neighbours::replace_one ? factorization_.replace_one_lower_bound
+                                                        : factorization_.lower_bound;
+}
+
+double QueryMechanism::noise_stddev() const {
+  // Rounding to integers adds a uniform error, as good as independent for scales above 1.
+  if (noise_ == QueryNoise::gaussian) return std::sqrt(noise_scale_ * noise_scale_ + 1.0 / 12);
+  const double ratio = std::exp(-1 / noise_scale_);
+  return std::sqrt(2 * ratio) / -std::expm1(-1 / noise_scale_);
+}
+
+Vector QueryMechanism::standard_errors() const {
+  return noise_stddev() * factorization_.row_norms();
+}
+
+}  // namespace dpftrl

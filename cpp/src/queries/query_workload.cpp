@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/query_workload.hpp"
+
+#include <bit>
+#include <numeric>
+
+#include "dpftrl/error.hpp"
+#include "queries/kronecker.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr const char* kFunction = "query_workload";
+
+Eigen::Index require_values(std::int64_t num_values) {
+  return static_cast<Eigen::Index>(
+      require_between(kFunction, "num_values", num_values, 1, kMaxQueryValues));
+}
+
+/// A factor of zeros, of as many rows as columns allow.
+QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
+  require_between(kFunction, "number of queries", rows, 1, kMaxQueryRows);
+  if (rows * columns > kMaxQueryEntries)
+    fail(ErrorCode::resource_exhausted, "query_workload: queries times values must be at most " +
+                                            to_text(kMaxQueryEntries) + ", got " +
+                                            to_text(rows * columns));
+  return {Matrix::Zero(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)), {}};
+}
+
+std::vector<std::string> numbered(Eigen::Index count) {
+  std::vector<std::string> labels;
+  for (Eigen::Index i = 0; i < count; ++i) labels.push_back(to_text(std::int64_t{i}));
+  return labels;
+}
+
+void require_factor(const QueryWorkload::Factor& factor) {
+  const Matrix& f = factor.queries;
+  require_between(kFunction, "number of queries", f.rows(), 1, kMaxQueryRows);
+  require_values(f.cols());
+  require_length(kFunction, "labels", std::ssize(factor.labels), f.rows());
+  require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
+  for (Eigen::Index i = 0; i < f.rows(); ++i)
+    if (f.row(i).isZero(0))
+      fail_argument(kFunction, "query " + factor.labels[static_cast<std::size_t>(i)],
+                    "other than 0 for some value", "zeros");
+}
+
+/// All subsets of `order` of num_parts things, in lexicographic order.
+std::vector<std::vector<std::size_t>> subsets(std::size_t num_parts, std::size_t order) {
+  std::vector<std::vector<std::size_t>> all;
+  std::vector<std::size_t> chosen(order);
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  for (;;) {
+    all.push_back(chosen);
+    std::size_t place = order;
+    while (place > 0 && chosen[place - 1] == num_parts - order + place - 1) --place;
+    if (place == 0) return all;
+    ++chosen[place - 1];
+    for (std::size_t i = place; i < order; ++i) chosen[i] = chosen[i - 1] + 1;
+  }
+}
+
+/// Attributes of a value, the first counting slowest.
+std::vector<std::int64_t> attributes_of(std::int64_t value, std::span<const std::int64_t> sizes) {
+  std::vector<std::int64_t> attributes(sizes.size());
+  for (std::size_t a = sizes.size(); a-- > 0; value /= sizes[a]) attributes[a] = value % sizes[a];
+  return attributes;
+}
+
+}  // namespace
+
+QueryWorkload::QueryWorkload(std::vector<Factor> factors) : factors_(std::move(factors)) {
+  for (const Factor& factor : factors_) {
+    require_factor(factor);
+    num_queries_ *= factor.queries.rows();
+    num_values_ *= factor.queries.cols();
+    require_between(kFunction, "queries of a product", num_queries_, 1, kMaxProductSize);
+    require_between(kFunction, "values of a product", num_values_, 1, kMaxProductSize);
+  }
+}
+
+QueryWorkload QueryWorkload::identity(std::int64_t num_values) {
+  const Eigen::Index m = require_values(num_values);
+  return matrix(Matrix::Identity(m, m));
+}
+
+QueryWorkload QueryWorkload::prefix(std::int64_t num_values) {
+  const Eigen::Index m = require_values(num_values);
+  std::vector<std::string> labels;
+  for (Eigen::Index i = 0; i < m; ++i) labels.push_back("0.." + to_text(std::int64_t{i}));
+  return matrix(Matrix::Ones(m, m).triangularView<Eigen::Lower>(), std::move(labels));
+}
+
+QueryWorkload QueryWorkload::all_ranges(std::int64_t num_values) {
+  const Eigen::Index m = require_values(num_values);
+  Factor factor = zeros(num_values * (num_values + 1) / 2, num_values);
+  Eigen::Index row = 0;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    for (Eigen::Index j = i; j < m; ++j) {
+      factor.queries.row(row++).segment(i, j - i + 1).setOnes();
+      factor.labels.push_back(to_text(std::int64_t{i}) + ".." + to_text(std::int64_t{j}));
+    }
+  }
+  return QueryWorkload({std::move(factor)});
+}
+
+QueryWorkload QueryWorkload::marginals(const MarginalsOptions& options) {
+  const std::vector<std::int64_t>& sizes = options.attribute_sizes;
+  require_between(kFunction, "number of attributes", std::ssize(sizes), 1, 11);
+  std::int64_t num_values = 1;
+  for (const std::int64_t size : sizes) {
+    require_between(kFunction, "attribute size", size, 2, kMaxQueryValues);
+    require_values(num_values *= size);
+  }
+  require_between(kFunction, "order", options.order, 1, std::ssize(sizes));
+  const auto tables = subsets(sizes.size(), static_cast<std::size_t>(options.order));
+  std::int64_t num_rows = 0;
+  for (const auto& table : tables) {
+    std::int64_t cells = 1;
+    for (const std::size_t a : table) cells *= sizes[a];
+    num_rows += cells;
+  }
+  Factor factor = zeros(num_rows, num_values);
+  factor.labels.resize(static_cast<std::size_t>(num_rows));
+  std::int64_t first_row = 0;
+  for (const auto& table : tables) {
+    std::int64_t cells = 1;
+    for (const std::size_t a : table) cells *= sizes[a];
+    for (std::int64_t value = 0; value < num_values; ++value) {
+      const std::vector<std::int64_t> attributes = attributes_of(value, sizes);
+      std::int64_t cell = 0;
+      std::string label;
+      for (const std::size_t a : table) {
+        cell = cell * sizes[a] + attributes[a];
+        label += (label.empty() ? "a" : " a") + std::to_string(a) + "=" + to_text(attributes[a]);
+      }
+      factor.queries(static_cast<Eigen::Index>(first_row + cell),
+                     static_cast<Eigen::Index>(value)) = 1;
+      factor.labels[static_cast<std::size_t>(first_row + cell)] = label;
+    }
+    first_row += cells;
+  }
+  return QueryWorkload({std::move(factor)});
+}
+
+QueryWorkload QueryWorkload::parities(const ParitiesOptions& options) {
+  const std::int64_t d = require_between(kFunction, "num_bits", options.num_bits, 1, 11);
+  const std::int64_t order = require_between(kFunction, "order", options.order, 0, d);
+  std::vector<std::uint32_t> sets;
+  for (std::uint32_t set = 0; set < std::uint32_t{1} << d; ++set) {
+    const int size = std::popcount(set);
+    if (size == order || (options.with_lower_orders && size < order)) sets.push_back(set);
+  }
+  Factor factor = zeros(std::ssize(sets), std::int64_t{1} << d);
+  for (Eigen::Index i = 0; i < factor.queries.rows(); ++i) {
+    const std::uint32_t set = sets[static_cast<std::size_t>(i)];
+    for (Eigen::Index value = 0; value < factor.queries.cols(); ++value) {
+      const bool is_odd = std::popcount(static_cast<std::uint32_t>(value) & set) % 2 == 1;
+      factor.queries(i, value) = is_odd ? -1 : 1;
+    }
+    std::string label;
+    for (std::int64_t bit = 0; bit < d; ++bit)
+      if ((set >> bit & 1) != 0) label += (label.empty() ? "x" : "+x") + to_text(bit);
+    factor.labels.push_back(label.empty() ? "1" : label);
+  }
+  return QueryWorkload({std::move(factor)});
+}
+
+QueryWorkload QueryWorkload::matrix(Matrix queries, std::vector<std::string> labels) {
+  if (labels.empty()) labels = numbered(queries.rows());
+  return QueryWorkload({{std::move(queries), std::move(labels)}});
+}
+
+QueryWorkload QueryWorkload::predicates(std::int64_t num_values,
+                                        std::span<const QueryPredicate> predicates) {
+  require_values(num_values);
+  Factor factor = zeros(std::ssize(predicates), num_values);
+  for (Eigen::Index i = 0; i < factor.queries.rows(); ++i) {
+    const QueryPredicate& predicate = predicates[static_cast<std::size_t>(i)];
+    for (Eigen::Index value = 0; value < factor.queries.cols(); ++value)
+      factor.queries(i, value) = predicate.holds(value) ? 1 : 0;
+    factor.labels.push_back(predicate.label);
+  }
+  return QueryWorkload({std::move(factor)});
+}
+
+QueryWorkload QueryWorkload::kronecker(std::span<const QueryWorkload> parts) {
+  require_between(kFunction, "parts of a product", std::ssize(parts), 1, 24);
+  std::vector<Factor> factors;
+  for (const QueryWorkload& part : parts)
+    factors.insert(factors.end(), part.factors_.begin(), part.factors_.end());
+  return QueryWorkload(std::move(factors));
+}
+
+QueryWorkload QueryWorkload::union_of(std::span<const QueryWorkload> parts) {
+  require_between(kFunction, "parts of a union", std::ssize(parts), 1, kMaxQueryRows);
+  std::int64_t num_rows = 0;
+  for (const QueryWorkload& part : parts) {
+    require_length(kFunction, "values of a part", part.num_values(), parts[0].num_values());
+    num_rows += part.num_queries();
+  }
+  require_values(parts[0].num_values());
+  Factor factor = zeros(num_rows, parts[0].num_values());
+  Eigen::Index row = 0;
+  for (const QueryWorkload& part : parts) {
+    const Matrix queries = part.to_matrix();
+    factor.queries.middleRows(row, queries.rows()) = queries;
+    row += queries.rows();
+    for (std::int64_t i = 0; i < part.num_queries(); ++i) factor.labels.push_back(part.label(i));
+  }
+  return QueryWorkload({std::move(factor)});
+}
+
+std::string QueryWorkload::label(std::int64_t query) const {
+  require_between(kFunction, "query", query, 0, num_queries_ - 1);
+  std::string text;
+  for (std::size_t f = factors_.size(); f-- > 0;) {
+    const std::vector<std::string>& labels = factors_[f].labels;
+    const std::string& part = labels[static_cast<std::size_t>(query % std::ssize(labels))];
+    text = text.empty() ? part : part + " x " + text;
+    query /= std::ssize(labels);
+  }
+  return text;
+}
+
+Matrix QueryWorkload::to_matrix() const {
+  if (num_queries_ * num_values_ > kMaxQueryEntries)
+    fail(ErrorCode::resource_exhausted, "query_workload: a matrix has at most " +
+                                            to_text(kMaxQueryEntries) + " entries, got " +
+                                            to_text(num_queries_ * num_values_));
+  Matrix product = Matrix::Ones(1, 1);
+  for (const Factor& factor : factors_)
+    product = detail::kronecker_product(product, factor.queries);
+  return product;
+}
+
+Vector QueryWorkload::answers(std::span<const double> histogram) const {
+  require_length(kFunction, "histogram", std::ssize(histogram), num_values_);
+  std::vector<const Matrix*> matrices;
+  for (const Factor& factor : factors_) matrices.push_back(&factor.queries);
+  const std::vector<double> product =
+      detail::apply_kronecker<Matrix>(matrices, {histogram.begin(), histogram.end()});
+  return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
+}
+
+}  // namespace dpftrl

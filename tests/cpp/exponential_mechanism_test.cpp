@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/exponential_mechanism.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "dpftrl/discrete_gaussian.hpp"
+#include "queries/exponential_sampling.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+constexpr std::int64_t kNumDraws = 20000;
+
+/// Pearson's statistic is refused with probability e^-18 by P[chi^2_k > k + 2 sqrt(k x) + 2 x] <=
+/// e^-x (Laurent, Massart 2000). Values expected less than 20 times are taken together.
+bool follows(const Counts& counts, const std::vector<double>& law) {
+  double statistic = 0, rest_count = 0, rest_expected = 0, freedom = 0;
+  for (std::size_t i = 0; i < law.size(); ++i) {
+    const double expected = law[i] * static_cast<double>(kNumDraws);
+    const double count = static_cast<double>(counts[i]);
+    if (expected < 20) {
+      rest_count += count;
+      rest_expected += expected;
+      continue;
+    }
+    statistic += (count - expected) * (count - expected) / expected;
+    ++freedom;
+  }
+  const double miss = rest_count - rest_expected;
+  statistic += miss * miss / std::max(rest_expected, 1.0);
+  constexpr double kX = 18;
+  return statistic <= freedom + 2 * std::sqrt(freedom * kX) + 2 * kX;
+}
+
+Counts draws(const Counts& utilities, const ExponentialOptions& options) {
+  Counts counts(utilities.size(), 0);
+  for (std::int64_t i = 0; i < kNumDraws; ++i) {
+    const Key key = Key::insecure_from_seed(static_cast<std::uint64_t>(i));
+    ++counts[static_cast<std::size_t>(exponential_mechanism(utilities, options, key))];
+  }
+  return counts;
+}
+
+TEST(ExponentialMechanism, draws_have_the_exact_probabilities) {
+  const Counts utilities = {0, 5, -3, 5, 12, 9, 11};
+  for (const bool is_monotone : {false, true}) {
+    const ExponentialOptions options{.epsilon = 0.7, .sensitivity = 3, .is_monotone = is_monotone};
+    const Counts counts = draws(utilities, options);
+    EXPECT_TRUE(follows(counts, exponential_probabilities(utilities, options)));
+    for (const double wrong : {0.6, 0.8}) {
+      ExponentialOptions other = options;
+      other.epsilon = wrong;
+      EXPECT_FALSE(follows(counts, exponential_probabilities(utilities, other)));
+    }
+  }
+}
+
+/// Gives scripted answers to tosses and records their odds.
+struct RecordingCoin {
+  std::vector<double> odds = {};
+  template <std::size_t N>
+  bool toss(const detail::WideUnsigned<N>& a, const detail::WideUnsigned<N>& b) {
+    odds.push_back(a.to_double_above() / b.to_double_above());
+    return false;
+  }
+};
+
+TEST(ExponentialMechanism, the_coin_has_the_odds_of_the_formula_over_all_ranges) {
+  // bernoulli_exp's first toss has the odds of the exponent itself when that is below 1.
+  for (const double epsilon : {0x1p-30, 0.1, 1.0 / 3, 1.0, 7.7, 0x1p20}) {
+    for (const std::uint64_t divisor : {1ULL, 2ULL, 6ULL, (1ULL << 32) - 2}) {
+      const detail::UnitLoss loss(epsilon, divisor);
+      const double unit = epsilon / static_cast<double>(divisor);
+      EXPECT_NEAR(loss.digits.to_double_above() / loss.denominator.to_double_above() / unit, 1,
+                  1e-13);
+      if (unit >= 0.5) continue;
+      const auto distance = static_cast<std::uint64_t>(std::min(0.75 / unit, 0x1p54));
+      RecordingCoin coin;
+      EXPECT_TRUE(detail::is_taken(coin, distance, loss));
+      EXPECT_NEAR(coin.odds.at(0) / (static_cast<double>(distance) * unit), 1, 1e-12);
+    }
+  }
+}
+
+/// Largest log ratio of the probabilities of an outcome.
+double largest_loss(const std::vector<double>& p, const std::vector<double>& q) {
+  double loss = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) loss = std::max(loss, std::abs(std::log(p[i] / q[i])));
+  return loss;
+}
+
+/// Calls `visit(h, other)` for all neighbouring histograms over three values with counts up to 4.
+template <class Visit>
+void for_all_neighbours(Neighbours neighbours, const Visit& visit) {
+  for (std::int64_t code = 0; code < 125; ++code) {
+    const Counts h = {code % 5, code / 5 % 5, code / 25};
+    for (std::size_t v = 0; v < 3; ++v) {
+      if (h[v] == 0) continue;
+      Counts other = h;
+      --other[v];
+      if (neighbours == Neighbours::zero_out) visit(h, other);
+      for (std::size_t w = 0; w < 3 && neighbours == Neighbours::replace_one; ++w) {
+        ++other[w];
+        visit(h, other);
+        --other[w];
+      }
+    }
+  }
+}
+
+TEST(PrivateWinner, is_epsilon_dp_for_all_neighbouring_histograms) {
+  constexpr double kEpsilon = 0.8;
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+    const auto worst = [&](bool is_monotone) {
+      const ExponentialOptions options{
+          .epsilon = kEpsilon, .sensitivity = 1, .is_monotone = is_monotone};
+      double loss = 0;
+      for_all_neighbours(neighbours, [&](const Counts& h, const Counts& other) {
+        loss = std::max(loss, largest_loss(exponential_probabilities(h, options),
+                                           exponential_probabilities(other, options)));
+      });
+      return loss;
+    };
+    const bool adds = neighbours == Neighbours::zero_out;
+    EXPECT_LE(worst(adds), kEpsilon * (1 + 1e-12));
+    EXPECT_GE(worst(adds), kEpsilon * 0.7);
+    // Without the 2 where counts move in both directions, it is not.
+    if (!adds) {
+      EXPECT_GT(worst(true), kEpsilon * 1.2);
+    }
+  }
+}
+
+TEST(PrivateQuantile, sensitivity_is_that_of_all_neighbouring_histograms) {
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+    for (const std::int64_t numerator : {0, 1, 2, 3}) {
+      const QuantileOptions options{
+          .epsilon = 1, .numerator = numerator, .denominator = 3, .neighbours = neighbours};
+      std::int64_t largest = 0, claimed = 0;
+      for_all_neighbours(neighbours, [&](const Counts& h, const Counts& other) {
+        const QuantileUtilities a = quantile_utilities(h, options);
+        const QuantileUtilities b = quantile_utilities(other, options);
+        claimed = a.sensitivity;
+        for (std::size_t v = 0; v < h.size(); ++v)
+          largest = std::max(largest, std::abs(a.utilities[v] - b.utilities[v]));
+      });
+      EXPECT_EQ(claimed, largest) << numerator;
+    }
+  }
+}
+
+TEST(PrivateQuantile, exact_quantiles_have_the_best_utility) {
+  const Counts h = {2, 0, 5, 3};  // 0 0 2 2 2 2 2 3 3 3
+  const auto utilities = [&](std::int64_t numerator) {
+    return quantile_utilities(h, {.epsilon = 1, .numerator = numerator, .denominator = 10})
+        .utilities;
+  };
+  EXPECT_EQ(utilities(5), (Counts{-30, -30, 0, -20}));
+  EXPECT_EQ(utilities(2), (Counts{0, 0, 0, -50}));
+  EXPECT_EQ(utilities(10), (Counts{-80, -80, -30, 0}));
+  const Key key = Key::insecure_from_seed(1);
+  EXPECT_EQ(private_quantile(h, {.epsilon = 1e5, .numerator = 5, .denominator = 10}, key), 2);
+  EXPECT_EQ(private_winner(h, {.epsilon = 1e5}, key), 2);
+}
+
+TEST(ExponentialMechanism, laplace_noise_is_one_of_utility_distance) {
+  // u(y) = -|y - f| with sensitivity 3: exp(-epsilon |y - f| / 6), the discrete Laplace law of
+  // scale 2 sensitivity / epsilon = 6. Its total does not depend on f, so it spends half of
+  // epsilon.
+  constexpr std::int64_t kSize = 401, kTruth = 200, kSensitivity = 3;
+  const ExponentialOptions options{.epsilon = 1, .sensitivity = kSensitivity};
+  const auto law_at = [&](std::int64_t truth) {
+    Counts utilities(kSize);
+    for (std::int64_t y = 0; y < kSize; ++y)
+      utilities[static_cast<std::size_t>(y)] = -std::abs(y - truth);
+    return exponential_probabilities(utilities, options);
+  };
+  const std::vector<double> law = law_at(kTruth);
+  const double q = std::exp(-1.0 / 6);
+  for (std::int64_t y = kTruth - 60; y <= kTruth + 60; ++y) {
+    const double laplace =
+        (1 - q) / (1 + q) * std::pow(q, static_cast<double>(std::abs(y - kTruth)));
+    EXPECT_NEAR(law[static_cast<std::size_t>(y)] / laplace, 1, 1e-9);
+  }
+  EXPECT_NEAR(largest_loss(law, law_at(kTruth + kSensitivity)), 0.5, 1e-9);
+  // And the sampler of the one has the law of the other.
+  const DiscreteLaplace sampler(6);
+  Counts counts(kSize, 0);
+  for (std::int64_t i = 0; i < kNumDraws; ++i) {
+    const std::int64_t k = sampler.sample(Key::insecure_from_seed(9),
+                                          {.row = 0, .coordinate = static_cast<std::uint64_t>(i)});
+    ++counts.at(static_cast<std::size_t>(kTruth + k));
+  }
+  EXPECT_TRUE(follows(counts, law));
+  ExponentialOptions twice = options;
+  twice.epsilon = 2;
+  Counts utilities(kSize);
+  for (std::int64_t y = 0; y < kSize; ++y)
+    utilities[static_cast<std::size_t>(y)] = -std::abs(y - kTruth);
+  EXPECT_FALSE(follows(counts, exponential_probabilities(utilities, twice)));
+}
+
+TEST(ExponentialMechanism, refuses_bad_input) {
+  const Key key = Key::insecure_from_seed(1);
+  const Counts two = {1, 2};
+  EXPECT_ERROR(exponential_mechanism({}, {.epsilon = 1, .sensitivity = 1}, key), "invalid_argument",
+               "number of candidates");
+  for (const double epsilon : {0.0, -1.0, std::nan(""), 0x1p21, 0x1p-31})
+    EXPECT_ERROR(exponential_mechanism(two, {.epsilon = epsilon, .sensitivity = 1}, key),
+                 "invalid_argument", "epsilon must be between 2^-30");
+  EXPECT_ERROR(exponential_mechanism(two, {.epsilon = 1, .sensitivity = 0}, key),
+               "invalid_argument", "sensitivity");
+  EXPECT_ERROR(
+      exponential_mechanism(Counts{std::int64_t{1} << 54}, {.epsilon = 1, .sensitivity = 1}, key),
+      "invalid_argument", "utility");
+  EXPECT_ERROR(private_winner(Counts{-1}, {.epsilon = 1}, key), "invalid_argument", "count");
+  EXPECT_ERROR(private_quantile(two, {.epsilon = 1, .numerator = 3, .denominator = 2}, key),
+               "invalid_argument", "numerator");
+  EXPECT_ERROR(private_quantile(two, {.epsilon = 1, .numerator = 0, .denominator = 0}, key),
+               "invalid_argument", "denominator");
+  EXPECT_ERROR(private_quantile(Counts{-1}, {.epsilon = 1, .numerator = 1, .denominator = 2}, key),
+               "invalid_argument", "count");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/query_factorization.hpp"
+
+#include <Eigen/LU>
+#include <array>
+#include <random>
+
+#include "golden/linear_queries_golden.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::index_of;
+using testing::relatively_close;
+
+Matrix product(const QueryFactorization& factorization) {
+  Matrix all(factorization.row_norms().size(), index_of(factorization.num_values()));
+  std::vector<std::int64_t> unit(static_cast<std::size_t>(factorization.num_values()), 0);
+  for (Eigen::Index v = 0; v < all.cols(); ++v) {
+    unit[static_cast<std::size_t>(v)] = 1;
+    const std::vector<std::int64_t> y = factorization.measure(unit);
+    all.col(v) = factorization.decode(std::vector<double>(y.begin(), y.end()));
+    unit[static_cast<std::size_t>(v)] = 0;
+  }
+  return all;
+}
+
+struct Known {
+  const char* name;
+  QueryWorkload workload;
+  double gamma_mean;  ///< gamma_F
+  double gamma_max;   ///< gamma_2; 0: not known
+};
+
+/// From independent computations, and closed forms: parity |Q|, identity sqrt(m).
+std::vector<Known> known_optima() {
+  const std::vector<QueryWorkload> prefixes = {QueryWorkload::prefix(4), QueryWorkload::prefix(8)};
+  return {
+      {"ranges 4", QueryWorkload::all_ranges(4), 4.0547364077028, 1.3827431691},
+      {"ranges 8", QueryWorkload::all_ranges(8), 8.970188, 0},
+      {"ranges 16", QueryWorkload::all_ranges(16), 20.325850949881, 1.9088286284},
+      {"ranges 32", QueryWorkload::all_ranges(32), 46.298345, 0},
+      {"identity 16", QueryWorkload::identity(16), 4, 1},
+      {"parity 4 2", QueryWorkload::parities({.num_bits = 4, .order = 2}), 6, 2.44948974278318},
+      {"parity 6 3", QueryWorkload::parities({.num_bits = 6, .order = 3}), 20, 4.47213595499959},
+      {"parity <= 2 of 5",
+       QueryWorkload::parities({.num_bits = 5, .order = 2, .with_lower_orders = true}), 16, 4},
+      {"marginals 4", QueryWorkload::marginals({.attribute_sizes = {2, 2, 2, 2}, .order = 2}),
+       7.68884648652934, 1.56947921688234},
+      {"marginals 5", QueryWorkload::marginals({.attribute_sizes = {2, 2, 2, 2, 2}, .order = 2}),
+       11.581139, 0},
+      {"prefix 4", QueryWorkload::prefix(4), 2.62185890095970, 1.3261226670},
+      {"prefix 4 x 8", QueryWorkload::kronecker(prefixes), 11.0821783707, 2.0030864886},
+  };
+}
+
+TEST(QueryFactorization, known_optima) {
+  for (const Known& known : known_optima()) {
+    const double m = static_cast<double>(known.workload.num_queries());
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const bool is_max = objective == Objective::max;
+      if (is_max && known.gamma_max == 0) continue;
+      const double expected = is_max ? known.gamma_max : known.gamma_mean / std::sqrt(m);
+      const QueryFactorization found =
+          factorize_queries(known.workload, {.objective = objective, .solver = {.gap = 1e-7}});
+      EXPECT_LE(found.lower_bound, expected * (1 + 1e-6)) << known.name;
+      EXPECT_GE(found.lower_bound, expected * (1 - 1e-6)) << known.name;
+      // The price of integers of 24 bits, or of 18 for products.
+      EXPECT_GE(found.unit_error, expected * (1 - 1e-6)) << known.name;
+      EXPECT_LE(found.unit_error, expected * (1 + 3e-5)) << known.name;
+    }
+  }
+}
+
+QueryWorkload golden_workload(const std::string& name) {
+  const std::vector<std::int64_t> bits(4, 2);
+  const std::vector<QueryWorkload> prefixes = {QueryWorkload::prefix(4), QueryWorkload::prefix(8)};
+  if (name == "all_ranges_4") return QueryWorkload::all_ranges(4);
+  if (name == "all_ranges_16") return QueryWorkload::all_ranges(16);
+  if (name == "identity_4") return QueryWorkload::identity(4);
+  if (name == "identity_16") return QueryWorkload::identity(16);
+  if (name == "parity_d4_w2") return QueryWorkload::parities({.num_bits = 4, .order = 2});
+  if (name == "parity_d6_w3") return QueryWorkload::parities({.num_bits = 6, .order = 3});
+  if (name == "parity_le_d5_w2")
+    return QueryWorkload::parities({.num_bits = 5, .order = 2, .with_lower_orders = true});
+  if (name == "marginals2_d4")
+    return QueryWorkload::marginals({.attribute_sizes = bits, .order = 2});
+  if (name == "prefix_4") return QueryWorkload::prefix(4);
+  if (name == "prefix2d_4x8") return QueryWorkload::kronecker(prefixes);
+  throw std::logic_error("no workload for " + name);
+}
+
+TEST(QueryFactorization, bounds_are_those_of_the_reference) {
+  for (const golden::linear_queries::Optima& row : golden::linear_queries::optima) {
+    const QueryWorkload workload = golden_workload(row.name);
+    ASSERT_EQ(workload.num_queries(), row.rows) << row.name;
+    ASSERT_EQ(workload.num_values(), row.cols) << row.name;
+    const double root = std::sqrt(static_cast<double>(row.rows));
+    const OptimumOptions solver{.gap = 1e-8};
+    const double mean = factorize_queries(workload, {.solver = solver}).lower_bound * root;
+    EXPECT_LE(mean, row.gammaF_upper * (1 + 1e-12)) << row.name;
+    EXPECT_GE(mean, row.gammaF_lower * (1 - 1e-8)) << row.name;
+    const double max =
+        factorize_queries(workload, {.objective = Objective::max, .solver = {.gap = 1e-6}})
+            .lower_bound;
+    EXPECT_LE(max, row.gamma2_upper * (1 + 1e-12)) << row.name;
+    EXPECT_GE(max, row.gamma2_lower * (1 - 2e-6)) << row.name;
+    EXPECT_NEAR(schatten_query_bound(workload) * root / row.schatten_over_sqrt_cols, 1, 1e-11)
+        << row.name;
+  }
+}
+
+TEST(QueryFactorization, decoder_times_encoder_is_the_workload) {
+  Matrix any(3, 4);
+  any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
+  std::vector<Known> all = known_optima();
+  all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
+  for (const Known& known : all) {
+    for (const QueryStrategy strategy :
+         {QueryStrategy::optimal, QueryStrategy::identity, QueryStrategy::queries}) {
+      const QueryFactorization found = factorize_queries(known.workload, {.strategy = strategy});
+      const Matrix error = product(found) - known.workload.to_matrix();
+      EXPECT_LE(error.cwiseAbs().maxCoeff(), 1e-10) << known.name;
+      EXPECT_LE(found.lower_bound, found.unit_error) << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
+  // ||F||_* / sqrt(m) <= gamma_F <= ||F||_F, here over sqrt(number of queries).
+  for (const Known& known : known_optima()) {
+    const double optimum =
+        known.gamma_mean / std::sqrt(static_cast<double>(known.workload.num_queries()));
+    const Matrix f = known.workload.to_matrix();
+    EXPECT_LE(schatten_query_bound(known.workload), optimum * (1 + 1e-7)) << known.name;
+    EXPECT_GE(schatten_query_bound(known.workload), optimum * 0.9) << known.name;
+    EXPECT_GE(f.norm() / std::sqrt(static_cast<double>(f.rows())), optimum * (1 - 1e-7))
+        << known.name;
+  }
+  // Tight where the Gram matrix has a constant diagonal and so has its root.
+  const QueryWorkload parity = QueryWorkload::parities({.num_bits = 6, .order = 3});
+  EXPECT_NEAR(schatten_query_bound(parity) * std::sqrt(20), 20, 1e-12 * 20);
+}
+
+TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
+  for (const Known& known : known_optima()) {
+    const QueryFactorization found = factorize_queries(known.workload);
+    for (std::size_t i = 0; i < found.factors.size(); ++i) {
+      const Matrix& f = known.workload.factors()[i].queries;
+      // Where F has not full rank, as many again reach what rounding took out of its row space.
+      const Eigen::Index rank = Eigen::FullPivLU<Matrix>(f).rank();
+      EXPECT_LE(found.factors[i].encoder.rows(), rank == f.cols() ? rank : rank + f.cols())
+          << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, lemma_48_a_diagonal_workload_costs_its_frobenius_norm) {
+  const Vector diagonal = (Vector(5) << 1, 2, 0.5, 7, 3).finished();
+  const QueryWorkload workload = QueryWorkload::matrix(diagonal.asDiagonal());
+  const QueryFactorization found = factorize_queries(workload, {.solver = {.gap = 1e-8}});
+  EXPECT_NEAR(found.lower_bound * std::sqrt(5), diagonal.norm(), 1e-7 * diagonal.norm());
+}
+
+TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
+  for (const Known& known : known_optima()) {
+    const double optimal = factorize_queries(known.workload).unit_error;
+    for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries})
+      EXPECT_LE(optimal,
+                factorize_queries(known.workload, {.strategy = strategy}).unit_error * (1 + 3e-5))
+          << known.name;
+  }
+}
+
+/// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
+std::array<double, 4> brute_force(const QueryFactorization& factorization) {
+  const auto m = static_cast<std::size_t>(factorization.num_values());
+  std::array<double, 4> largest{};
+  const auto compare = [&](const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
+                           std::size_t place) {
+    const std::vector<std::int64_t> y = factorization.measure(a), z = factorization.measure(b);
+    double squares = 0, sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double d = static_cast<double>(y[i] - z[i]);
+      squares += d * d;
+      sum += std::abs(d);
+    }
+    largest[place] = std::max(largest[place], std::sqrt(squares));
+    largest[place + 1] = std::max(largest[place + 1], sum);
+  };
+  std::size_t num_histograms = 1;
+  for (std::size_t v = 0; v < m; ++v) num_histograms *= 3;
+  for (std::size_t code = 0; code < num_histograms; ++code) {
+    std::vector<std::int64_t> h(m);
+    for (std::size_t v = 0, rest = code; v < m; ++v, rest /= 3)
+      h[v] = static_cast<std::int64_t>(rest % 3);
+    for (std::size_t v = 0; v < m; ++v) {
+      if (h[v] == 0) continue;
+      std::vector<std::int64_t> other = h;
+      --other[v];
+      compare(h, other, 0);
+      for (std::size_t w = 0; w < m; ++w) {
+        ++other[w];
+        compare(h, other, 2);
+        --other[w];
+      }
+    }
+  }
+  return largest;
+}
+
+TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
+  Matrix any(3, 4);
+  any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
+  const std::vector<QueryWorkload> pair = {QueryWorkload::prefix(2), QueryWorkload::prefix(2)};
+  const std::vector<QueryWorkload> workloads = {
+      QueryWorkload::prefix(4), QueryWorkload::all_ranges(4), QueryWorkload::matrix(any),
+      QueryWorkload::parities({.num_bits = 2, .order = 1}), QueryWorkload::kronecker(pair)};
+  for (const QueryWorkload& workload : workloads) {
+    for (const QueryStrategy strategy :
+         {QueryStrategy::optimal, QueryStrategy::identity, QueryStrategy::queries}) {
+      const QueryFactorization found = factorize_queries(workload, {.strategy = strategy});
+      const std::array<double, 4> brute = brute_force(found);
+      const QuerySensitivity l2 = found.l2_sensitivity(), l1 = found.l1_sensitivity();
+      const std::array<double, 4> claimed = {l2.add_remove, l1.add_remove, l2.replace_one,
+                                             l1.replace_one};
+      for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_GE(claimed[i], brute[i]);
+        EXPECT_LE(claimed[i], brute[i] * (1 + 1e-9));
+      }
+      EXPECT_LE(l2.replace_one, l2.textbook);
+      EXPECT_LE(l1.replace_one, l1.textbook);
+    }
+  }
+}
+
+TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
+  // Any factorization of F, and of F less a row of constants, which the number of records gives.
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (const Known& known : known_optima()) {
+    const Matrix f = known.workload.to_matrix();
+    if (f.cols() > 16) continue;
+    const double bound = factorize_queries(known.workload).replace_one_lower_bound;
+    EXPECT_GT(bound, 0) << known.name;
+    const auto error_of = [&](const QueryWorkload& workload, const QueryFactorization& found) {
+      const QuerySensitivity l2 = found.l2_sensitivity();
+      EXPECT_EQ(workload.num_queries(), f.rows());
+      return found.unit_error * l2.replace_one / l2.add_remove;
+    };
+    double least = error_of(known.workload, factorize_queries(known.workload));
+    EXPECT_LE(least, 2 * bound) << known.name;
+    for (int trial = 0; trial < 20; ++trial) {
+      // Constants next to those that level the queries.
+      Matrix moved = f;
+      for (Eigen::Index i = 0; i < f.rows(); ++i)
+        moved.row(i).array() -= f.row(i).mean() * (trial == 0 ? 1 : 1 + 0.2 * normal(random));
+      if (moved.rowwise().norm().minCoeff() == 0) continue;
+      const QueryWorkload workload = QueryWorkload::matrix(moved);
+      for (const QueryStrategy strategy : {QueryStrategy::optimal, QueryStrategy::queries})
+        least = std::min(least,
+                         error_of(workload, factorize_queries(workload, {.strategy = strategy})));
+    }
+    EXPECT_LE(bound, least * (1 + 1e-9)) << known.name;
+  }
+  // Identity: a proof that simplices are hard to beat.
+  const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
+  EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
+}
+
+TEST(QueryFactorization, pairs_of_columns_beat_the_textbook_bound) {
+  const auto ratio_of = [](const QueryWorkload& workload) {
+    const QuerySensitivity found =
+        factorize_queries(workload, {.strategy = QueryStrategy::queries}).l2_sensitivity();
+    return std::array<double, 2>{found.replace_one / found.add_remove,
+                                 found.textbook / found.add_remove};
+  };
+  EXPECT_NEAR(ratio_of(QueryWorkload::identity(8))[0], std::sqrt(2), 1e-9);
+  EXPECT_NEAR(ratio_of(QueryWorkload::identity(8))[1], 2, 1e-9);
+  // sqrt(7) against 2 sqrt(8).
+  EXPECT_NEAR(ratio_of(QueryWorkload::prefix(8))[0], std::sqrt(7.0 / 8), 1e-9);
+  // Hadamard, 8 rows: 4 against 2 sqrt(8).
+  const QueryWorkload hadamard =
+      QueryWorkload::parities({.num_bits = 3, .order = 3, .with_lower_orders = true});
+  EXPECT_NEAR(ratio_of(hadamard)[0], std::sqrt(2), 1e-9);
+  // Beyond what is compared in pairs the bound stands.
+  const QueryFactorization large =
+      factorize_queries(QueryWorkload::kronecker(std::vector(2, QueryWorkload::identity(64))),
+                        {.strategy = QueryStrategy::identity});
+  EXPECT_EQ(large.l2_sensitivity().replace_one, large.l2_sensitivity().textbook);
+  EXPECT_EQ(large.l1_sensitivity().replace_one, large.l1_sensitivity().textbook);
+}
+
+TEST(QueryFactorization, refuses_bad_input) {
+  const QueryFactorization found = factorize_queries(QueryWorkload::prefix(2));
+  EXPECT_ERROR(found.measure(std::vector<std::int64_t>{1}), "wrong_length", "histogram");
+  EXPECT_ERROR(found.measure(std::vector<std::int64_t>{1, -1}), "invalid_argument",
+               "count of value 1");
+  EXPECT_ERROR(found.measure(std::vector<std::int64_t>{1, std::int64_t{1} << 50}), "unsupported",
+               "number of records");
+  EXPECT_ERROR(found.decode(std::vector<double>{1}), "wrong_length", "measurements");
+  EXPECT_ERROR(
+      (void)factorize_queries(QueryWorkload::kronecker(std::vector(4, QueryWorkload::identity(2)))),
+      "unsupported", "at most 3 factors, got 4");
+}
+
+}  // namespace
+}  // namespace dpftrl

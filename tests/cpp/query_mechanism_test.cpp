@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/queries/query_mechanism.hpp"
+
+#include "dpftrl/privacy.hpp"
+#include "dpftrl/queries/consistency.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::relatively_close;
+
+Key key_of(std::uint64_t seed) {
+  return Key::insecure_from_seed(seed);
+}
+
+constexpr double kDelta = 1e-5;
+
+/// Both kinds of noise, both neighbours.
+std::vector<QueryPrivacy> all_privacies(double epsilon) {
+  std::vector<QueryPrivacy> all;
+  for (const double delta : {kDelta, 0.0})
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+      all.push_back({.epsilon = epsilon, .delta = delta, .neighbours = neighbours});
+  return all;
+}
+
+TEST(QueryMechanism, noise_does_not_depend_on_the_histogram) {
+  const QueryWorkload workload = QueryWorkload::all_ranges(3);
+  const std::vector<std::int64_t> h = {5, 0, 7}, other = {1, 1000000, 3};
+  for (const QueryPrivacy& privacy : all_privacies(1)) {
+    const QueryMechanism mechanism(factorize_queries(workload), privacy);
+    const QueryRelease a = mechanism.release(h, key_of(3)), b = mechanism.release(other, key_of(3));
+    const auto exact = mechanism.factorization().measure(h);
+    const auto exact_other = mechanism.factorization().measure(other);
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_EQ(a.measurements[i] - exact[i], b.measurements[i] - exact_other[i]);
+      EXPECT_NE(a.measurements[i], exact[i]);
+    }
+    EXPECT_NE(a.measurements, mechanism.release(h, key_of(4)).measurements);
+  }
+}
+
+TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
+  // Variances of 3000 normals or Laplace numbers: within six standard errors, a false alarm in
+  // 10^8.
+  constexpr int kNumReleases = 3000;
+  const QueryWorkload workload = QueryWorkload::all_ranges(3);
+  const std::vector<std::int64_t> h = {5, 0, 7};
+  const Vector truth = workload.answers(std::vector<double>{5, 0, 7});
+  for (const QueryPrivacy& privacy : all_privacies(0.5)) {
+    const QueryMechanism mechanism(factorize_queries(workload), privacy);
+    const Vector errors = mechanism.standard_errors();
+    Vector mean = Vector::Zero(truth.size()), squares = mean;
+    for (int i = 0; i < kNumReleases; ++i) {
+      const Vector noise =
+          mechanism.release(h, key_of(static_cast<std::uint64_t>(i))).answers - truth;
+      mean += noise / kNumReleases;
+      squares += noise.cwiseAbs2() / kNumReleases;
+    }
+    // A Laplace number has the fourth moment 6 sigma^4, a normal one 3.
+    const double spread = std::sqrt((privacy.delta > 0 ? 2.0 : 5.0) / kNumReleases);
+    for (Eigen::Index q = 0; q < truth.size(); ++q) {
+      EXPECT_NEAR(mean(q) / errors(q), 0, 6 / std::sqrt(kNumReleases));
+      EXPECT_NEAR(squares(q) / (errors(q) * errors(q)), 1, 6 * spread);
+    }
+    EXPECT_GT(std::abs(1.5 - 1), 6 * spread);  // half as much again would be seen
+  }
+}
+
+TEST(QueryMechanism, calibration_spends_epsilon_and_delta_and_no_more) {
+  for (const QueryPrivacy& privacy : all_privacies(0.7)) {
+    const QueryMechanism mechanism(factorize_queries(QueryWorkload::prefix(6)), privacy);
+    EXPECT_LE(mechanism.sensitivity(), mechanism.textbook_sensitivity());
+    if (privacy.delta > 0) {
+      const double delta = delta_from_mu({.mu = mechanism.mu(), .epsilon = privacy.epsilon});
+      EXPECT_LE(delta, privacy.delta);
+      EXPECT_GE(delta, privacy.delta * (1 - 1e-9));
+    } else {
+      EXPECT_LE(mechanism.sensitivity(), mechanism.noise_scale() * privacy.epsilon);
+      EXPECT_GE(mechanism.sensitivity(), mechanism.noise_scale() * privacy.epsilon * (1 - 1e-5));
+    }
+  }
+}
+
+/// Mass of round(sigma z) at k, or of the discrete Laplace law.
+double mass(const QueryMechanism& mechanism, std::int64_t k) {
+  const double x = std::abs(static_cast<double>(k)), scale = mechanism.noise_scale();
+  if (mechanism.noise() == QueryNoise::laplace) return std::exp(-x / scale);
+  const auto tail = [scale](double y) { return std::erfc(y / scale / std::sqrt(2.0)) / 2; };
+  return tail(x - 0.5) - tail(x + 0.5);
+}
+
+/// Estimate of delta at `epsilon` between two histograms, E[max(0, 1 - e^(epsilon - loss))] over
+/// releases of the first, and its standard error; and the largest loss.
+struct Audit {
+  double delta, standard_error, largest_loss;
+};
+Audit audit(const QueryMechanism& mechanism, const std::vector<std::int64_t>& h,
+            const std::vector<std::int64_t>& other, double epsilon) {
+  constexpr int kNumReleases = 1500;
+  const auto mine = mechanism.factorization().measure(h);
+  const auto theirs = mechanism.factorization().measure(other);
+  double sum = 0, squares = 0, largest = 0;
+  for (int i = 0; i < kNumReleases; ++i) {
+    const auto y = mechanism.release(h, key_of(static_cast<std::uint64_t>(i))).measurements;
+    double loss = 0;
+    for (std::size_t j = 0; j < y.size(); ++j)
+      loss += std::log(mass(mechanism, y[j] - mine[j]) / mass(mechanism, y[j] - theirs[j]));
+    const double excess = std::max(0.0, -std::expm1(epsilon - loss));
+    sum += excess / kNumReleases;
+    squares += excess * excess / kNumReleases;
+    largest = std::max(largest, loss);
+  }
+  return {sum, std::sqrt((squares - sum * sum) / kNumReleases), largest};
+}
+
+TEST(QueryMechanism, likelihood_ratios) {
+  const QueryWorkload workload = QueryWorkload::prefix(3);
+  const std::vector<std::int64_t> h = {4, 2, 1}, fewer = {3, 2, 1}, moved = {3, 2, 2};
+  for (const QueryPrivacy& target : all_privacies(1)) {
+    QueryPrivacy privacy = target;
+    if (privacy.delta > 0) privacy.delta = 0.05;  // seen in some thousand releases
+    const QueryMechanism mechanism(factorize_queries(workload), privacy);
+    const auto& other = privacy.neighbours == Neighbours::zero_out ? fewer : moved;
+    for (const auto& found : {audit(mechanism, h, other, 1), audit(mechanism, other, h, 1)}) {
+      EXPECT_LE(found.delta, privacy.delta + 6 * found.standard_error);
+      if (privacy.delta == 0) {
+        EXPECT_LE(found.largest_loss, 1 + 1e-9);
+      }
+    }
+    // The same releases do not have half the epsilon.
+    const Audit refuted = audit(mechanism, h, other, 0.5);
+    EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
+  }
+}
+
+TEST(QueryMechanism, refuses_bad_input) {
+  const QueryFactorization prefix = factorize_queries(QueryWorkload::prefix(2));
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 0, .delta = kDelta}), "invalid_argument",
+               "epsilon must be positive");
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 1}), "invalid_argument", "delta");
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = -1}), "invalid_argument", "delta");
+  EXPECT_ERROR(
+      QueryMechanism(factorize_queries(QueryWorkload::identity(1)),
+                     {.epsilon = 1, .delta = kDelta, .neighbours = Neighbours::replace_one}),
+      "invalid_argument", "at least 2");
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-9, .delta = 0}), "unsupported",
+               "noise must stay within");
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-12, .delta = 1e-12}), "unsupported",
+               "noise must stay within");
+}
+
+// --- consistency -----------------------------------------------------------------------------
+
+TEST(ConsistentHistogram, finds_the_histogram_when_there_is_hardly_any_noise) {
+  const std::vector<std::int64_t> h = {0, 3, 0, 12, 1};
+  for (const QueryWorkload& workload : {QueryWorkload::all_ranges(5), QueryWorkload::prefix(5)}) {
+    const QueryMechanism mechanism(
+        factorize_queries(workload),
+        {.epsilon = 200, .delta = kDelta, .neighbours = Neighbours::replace_one});
+    const QueryRelease release = mechanism.release(h, key_of(1));
+    for (const ConsistencyOptions& options :
+         {ConsistencyOptions{.integer = true}, ConsistencyOptions{.integer = true, .total = 16}}) {
+      const Vector found = consistent_histogram(mechanism, release, options);
+      for (std::size_t v = 0; v < h.size(); ++v)
+        EXPECT_EQ(found(static_cast<Eigen::Index>(v)), static_cast<double>(h[v]));
+    }
+  }
+}
+
+TEST(ConsistentHistogram, is_the_nearest_with_counts_that_can_be) {
+  const std::vector<QueryWorkload> pair = {QueryWorkload::prefix(3), QueryWorkload::prefix(2)};
+  const QueryMechanism mechanism(
+      factorize_queries(QueryWorkload::kronecker(pair)),
+      {.epsilon = 0.3, .delta = kDelta, .neighbours = Neighbours::replace_one});
+  const std::vector<std::int64_t> h = {0, 30, 0, 2, 1, 0};
+  const QueryFactorization& f = mechanism.factorization();
+  Matrix encoder(6, 6);
+  for (std::size_t v = 0; v < 6; ++v) {
+    std::vector<std::int64_t> unit(6, 0);
+    unit[v] = 1;
+    const auto column = f.measure(unit);
+    for (std::size_t i = 0; i < 6; ++i)
+      encoder(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(v)) =
+          static_cast<double>(column[i]) / mechanism.noise_stddev();
+  }
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const QueryRelease release = mechanism.release(h, key_of(seed));
+    Vector y(6);
+    for (Eigen::Index i = 0; i < 6; ++i)
+      y(i) = static_cast<double>(release.measurements[static_cast<std::size_t>(i)]) /
+             mechanism.noise_stddev();
+    for (const bool has_total : {false, true}) {
+      ConsistencyOptions options;
+      if (has_total) options.total = 33;
+      const Vector x = consistent_histogram(mechanism, release, options);
+      EXPECT_GE(x.minCoeff(), 0);
+      const Vector gradient = encoder.transpose() * (encoder * x - y);
+      // Optimal: the gradient is level where x > 0, and not below that level where x = 0.
+      double level = 0;
+      if (has_total) {
+        EXPECT_NEAR(x.sum(), 33, 1e-9);
+        level = gradient.minCoeff();
+      }
+      const double unit = encoder.norm();
+      for (Eigen::Index v = 0; v < 6; ++v) {
+        EXPECT_GE(gradient(v), level - 1e-4 * unit);
+        if (x(v) > 1e-3) {
+          EXPECT_LE(gradient(v), level + 1e-4 * unit);
+        }
+      }
+      options.integer = true;
+      const Vector whole = consistent_histogram(mechanism, release, options);
+      EXPECT_EQ(whole, Vector(whole.array().round().matrix()));
+      EXPECT_EQ(whole.sum(), std::round(x.sum()));
+      EXPECT_LE((whole - x).cwiseAbs().maxCoeff(), 1);
+    }
+  }
+}
+
+TEST(ConsistentHistogram, refuses_bad_input) {
+  const QueryMechanism secret(factorize_queries(QueryWorkload::prefix(2)),
+                              {.epsilon = 1, .delta = 0, .neighbours = Neighbours::zero_out});
+  const QueryRelease release = secret.release(std::vector<std::int64_t>{1, 2}, key_of(1));
+  EXPECT_ERROR(consistent_histogram(secret, release, {.total = 3}), "unsupported",
+               "public only with replace_one");
+  EXPECT_ERROR(consistent_histogram(secret, release, {.total = -3}), "invalid_argument", "total");
+  EXPECT_ERROR(consistent_histogram(secret, {.measurements = {1}, .answers = {}}), "wrong_length",
+               "measurements");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Linear queries, winners and quantiles, in the library and as a command.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-queries-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const target = { epsilon: 1, delta: 1e-6 };
+
+test('queries: the optimum is the known one, and certified', () => {
+  const gammas = [
+    [{ ranges: 8 }, 8.970188],
+    [{ marginals: [2, 2, 2, 2, 2], order: 2 }, 11.581139],
+    [{ parities: 4, order: 2 }, 6],
+    [{ product: [{ prefix: 4 }, { prefix: 8 }] }, 11.0821783707],
+    [{ identity: 9 }, 3],
+  ];
+  for (const [workload, gamma] of gammas) {
+    const made = dp.queries({ workload, ...target });
+    const expected = gamma / Math.sqrt(made.numQueries);
+    assert.ok(Math.abs(made.lowerBound / expected - 1) < 1e-5, JSON.stringify(workload));
+    assert.ok(made.ratio >= 1 && made.ratio < 1 + 1e-4);
+    assert.equal(made.noise, 'gaussian');
+    assert.equal(made.textbookRatio, 1);
+    const { noiseMultiplier } = dp.calibrate(target);
+    const squares = made.standardErrors.reduce((sum, std) => sum + std ** 2, 0);
+    const rms = Math.sqrt(squares / made.numQueries);
+    assert.ok(Math.abs(rms / (noiseMultiplier * made.unitError) - 1) < 1e-6);
+    made.dispose();
+  }
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('queries: answers are right up to their standard errors', () => {
+  const histogram = [500, 0, 20, 7000];
+  for (const delta of [0, 1e-6]) {
+    for (const strategy of ['optimal', 'identity', 'queries']) {
+      const made = dp.queries({ workload: { ranges: 4 }, epsilon: 1, delta, strategy });
+      const { answers, insecure, histogram: none } = made.release(histogram);
+      assert.equal(insecure, false);
+      assert.equal(none, undefined);
+      let query = 0;
+      for (let i = 0; i < 4; ++i) {
+        for (let j = i; j < 4; ++j, ++query) {
+          assert.equal(made.label(query), `${i}..${j}`);
+          const truth = histogram.slice(i, j + 1).reduce((sum, count) => sum + count);
+          const error = (answers[query] - truth) / made.standardErrors[query];
+          // Of 60 errors: 12 standard errors of the heavier law, less than one in 10^5.
+          assert.ok(Math.abs(error) < 12, `${error}`);
+          assert.notEqual(error, 0);
+        }
+      }
+      made.dispose();
+    }
+  }
+});
+
+test('queries: keys differ from release to release, seeds do not', () => {
+  const made = dp.queries({ workload: { identity: 3 }, ...target });
+  const release = (options) => made.release([1, 2, 3], options);
+  assert.notDeepEqual(release().answers, release().answers);
+  assert.deepEqual(release({ insecureSeed: 5 }), release({ insecureSeed: 5n }));
+  assert.equal(release({ insecureSeed: 5 }).insecure, true);
+  made.dispose();
+  assert.throws(() => made.release([1, 2, 3]), { code: 'disposed' });
+});
+
+test('queries: consistent answers are those of a histogram', () => {
+  const options = { workload: { ranges: 5 }, ...target, neighbours: 'replace-one' };
+  const made = dp.queries(options);
+  assert.ok(made.textbookRatio > 1.3);
+  assert.ok(made.ratio > 1 && made.ratio < 2);
+  const consistent = { consistent: true, integer: true, total: 12 };
+  const { answers, histogram } = made.release([0, 12, 0, 0, 0], consistent);
+  assert.equal(
+    histogram.reduce((sum, count) => sum + count),
+    12,
+  );
+  assert.ok(histogram.every((count) => count >= 0 && Number.isInteger(count)));
+  assert.equal(answers[4], 12);
+  made.dispose();
+  const secret = dp.queries({ ...options, neighbours: 'zero-out' });
+  assert.throws(() => secret.release([1, 2, 3, 4, 5], consistent), { code: 'unsupported' });
+  secret.dispose();
+});
+
+test('queries: unions and matrices', () => {
+  const matrix = [
+    [1, 0.5, 0],
+    [0, 1, -1],
+  ];
+  const made = dp.queries({ workload: { union: [{ matrix }, { prefix: 3 }] }, ...target });
+  assert.equal(made.numQueries, 5);
+  assert.equal(made.label(4), '0..2');
+  const [first, second] = made.release([4, 10, 1], { insecureSeed: 1 }).answers;
+  assert.ok(Math.abs(first - 9) < 10 * made.standardErrors[0]);
+  assert.ok(Math.abs(second - 9) < 10 * made.standardErrors[1]);
+  made.dispose();
+});
+
+test('queries: winner and quantile find what stands out', () => {
+  const histogram = [20, 900, 3000, 800, 10];
+  for (const neighbours of ['zero-out', 'replace-one']) {
+    assert.equal(dp.winner({ histogram, epsilon: 1, neighbours }), 2);
+    assert.equal(dp.quantile({ histogram, quantile: [1, 2], epsilon: 1, neighbours }), 2);
+    assert.equal(dp.quantile({ histogram, quantile: [1, 10], epsilon: 1, neighbours }), 1);
+  }
+  const flat = Array.from({ length: 50 }, () => 1);
+  const draw = () => dp.winner({ histogram: flat, epsilon: 1 });
+  const drawn = new Set(Array.from({ length: 30 }, draw));
+  assert.ok(drawn.size > 5, 'draws have keys of their own');
+  const seeded = () => dp.winner({ histogram: flat, epsilon: 1, insecureSeed: 3 });
+  assert.equal(seeded(), seeded());
+});
+
+test('queries: what cannot be right is refused by name', () => {
+  const make = (options) => dp.queries({ workload: { identity: 2 }, ...target, ...options });
+  const cases = [
+    [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
+    [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],
+    [{ workload: { identity: 2, order: 1 } }, 'wrong_type', /unknown option "order"/],
+    [{ workload: { identity: 0 } }, 'invalid_argument', /numValues must be/],
+    [{ workload: { identity: 1.5 } }, 'invalid_argument', /identity must be an integer/],
+    [{ workload: { matrix: [[1, 2], [3]] } }, 'wrong_length', /matrix\[1\] must have 2/],
+    [{ workload: { matrix: [] } }, 'invalid_argument', /number of queries/],
+    [{ workload: { product: { prefix: 2 } } }, 'wrong_type', /product must be an array/],
+    [{ workload: { union: [{ prefix: 2 }, { prefix: 3 }] } }, 'wrong_length', /values of a part/],
+    [{ workload: { marginals: [2, 2], order: 3 } }, 'invalid_argument', /order must be/],
+    [{ epsilon: -1 }, 'invalid_argument', /epsilon must be positive/],
+    [{ delta: 1 }, 'invalid_argument', /delta must be/],
+    [{ neighbours: 'near' }, 'invalid_argument', /neighbours must be one of/],
+    [{ insecureSeed: 1 }, 'wrong_type', /unknown option/],
+  ];
+  for (const [options, code, message] of cases) {
+    assert.throws(() => make(options), { code, message }, JSON.stringify(options));
+  }
+  let deep = { prefix: 2 };
+  for (let i = 0; i < 9; ++i) deep = { union: [deep] };
+  assert.throws(() => make({ workload: deep }), { message: /depth of workload/ });
+  const made = make({});
+  assert.throws(() => made.release([1]), { code: 'wrong_length' });
+  assert.throws(() => made.release([1, -1]), { message: /histogram\[1\] must be an integer/ });
+  assert.throws(() => made.release([1, 0.5]), { message: /histogram\[1\] must be an integer/ });
+  assert.throws(() => made.release([1, 2], { integer: true }), { message: /consistent: true/ });
+  assert.throws(() => made.label(2), { message: /query must be/ });
+  made.dispose();
+  const histogram = [1, 2];
+  assert.throws(() => dp.winner({ histogram, epsilon: 0 }), { message: /epsilon must be between/ });
+  assert.throws(() => dp.quantile({ histogram, epsilon: 1, quantile: [3, 2] }), {
+    message: /numerator must be/,
+  });
+  assert.throws(() => dp.quantile({ histogram, epsilon: 1 }), { message: /quantile must be an/ });
+  assert.equal(dp.liveHandles, 0);
+});
+
+// --- the command -------------------------------------------------------------------------------
+
+const rows = `${'3,red\n'.repeat(40)}${'5,blue\n'.repeat(25)}4,red\n`;
+const table = file('table.csv', `size,colour\n${rows}`);
+const privacy = ['--epsilon', '5000', '--delta', '1e-6'];
+const sizes = ['--column', 'size', '--domain', '2:5'];
+const colours = ['--column', 'colour', '--domain', 'red,blue'];
+
+async function answersOf(args) {
+  const { code, stdout, stderr } = await dpFtrl(['queries', ...args, ...privacy, table]);
+  assert.equal(code, 0, stderr);
+  const [header, ...lines] = stdout.trimEnd().split('\n');
+  assert.equal(header, 'query,answer,std');
+  return { stderr, answers: Object.fromEntries(lines.map((line) => line.split(',').slice(0, 2))) };
+}
+
+test('command: answers with the names of the domain, and what they promise', async () => {
+  const whole = ['--consistent', '--integer'];
+  const { stderr, answers } = await answersOf(['--workload', 'ranges', ...sizes, ...whole]);
+  assert.match(stderr, /\(5000, 0.000001\)-differentially private, zero-out neighbours: one row/);
+  assert.equal(answers['3..3'], '40');
+  assert.equal(answers['3..4'], '41');
+  assert.equal(answers['2..5'], '66');
+  const tables = await answersOf(['--workload', 'marginals=2', ...sizes, ...colours, ...whole]);
+  assert.equal(tables.answers['size=5 colour=blue'], '25');
+  assert.equal(tables.answers['size=5 colour=red'], '0');
+  const both = await answersOf(['--workload', 'prefix', ...sizes, ...colours, ...whole]);
+  assert.equal(both.answers['2..4 x red..blue'], '41');
+  const other = ['--column', 'colour', '--domain', 'blue', '--other'];
+  const rest = await answersOf(['--workload', 'identity', ...other, ...whole]);
+  assert.deepEqual(rest.answers, { blue: '25', other: '41' });
+  const own = file('own.csv', '1,1,0,0\n0,0,2,0\n0,0,1,-1\n');
+  const asked = await answersOf(['--workload', own, ...sizes, ...whole]);
+  assert.deepEqual(asked.answers, { 'query 0': '40', 'query 1': '2', 'query 2': '-24' });
+  const parity = await answersOf(['--workload', 'parities=1', ...colours]);
+  assert.equal(Math.round(Number(parity.answers.x0)), 16);
+});
+
+test('command: JSON, a seed, a file', async () => {
+  const args = ['queries', '--workload', 'identity', ...sizes, ...privacy];
+  const path = join(folder, 'out.json');
+  const seeded = ['--seed', '3', '--json'];
+  const { stdout, stderr } = await dpFtrl([...args, ...seeded, table]);
+  assert.match(stderr, /NOT private/);
+  const { answers, ...about } = JSON.parse(stdout);
+  assert.equal(about.private, false);
+  assert.equal(about.noise, 'gaussian');
+  assert.ok(about.ratio < 1.0001);
+  assert.deepEqual(
+    answers.map(({ query }) => query),
+    ['2', '3', '4', '5'],
+  );
+  const made = dp.queries({ workload: { identity: 4 }, epsilon: 5000, delta: 1e-6 });
+  const expected = made.release([0, 40, 1, 25], { insecureSeed: 3 });
+  assert.deepEqual(
+    answers.map(({ answer }) => answer),
+    [...expected.answers],
+  );
+  made.dispose();
+  const quiet = await dpFtrl([...args, '--output', path, '--quiet', table]);
+  assert.equal(quiet.stderr + quiet.stdout, '');
+  assert.match(readFileSync(path, 'utf8'), /^query,answer,std\n2,/);
+});
+
+test('command: a budget counts answers and running totals alike', async () => {
+  const path = join(folder, 'budget.json');
+  const limit = ['--budget', path, '--budget-epsilon', '1', '--budget-delta', '1e-6'];
+  const spend = ['--epsilon', '0.5', '--delta', '1e-6', '--quiet', ...limit];
+  const ask = ['queries', '--workload', 'prefix', ...sizes, ...spend, table];
+  assert.equal((await dpFtrl(ask)).code, 0);
+  const sums = ['release', '--clip', '5', '--column', 'size', ...spend, table];
+  assert.equal((await dpFtrl(sums)).code, 0);
+  const { releases, unit } = JSON.parse(readFileSync(path, 'utf8'));
+  assert.equal(unit, 'one row');
+  assert.deepEqual(
+    releases.map(({ mechanism }) => mechanism.split(',')[0]),
+    ['queries prefix', 'optimal'],
+  );
+  assert.ok(Math.abs(releases[0].mu / releases[1].mu - 1) < 1e-9);
+  await dpFtrl(ask);
+  await fails(ask, 2, /beyond the limit/);
+  const pure = ['--epsilon', '0.5', '--delta', '0', ...limit];
+  await fails(['queries', '--workload', 'prefix', ...sizes, ...pure, table], 2, /above 0/);
+});
+
+test('command: misuse is told', async () => {
+  const base = ['queries', '--workload', 'ranges', ...privacy];
+  const cases = [
+    [[...base, table], /--column is required/],
+    [[...base, '--column', 'size', table], /one --domain for each --column, got 1 and 0/],
+    [[...base, '--column', 'size', '--domain', '5:2', table], /the lower one first/],
+    [[...base, '--column', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
+    [[...base, '--column', 'size', '--domain', 'a,a', table], /a value twice/],
+    [[...base, '--column', 'weight', '--domain', '1:2', table], /unknown column|no column/],
+    [[...base, '--column', 'size', '--domain', '3:4', table], /row 41 .*outside --domain: "5"/],
+    [[...base, ...sizes, '--integer', table], /--integer needs --consistent/],
+    [[...base.with(2, 'parities=1'), ...sizes.slice(0, 3), '1:3', table], /power of two/],
+    [['queries', '--workload', 'tables=2', ...sizes, ...privacy, table], /--workload must be/],
+    [['queries', '--workload', join(folder, 'none.csv'), ...sizes, ...privacy], /there is no file/],
+    [['queries', '--workload', 'ranges', ...sizes, '--epsilon', '1', '--delta', '1'], /--delta/],
+  ];
+  for (const [args, message] of cases) await fails(args, 2, message);
+});

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Linear queries on histograms, winners and quantiles.
+
+#include "queries.hpp"
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "convert.hpp"
+#include "dpftrl/queries/consistency.hpp"
+#include "dpftrl/queries/exponential_mechanism.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "key.hpp"
+#include "rows.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+std::vector<std::int64_t> counts_of(const std::vector<double>& values) {
+  std::vector<std::int64_t> counts;
+  for (const double value : values) counts.push_back(count_of(value));
+  return counts;
+}
+
+Matrix matrix_of(const val& given) {
+  const std::vector<double> values = numbers(given, "values");
+  const std::int64_t rows =
+      require_between("queries", "number of queries", count(given, "size"), 1, kMaxQueryRows);
+  const std::int64_t columns = std::ssize(values) / rows;
+  require_length("queries", "matrix", std::ssize(values), rows * columns);
+  return Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(rows),
+                                  static_cast<Eigen::Index>(columns));
+}
+
+QueryWorkload workload_of(const val& given) {
+  const std::string kind = text(given, "kind");
+  if (kind == "product" || kind == "union") {
+    std::vector<QueryWorkload> parts;
+    const auto size = given["parts"]["length"].as<unsigned>();
+    for (unsigned i = 0; i < size; ++i) parts.push_back(workload_of(given["parts"][i]));
+    return kind == "product" ? QueryWorkload::kronecker(parts) : QueryWorkload::union_of(parts);
+  }
+  const std::int64_t size = count(given, "size");
+  if (kind == "identity") return QueryWorkload::identity(size);
+  if (kind == "prefix") return QueryWorkload::prefix(size);
+  if (kind == "ranges") return QueryWorkload::all_ranges(size);
+  if (kind == "marginals")
+    return QueryWorkload::marginals(
+        {.attribute_sizes = counts_of(numbers(given, "values")), .order = count(given, "order")});
+  if (kind == "parities")
+    return QueryWorkload::parities({.num_bits = size,
+                                    .order = count(given, "order"),
+                                    .with_lower_orders = given["withLowerOrders"].as<bool>()});
+  if (kind != "matrix") throw std::logic_error("no such workload");
+  return QueryWorkload::matrix(matrix_of(given));
+}
+
+QueryStrategy strategy_named(const std::string& name) {
+  if (name == "identity") return QueryStrategy::identity;
+  return name == "queries" ? QueryStrategy::queries : QueryStrategy::optimal;
+}
+
+/// Numbers about a mechanism in units of counts: M has an arbitrary scale of integers.
+val describe(const Queries& queries) {
+  const QueryMechanism& mechanism = queries.mechanism;
+  const QueryFactorization& factorization = mechanism.factorization();
+  const Vector errors = mechanism.standard_errors();
+  val object = val::object();
+  object.set("numQueries", static_cast<double>(queries.workload.num_queries()));
+  object.set("numValues", static_cast<double>(queries.workload.num_values()));
+  object.set("numMeasurements", static_cast<double>(factorization.num_measurements()));
+  object.set("noise", mechanism.noise() == QueryNoise::gaussian ? "gaussian" : "laplace");
+  object.set("mu", mechanism.mu());
+  object.set("unitError", mechanism.unit_error());
+  object.set("lowerBound", mechanism.lower_bound());
+  object.set("ratio", mechanism.unit_error() / mechanism.lower_bound());
+  object.set("textbookRatio", mechanism.textbook_sensitivity() / mechanism.sensitivity());
+  object.set("standardErrors", owned_array(errors.data(), static_cast<std::size_t>(errors.size())));
+  return object;
+}
+
+val queries_create(const val& options) {
+  return guarded([&] {
+    QueryWorkload workload = workload_of(options["workload"]);
+    QueryFactorization factorization =
+        factorize_queries(workload, {.strategy = strategy_named(text(options, "strategy")),
+                                     .objective = objective_named(text(options, "objective"))});
+    QueryMechanism mechanism(std::move(factorization),
+                             {.epsilon = number(options, "epsilon"),
+                              .delta = number(options, "delta"),
+                              .neighbours = neighbours_from_string(text(options, "neighbours"))});
+    auto queries = std::make_unique<Queries>(Queries{std::move(workload), std::move(mechanism)});
+    val object = describe(*queries);
+    object.set("id", handles().add(std::move(queries)));
+    return object;
+  });
+}
+
+val queries_label(double handle, double query) {
+  return guarded([&] { return handles().get<Queries>(handle).workload.label(count_of(query)); });
+}
+
+/// @param options  histogram, consistent, integer, total, and a key or a seed.
+val queries_release(double handle, const val& options) {
+  return guarded([&] {
+    const Queries& queries = handles().get<Queries>(handle);
+    const QueryRelease release =
+        queries.mechanism.release(counts_of(numbers(options, "histogram")), key_of(options));
+    val object = val::object();
+    Vector answers = release.answers;
+    if (options["consistent"].as<bool>()) {
+      const Vector histogram = consistent_histogram(
+          queries.mechanism, release,
+          {.integer = options["integer"].as<bool>(), .total = optional_count(options, "total")});
+      const std::span<const double> counts(histogram.data(),
+                                           static_cast<std::size_t>(histogram.size()));
+      answers = queries.workload.answers(counts);
+      object.set("histogram", owned_array(counts));
+    }
+    object.set("answers", owned_array(answers.data(), static_cast<std::size_t>(answers.size())));
+    return object;
+  });
+}
+
+val queries_winner(const val& options) {
+  return guarded([&] {
+    return static_cast<double>(
+        private_winner(counts_of(numbers(options, "histogram")),
+                       {.epsilon = number(options, "epsilon"),
+                        .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                       key_of(options)));
+  });
+}
+
+val queries_quantile(const val& options) {
+  return guarded([&] {
+    return static_cast<double>(
+        private_quantile(counts_of(numbers(options, "histogram")),
+                         {.epsilon = number(options, "epsilon"),
+                          .numerator = count(options, "numerator"),
+                          .denominator = count(options, "denominator"),
+                          .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                         key_of(options)));
+  });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_queries) {
+  emscripten::function("queriesCreate", &queries_create);
+  emscripten::function("queriesLabel", &queries_label);
+  emscripten::function("queriesRelease", &queries_release);
+  emscripten::function("queriesWinner", &queries_winner);
+  emscripten::function("queriesQuantile", &queries_quantile);
+}
+
+}  // namespace dpftrl::wasm

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "dpftrl/queries/query_mechanism.hpp"
+#include "dpftrl/queries/query_workload.hpp"
+
+namespace dpftrl::wasm {
+
+/// What a handle of linear queries owns.
+struct Queries {
+  QueryWorkload workload;
+  QueryMechanism mechanism;
+};
+
+}  // namespace dpftrl::wasm
