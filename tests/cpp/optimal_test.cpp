@@ -694,8 +694,8 @@ TEST(Optimal, the_recursion_has_the_gram_matrix_and_the_covariance_of_its_defini
       const Workload workload = Workload::prefix_sums(n);
       const OptimalPlan plan = plan_optimal(workload, {.num_buffers = q}).plan;
       const OptimalStrategy strategy(workload, plan);
-      const Eigen::Map<const Vector> u(plan.row_weights.data(), n),
-          v(plan.column_weights.data(), n);
+      const Eigen::Map<const Vector> u(plan.row_weights.data(), testing::index_of(n));
+      const Eigen::Map<const Vector> v(plan.column_weights.data(), testing::index_of(n));
       const Matrix a = workload.matrix(), inverse = a.inverse();
       const Matrix k = inverse * u.cwiseInverse().asDiagonal() * inverse.transpose();
       Matrix x = plan.direct * Matrix(v.cwiseInverse().asDiagonal());
