@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dpftrl/error.hpp"
 #include "gaussian_kernels.hpp"
 #include "wide_product.hpp"
 
@@ -366,8 +367,11 @@ Enclosure FixedPoint::cosine_of_turn(Digits turn) const {
 std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double scale) const {
   if (!std::isfinite(x.error)) return std::nullopt;
   const double size = scale * to_double(x.digits);
-  if (size >= static_cast<double>(kLargestRounded))
-    return x.negative ? -kLargestRounded : kLargestRounded;
+  // Never happens to noise whose row has the standard deviation that is stated of it. A limited
+  // number would have no noise in it.
+  if (!(size < static_cast<double>(kLargestRounded)))
+    fail(ErrorCode::unsupported,
+         "noise: an entry must stay within 2^61 units, got " + to_text(size));
   const Enclosure factor = from_double(scale);
   // Errors are sums of non-negative doubles; twice covers their rounding.
   const double error = 2 * (scale * x.error + to_double(x.digits) * factor.error + 2);

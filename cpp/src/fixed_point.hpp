@@ -65,7 +65,7 @@ class FixedPoint {
   Enclosure cosine_of_turn(Digits turn) const;
 
   /// floor(scale * x + 1/2) if it is the same for every x enclosed, for 0 <= scale < 2^62;
-  /// limited to +-kLargestRounded.
+  /// @throws Error{unsupported} a magnitude of kLargestRounded or more.
   std::optional<std::int64_t> round_scaled(const Enclosure& x, double scale) const;
 
  private:

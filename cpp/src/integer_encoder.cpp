@@ -38,6 +38,13 @@ std::int64_t rounded(double value, int bits) {
 
 ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   const std::span<const double> c = strategy.toeplitz_encoder();
+  double squares = 0;
+  for (const double x : c) squares += x * x;
+  // What is claimed of a longer horizon would be lost in the integers of this one.
+  if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
+    fail(ErrorCode::unsupported, "lattice: " + std::string(strategy.name()) +
+                                     " has no integer encoder for a horizon_cap "
+                                     "beyond its number of steps");
   const std::int64_t length = strategy.num_bands() > 0
                                   ? std::min(strategy.num_bands(), strategy.num_steps())
                                   : strategy.num_steps();

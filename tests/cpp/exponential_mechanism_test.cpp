@@ -135,6 +135,40 @@ TEST(PrivateWinner, is_epsilon_dp_for_all_neighbouring_histograms) {
   }
 }
 
+TEST(PrivateWinner, draws_with_the_epsilon_and_the_factor_of_its_neighbours) {
+  // Counts near each other, so that twice the epsilon, or half of it, draws other candidates.
+  const std::vector<std::int64_t> h = {3, 5, 4, 4, 5, 3, 2, 5};
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+    const bool is_monotone = neighbours == Neighbours::zero_out;
+    int others = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      const Key key = Key::insecure_from_seed(seed);
+      const std::int64_t winner = private_winner(h, {.epsilon = 1, .neighbours = neighbours}, key);
+      EXPECT_EQ(winner, exponential_mechanism(
+                            h, {.epsilon = 1, .sensitivity = 1, .is_monotone = is_monotone}, key));
+      others +=
+          winner != exponential_mechanism(
+                        h, {.epsilon = 1, .sensitivity = 1, .is_monotone = !is_monotone}, key);
+      const QuantileOptions median{
+          .epsilon = 1, .numerator = 1, .denominator = 2, .neighbours = neighbours};
+      const QuantileUtilities found = quantile_utilities(h, median);
+      EXPECT_EQ(private_quantile(h, median, key),
+                exponential_mechanism(found.utilities,
+                                      {.epsilon = 1, .sensitivity = found.sensitivity}, key));
+    }
+    EXPECT_GT(others, 10) << "the check tells nothing apart";
+  }
+}
+
+TEST(ExponentialMechanism, draws_are_frozen) {
+  const std::vector<std::int64_t> h = {3, 5, 4, 4, 5, 3, 2, 5};
+  std::vector<std::int64_t> drawn;
+  for (std::uint64_t seed = 0; seed < 16; ++seed)
+    drawn.push_back(
+        exponential_mechanism(h, {.epsilon = 1, .sensitivity = 1}, Key::insecure_from_seed(seed)));
+  EXPECT_EQ(drawn, (std::vector<std::int64_t>{4, 7, 0, 1, 2, 1, 3, 4, 4, 5, 2, 0, 1, 4, 4, 2}));
+}
+
 TEST(PrivateQuantile, sensitivity_is_that_of_all_neighbouring_histograms) {
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     for (const std::int64_t numerator : {0, 1, 2, 3}) {

@@ -226,5 +226,14 @@ TEST(IntegerEncoder, refuses_what_it_has_no_integers_for) {
       "unsupported", "workload must be prefix");
 }
 
+TEST(IntegerEncoder, a_longer_horizon_than_the_integers_have_is_refused) {
+  StrategyParameters parameters;
+  parameters.horizon_cap = 1000;
+  const auto capped =
+      make_strategy({.name = "log-perturbed", .num_steps = 64, .parameters = parameters});
+  EXPECT_ERROR((void)IntegerEncoder::of(*capped, 20), "unsupported",
+               "log-perturbed has no integer encoder for a horizon_cap beyond");
+}
+
 }  // namespace
 }  // namespace dpftrl

@@ -117,7 +117,8 @@ TEST(Comparator, quantile_loss_of_a_constant_feature_finds_the_quantile_of_the_l
 
 TEST(Comparator, squared_loss_over_a_simplex_solves_its_normal_equations) {
   // At the minimum the gradient is the same in every positive weight and larger elsewhere.
-  const Data data = random_data(3, 60, 6, false);
+  Data data = random_data(3, 60, 6, false);
+  data.labels = data.features.col(1) - 2 * data.features.col(0);  // weight 0 would be negative
   ComparatorSolver solver = solver_of({.loss = make_loss("squared"),
                                        .dimension = 6,
                                        .domain = make_domain("simplex", 1),
@@ -135,6 +136,7 @@ TEST(Comparator, squared_loss_over_a_simplex_solves_its_normal_equations) {
     num_zeros += found.point(i) == 0;
   }
   EXPECT_GE(num_zeros, 1);
+  EXPECT_EQ(found.point(0), 0);
 }
 
 TEST(Comparator, softmax_over_ball_and_box_is_certified) {

@@ -191,6 +191,36 @@ TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_ba
   }
 }
 
+TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_example) {
+  // Totals of these bands in mode lattice grow tenfold a step.
+  DpFtrlOptions made = options();
+  StrategyPlan plan{.numbers = {{"coefficients", {1, 10}}}};
+  StrategyParameters parameters;
+  parameters.plan = std::make_shared<const StrategyPlan>(std::move(plan));
+  made.mechanism = Mechanism::make({.strategy = "banded-toeplitz",
+                                    .num_steps = 150,
+                                    .target = {.epsilon = 1, .delta = 1e-6},
+                                    .clip_norm = 0.8,
+                                    .parameters = parameters});
+  made.domain = make_domain("whole-space", 2);
+  made.mode = ReleaseMode::lattice;
+  made.grid = 0x1p-10;
+  made.lambda = 1e-190;
+  DpFtrl learner(made);
+  std::int64_t learned = 0;
+  const std::vector<double> x(kDimension);
+  try {
+    for (; learned < 150; ++learned) learner.step(x, 1);
+    FAIL() << "it did not leave the doubles";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_state) << error.what();
+  }
+  EXPECT_EQ(learner.num_examples(), learned) << "every example that took a step counts";
+  EXPECT_EQ(learner.steps_done(), learned);
+  EXPECT_TRUE(learner.iterate().allFinite());
+  EXPECT_ERROR(learner.end_batch(), "bad_state", "left the doubles");
+}
+
 TEST(DpFtrl, a_batch_may_end_early) {
   DpFtrlOptions made = options();
   made.batch_size = 10;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_mechanism.hpp"
 
+#include <limits>
+
+#include "dpftrl/discrete_gaussian.hpp"
 #include "dpftrl/privacy.hpp"
 #include "dpftrl/queries/consistency.hpp"
+#include "dpftrl/queries/exponential_mechanism.hpp"
+#include "exact_entry.hpp"
+#include "queries/query_key.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -39,6 +45,107 @@ TEST(QueryMechanism, noise_does_not_depend_on_the_histogram) {
     }
     EXPECT_NE(a.measurements, mechanism.release(h, key_of(4)).measurements);
   }
+}
+
+TEST(QueryMechanism, noise_has_the_law_it_claims) {
+  // Word for word that of the exact samplers at the claimed scale, under a key of its own.
+  const QueryWorkload workload = QueryWorkload::all_ranges(3);
+  const std::vector<std::int64_t> h = {5, 0, 7};
+  const DecoderForm one_normal = IdentityDecoder{};
+  for (const double epsilon : {1e-6, 0.3, 40.0})
+    for (const QueryPrivacy& privacy : all_privacies(epsilon)) {
+      const QueryMechanism mechanism(factorize_queries(workload), privacy);
+      const std::vector<std::int64_t> exact = mechanism.factorization().measure(h);
+      const bool is_gaussian = mechanism.noise() == QueryNoise::gaussian;
+      for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        const std::vector<std::int64_t> y = mechanism.release(h, key_of(seed)).measurements;
+        const Key own = detail::key_for(
+            is_gaussian ? detail::QueryUse::gaussian : detail::QueryUse::laplace, key_of(seed));
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          const std::int64_t noise =
+              is_gaussian
+                  ? exact_rounded_entry(one_normal, {.key = own}, static_cast<std::int64_t>(i), 0,
+                                        mechanism.noise_scale())
+                  : DiscreteLaplace(static_cast<std::int64_t>(mechanism.noise_scale()))
+                        .sample(own, {.row = 0, .coordinate = i});
+          ASSERT_EQ(y[i] - exact[i], noise) << i;
+        }
+      }
+      const double distance = mechanism.sensitivity();
+      if (is_gaussian) {
+        EXPECT_LE(distance / mechanism.noise_scale(), mechanism.mu());
+        EXPECT_LE(delta_from_mu({.mu = mechanism.mu(), .epsilon = epsilon}), kDelta * (1 + 1e-9));
+      } else {
+        EXPECT_LE(distance / mechanism.noise_scale(), epsilon);
+      }
+    }
+}
+
+TEST(QueryMechanism, no_use_of_a_key_shares_bits_with_another) {
+  using detail::QueryUse;
+  std::vector<std::array<std::uint32_t, 8>> keys = {key_of(5).words()};
+  for (const QueryUse use : {QueryUse::gaussian, QueryUse::laplace, QueryUse::choice})
+    keys.push_back(detail::key_for(use, key_of(5)).words());
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(keys[i], keys[j]);
+  // A winner among 2^20 and Laplace noise of 24 bits, which shared words before.
+  const std::vector<std::int64_t> flat(std::size_t{1} << 20, 0);
+  int num_equal = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::int64_t winner = private_winner(flat, {.epsilon = 1}, key_of(seed));
+    const std::int64_t noise =
+        DiscreteLaplace(std::int64_t{1} << 24)
+            .sample(detail::key_for(QueryUse::laplace, key_of(seed)), {.row = 0, .coordinate = 0});
+    const std::int64_t low = (std::int64_t{1} << 20) - 1;
+    num_equal += winner == (noise & low) || winner == (-noise & low) ? 1 : 0;
+  }
+  EXPECT_LE(num_equal, 1);
+}
+
+TEST(QueryMechanism, integers_have_room_for_what_is_measured_and_one_record_more_is_refused) {
+  const QueryFactorization f{.factors = {{.encoder = IntegerMatrix::Constant(1, 1, 1 << 30),
+                                          .decoder = Matrix::Ones(1, 1)}},
+                             .lower_bound = 0,
+                             .replace_one_lower_bound = 0,
+                             .unit_error = 1,
+                             .objective = Objective::mean};
+  const std::int64_t most = std::int64_t{1} << 30;
+  EXPECT_EQ(f.measure(std::vector{most}), (std::vector{std::int64_t{1} << 60}));
+  EXPECT_ERROR((void)f.measure(std::vector{most + 1}), "unsupported",
+               "the number of records must be at most 1073741824");
+}
+
+TEST(QueryMechanism, factorizations_that_integers_do_not_bear_are_refused) {
+  const auto refused = [](IntegerMatrix encoder, Matrix decoder, const char* message,
+                          const char* code = "invalid_argument") {
+    QueryFactorization f{
+        .factors = {{.encoder = std::move(encoder), .decoder = std::move(decoder)}},
+        .lower_bound = 0,
+        .replace_one_lower_bound = 0,
+        .unit_error = 1,
+        .objective = Objective::mean};
+    for (const QueryPrivacy& privacy : all_privacies(1))
+      EXPECT_ERROR((QueryMechanism(f, privacy)), code, message);
+  };
+  const IntegerMatrix one = IntegerMatrix::Ones(1, 1);
+  refused(IntegerMatrix::Constant(9, 2, std::int64_t{1} << 60), Matrix::Ones(1, 9), "entry of M");
+  refused(IntegerMatrix::Constant(1, 2, std::numeric_limits<std::int64_t>::min()),
+          Matrix::Ones(1, 1), "entry of M");
+  refused(one, Matrix::Ones(1, 2), "row of R", "wrong_length");
+  refused(IntegerMatrix(0, 1), Matrix(1, 0), "rows of M");
+  refused(one, Matrix::Constant(1, 1, std::numeric_limits<double>::quiet_NaN()), "R");
+  QueryFactorization none{.factors = {},
+                          .lower_bound = 0,
+                          .replace_one_lower_bound = 0,
+                          .unit_error = 1,
+                          .objective = Objective::mean};
+  EXPECT_ERROR((QueryMechanism(none, all_privacies(1)[0])), "invalid_argument",
+               "number of factors");
+  QueryFactorization wide = none;
+  wide.factors.assign(
+      3, {.encoder = IntegerMatrix::Constant(2, 1, 1 << 20), .decoder = Matrix::Ones(1, 2)});
+  EXPECT_ERROR((QueryMechanism(wide, all_privacies(1)[0])), "invalid_argument",
+               "l1 norm must be at most 2^60");
 }
 
 TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {

@@ -138,5 +138,14 @@ TEST(QueryDomain, refuses_bad_declarations) {
   EXPECT_ERROR(QueryDomain::integers(2, 1), "invalid_argument", "last");
 }
 
+TEST(QueryWorkload, numbers_that_would_leave_the_doubles_are_refused) {
+  for (const double entry : {1e155, -1e300, 1e-200, 1e19, 1e-19}) {
+    Matrix queries = Matrix::Identity(2, 2);
+    queries(1, 0) = entry;
+    EXPECT_ERROR((void)QueryWorkload::matrix(queries), "invalid_argument",
+                 "0 or between 2^-60 and 2^60 in magnitude, got " + to_text(entry));
+  }
+}
+
 }  // namespace
 }  // namespace dpftrl

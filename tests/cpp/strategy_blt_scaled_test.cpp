@@ -2,6 +2,9 @@
 // Buffers with constant decays, rows scaled and columns of norm 1.
 #include "dpftrl/strategy/blt_scaled.hpp"
 
+#include <cmath>
+#include <random>
+
 #include "dpftrl/sensitivity.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "support.hpp"
@@ -67,6 +70,35 @@ TEST(ScaledBlt, bad_numbers_are_refused_by_name) {
           "row_scales must have 2 entries, got 1");
   EXPECT_ERROR((void)make_strategy({.name = "blt-scaled", .num_steps = kMaxScaledBltSteps + 1}),
                "invalid_argument", "num_steps must be between 1 and 2097152");
+}
+
+TEST(BltScaled, numbers_that_cancel_each_other_are_refused_or_their_rows_are_right) {
+  std::mt19937_64 bits(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  int num_refused = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::int64_t n = 2 + trial % 40;
+    ScaledBuffers numbers;
+    for (int i = 0; i < 1 + trial % 3; ++i) {
+      const double decay = 0.02 + 0.95 * std::abs(uniform(bits));
+      numbers.buffers.decays.push_back(decay);
+      numbers.buffers.weights.push_back(decay * uniform(bits) * std::exp(8 * uniform(bits)));
+    }
+    for (std::int64_t t = 0; t < n; ++t) numbers.row_scales.push_back(std::exp(uniform(bits)));
+    try {
+      const auto s = blt_scaled_strategy(Workload::prefix_sums(n), numbers);
+      const Matrix decoder = s->decoder();
+      for (std::int64_t t = 0; t < n; ++t)
+        EXPECT_TRUE(testing::relatively_close(
+            s->row_norm_squared(t), decoder.row(testing::index_of(t)).squaredNorm(), 1e-3))
+            << trial << " " << t;
+    } catch (const Error& error) {
+      ++num_refused;
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+    }
+  }
+  EXPECT_GT(num_refused, 0);
+  EXPECT_LT(num_refused, 250);
 }
 
 }  // namespace

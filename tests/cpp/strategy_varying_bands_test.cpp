@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/strategy/varying_bands.hpp"
 
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <random>
 
 #include "dpftrl/noise_stream.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/plan.hpp"
 #include "dpftrl/unit_error.hpp"
+#include "optimal/banded_rows.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -54,6 +58,57 @@ TEST(VaryingBands, norms_are_those_of_the_dense_factors) {
       EXPECT_TRUE(
           relatively_close(s.row_norms().mean_squared, total / static_cast<double>(n), 1e-11));
     }
+}
+
+TEST(VaryingBands, bounds_of_row_norms_hold_and_what_they_do_not_confirm_is_refused) {
+  // Random unit columns, most of them near singular: B has entries up to 10^17.
+  std::mt19937_64 bits(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  int num_large = 0, num_refused = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::int64_t n = 2 + trial % 30, p = 2 + trial % 4;
+    Matrix columns = Matrix::NullaryExpr(index_of(n), index_of(p), [&] { return uniform(bits); });
+    for (Eigen::Index j = 0; j < columns.rows(); ++j) {
+      columns(j, 0) = std::abs(columns(j, 0)) * std::pow(10.0, -(trial % 7)) + 1e-12;
+      columns.row(j) /= columns.row(j).norm();
+    }
+    for (Eigen::Index j = columns.rows() - columns.cols() + 1; j < columns.rows(); ++j)
+      if (j >= 0) columns.row(j).tail(columns.cols() - (columns.rows() - j)).setZero();
+    const std::vector<double> bounds = detail::banded_row_norm_bounds_squared(columns);
+    std::optional<VaryingBandedStrategy> s;
+    try {
+      s.emplace("bands", n, columns);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      ++num_refused;
+    }
+    // Row by row, in long double: each entry of B by the recursion that defines it.
+    std::vector<long double> squares(static_cast<std::size_t>(n), 0);
+    for (std::int64_t j = 0; j < n; ++j) {
+      std::vector<long double> w(static_cast<std::size_t>(n), 0);
+      long double total = 0;
+      for (std::int64_t t = j; t < n; ++t) {
+        long double rest = t == j ? 1 : 0;
+        for (std::int64_t m = 1; m < p && m <= t - j; ++m)
+          rest -= static_cast<long double>(columns(index_of(t - m), index_of(m))) *
+                  w[static_cast<std::size_t>(t - m)];
+        total += w[static_cast<std::size_t>(t)] = rest / columns(index_of(t), 0);
+        squares[static_cast<std::size_t>(t)] += total * total;
+      }
+    }
+    for (std::int64_t t = 0; t < n; ++t) {
+      const long double truth = squares[static_cast<std::size_t>(t)];
+      const double bound = bounds[static_cast<std::size_t>(t)];
+      EXPECT_TRUE(!(bound < truth * (1 - 1e-12L))) << trial << " " << t;
+      num_large += truth > 1e20L;
+      if (s) {
+        EXPECT_TRUE(relatively_close(s->row_norm_squared(t), static_cast<double>(truth), 0x1p-9));
+      }
+    }
+  }
+  EXPECT_GT(num_large, 100);
+  EXPECT_GT(num_refused, 30);
+  EXPECT_LT(num_refused, 1900);
 }
 
 TEST(VaryingBands, equal_columns_are_the_toeplitz_strategy_also_at_long_horizons) {

@@ -103,6 +103,27 @@ test('budget: releases at the same time do not overlook each other', async () =>
   assert.deepEqual(left, []);
 });
 
+test('budget: a state is paid for once, also when it had begun without', async () => {
+  const path = freshPath();
+  const state = join(folder, 'state');
+  const runs = ['--steps', '100', '--state', state];
+  const unpaid = release(path, 1, runs).filter((arg, i, all) => arg !== '--budget' && all[i - 1] !== '--budget');
+  await accepted(unpaid);
+  assert.equal(existsSync(path), false);
+  // Going on with a budget that it does not fit, then with one that it does.
+  const small = ['--budget-epsilon', '0.1', '--budget-delta', '1e-6'];
+  const tooMuch = await fails(release(path, 1, [...runs, ...small]), 2, /beyond the limit/, { input });
+  assert.equal(tooMuch.stdout, '', 'nothing is released');
+  await accepted(release(path, 1, [...runs, ...limit]));
+  const entry = read(path).releases;
+  assert.deepEqual([entry.length, entry[0].state], [1, state]);
+  await accepted(release(path, 1, runs));
+  assert.equal(read(path).releases.length, 1, 'the same release goes on');
+  // Another state is another release.
+  const other = ['--steps', '100', '--state', join(folder, 'other')];
+  await fails(release(path, 1, other), 2, /all 2 would spend/, { input });
+});
+
 test('budget: what protects another unit does not add up', async () => {
   const path = freshPath();
   await accepted(release(path, 0.1, limit));

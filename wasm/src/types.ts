@@ -789,6 +789,7 @@ export interface Learner extends Handle {
    * -1 or +1. `predictions` gets for each what was predicted before its label was
    * known: that reads the example, and is NOT private. If an example is refused, the error's
    * `learned` says how many there were before it.
+   * Put one with features 0 in its place: leaving it out would shift all that follow.
    */
   learn(
     features: ArrayLike<number>,

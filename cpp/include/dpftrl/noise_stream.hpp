@@ -131,7 +131,8 @@ class NoiseStream {
   ///
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
-  /// @exactness   exact, but for an event of probability below 2^-400 an entry; limited to +-2^61.
+  /// @exactness   exact, but for an event of probability below 2^-400 an entry. An entry of
+  ///              2^61 or more throws Error{unsupported}.
   /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
   ///         Error{unsupported} the strategy's recursion leaves the range of 62 bits;
   ///         std::bad_alloc.

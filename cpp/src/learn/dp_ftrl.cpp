@@ -67,6 +67,7 @@ double DpFtrl::lambda() const {
 }
 
 void DpFtrl::step(std::span<const double> features, double label, std::span<double> scores) {
+  require_going();
   predict(features, scores);
   const double known_label = loss_->label(label);
   loss_->evaluate(scores, known_label, slopes_);
@@ -82,6 +83,13 @@ void DpFtrl::step(std::span<const double> features, double label, std::span<doub
   ++num_examples_;
 }
 
+void DpFtrl::require_going() const {
+  if (has_left_doubles_)
+    fail(ErrorCode::bad_state,
+         "dp_ftrl: the last iterate left the doubles; its examples were learned from, and there "
+         "are no more steps");
+}
+
 double DpFtrl::step(std::span<const double> features, double label) {
   double score = 0;
   step(features, label, {&score, 1});
@@ -89,14 +97,20 @@ double DpFtrl::step(std::span<const double> features, double label) {
 }
 
 void DpFtrl::end_batch() {
+  require_going();
   sums_.release(next_release_);
   follow_release();
 }
 
 void DpFtrl::follow_release() {
   release_.swap(next_release_);
-  ftrl_.update(release_);
   num_waiting_ = 0;
+  // The noise is spent: an error now would invite the same example for another step.
+  try {
+    ftrl_.update(release_);
+  } catch (const Error&) {
+    has_left_doubles_ = true;
+  }
 }
 
 void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {

@@ -48,6 +48,62 @@ std::vector<double> banded_row_norms_squared(const Matrix& columns) {
   return variances;
 }
 
+std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns) {
+  const Eigen::Index n = columns.rows(),
+                     last = columns.cols() - 1;  // states: w_{t-1}, ..., the sum
+  // A factor is rounded twice, a sum of its products with covariances once a term.
+  const double unit = static_cast<double>(columns.cols() + 4) * 0x1p-53;
+  constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
+  Matrix covariance = Matrix::Zero(last + 1, last + 1), next = covariance;
+  Vector factors = Vector::Zero(last), with_w(last + 1), errors(last + 1), excess(last + 1);
+  std::vector<double> bounds;
+  for (Eigen::Index t = 0; t < n; ++t) {
+    const double inverse = 1 / columns(t, 0);
+    for (Eigen::Index m = 1; m <= std::min(last, t); ++m)
+      factors(m - 1) = columns(t - m, m) * inverse;
+    with_w = -covariance.leftCols(last) * factors;
+    errors = unit * (covariance.leftCols(last).cwiseAbs() * factors.cwiseAbs());
+    const double w = inverse * inverse - factors.dot(with_w.head(last));
+    const double magnitude =
+        inverse * inverse +
+        factors.cwiseAbs().dot(with_w.head(last).cwiseAbs() + errors.head(last));
+    const double w_error = unit * magnitude + factors.cwiseAbs().dot(errors.head(last));
+
+    const double sum_with_w = with_w(last) + w;
+    const double sum_error = errors(last) + w_error + unit * (std::abs(with_w(last)) + std::abs(w));
+    if (last > 0) {
+      next.block(1, 1, last - 1, last - 1) = covariance.topLeftCorner(last - 1, last - 1);
+      next(0, 0) = w;
+      for (Eigen::Index i = 1; i < last; ++i) {
+        next(0, i) = next(i, 0) = with_w(i - 1);
+        next(i, last) = next(last, i) = covariance(i - 1, last) + with_w(i - 1);
+      }
+      next(0, last) = next(last, 0) = sum_with_w;
+    }
+    next(last, last) = covariance(last, last) + 2 * with_w(last) + w;
+    const double total_error =
+        2 * errors(last) + w_error +
+        unit * (std::abs(covariance(last, last)) + 2 * std::abs(with_w(last)) + std::abs(w));
+    excess.setZero();
+    excess(last) = total_error;
+    if (last > 0) {
+      excess(0) = w_error + sum_error;
+      excess(last) += sum_error;
+    }
+    for (Eigen::Index i = 1; i < last; ++i) {
+      const double pair = errors(i - 1);
+      const double with_sum = pair + unit * (std::abs(next(i, last)) + std::abs(with_w(i - 1)));
+      excess(0) += pair;
+      excess(i) += pair + with_sum;
+      excess(last) += with_sum;
+    }
+    next.diagonal() += kSlack * excess;
+    std::swap(covariance, next);
+    bounds.push_back(covariance(last, last));
+  }
+  return bounds;
+}
+
 BandedRows::BandedRows(std::int64_t num_steps, std::int64_t num_bands)
     : num_steps_(num_steps),
       num_bands_(num_bands),

@@ -10,8 +10,20 @@
 
 namespace dpftrl::detail {
 
-/// Squared row norms of prefix sums * C^-1. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
+/// Squared row norms of prefix sums * C^-1, to rounding where C is far from singular. Row j of
+/// `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
 std::vector<double> banded_row_norms_squared(const Matrix& columns);
+
+/// Squared row norms of prefix sums * C^-1, hardly above them and never below; infinity or no
+/// number where double precision knows no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below
+/// C, a positive diagonal.
+///
+/// The covariance of the last p - 1 of w = C^-1 Z and of their running sum, step by step. After
+/// every step its diagonal grows by the sums of what its rows may have been rounded by, so that the
+/// computed matrix stays above the true one in the order of positive semi-definite matrices, which
+/// a step preserves.
+/// @checked-by strategy_varying_bands_test "bounds of row norms hold ..."
+std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 
 /// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:
 /// C_{j+m,j} = x_{j,m} / norm, x_{j,0} = 1, the others the parameters, column after column.

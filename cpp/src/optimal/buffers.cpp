@@ -68,7 +68,10 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
 VaryingBuffers with_stddevs(VaryingBuffers buffers) {
   constexpr double kSlack = 1 + 0x1p-10;
   const Variances noise = variances(buffers, {}, 1);
-  buffers.max_row_stddev = kSlack * std::sqrt(std::ranges::max(noise.rows));
+  // One that is no number makes all of it no number, which is refused wherever it is used.
+  double largest = 0;
+  for (const double row : noise.rows) largest = row <= largest ? largest : row;
+  buffers.max_row_stddev = kSlack * std::sqrt(largest);
   buffers.max_state_stddev = kSlack * std::sqrt(noise.max_state);
   return buffers;
 }
@@ -152,11 +155,15 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   return sums;
 }
 
+double rounding_without_signs(const VaryingBuffers& buffers) {
+  const auto n = static_cast<double>(buffers.inverse_scales.size());
+  const auto q = static_cast<double>(buffers.num_buffers);
+  return (3 * n + q * q + 8) * 0x1p-53;
+}
+
 double rounding_of_column_norms(const VaryingBuffers& buffers,
                                 const std::vector<double>& norms_squared) {
-  const auto n = static_cast<double>(norms_squared.size());
-  const auto q = static_cast<double>(buffers.num_buffers);
-  const double rounding = (3 * n + q * q + 8) * 0x1p-53;
+  const double rounding = rounding_without_signs(buffers);
   const auto is_negative = [](double x) { return x < 0; };
   if (std::ranges::none_of(buffers.gains, is_negative) &&
       std::ranges::none_of(buffers.factors, is_negative))

@@ -38,6 +38,9 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
 double rounding_of_column_norms(const VaryingBuffers& buffers,
                                 const std::vector<double>& norms_squared);
 
+/// The same where no number is negative: (3 n + q^2 + 8) 2^-53.
+double rounding_without_signs(const VaryingBuffers& buffers);
+
 struct Variances {
   std::vector<double> rows;
   double max_state;

@@ -8,6 +8,7 @@
 #include "discrete_coin.hpp"
 #include "dpftrl/error.hpp"
 #include "queries/exponential_sampling.hpp"
+#include "queries/query_key.hpp"
 
 namespace dpftrl {
 namespace {
@@ -36,8 +37,9 @@ std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
   require_options(utilities, options);
   const std::int64_t best = *std::max_element(utilities.begin(), utilities.end());
   const detail::UnitLoss loss(options.epsilon, static_cast<std::uint64_t>(divisor_of(options)));
+  const Key own = detail::key_for(detail::QueryUse::choice, key);
   for (std::uint64_t attempt = 0;; ++attempt) {
-    detail::AddressedWords words(key,
+    detail::AddressedWords words(own,
                                  {.stream = Stream::discrete_noise, .row = attempt, .block = 0});
     detail::DigitCoin coin(words);
     const auto candidate = static_cast<std::size_t>(coin.uniform(utilities.size()));

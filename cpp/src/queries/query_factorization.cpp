@@ -33,6 +33,20 @@ double power_for(const Matrix& m, int bits) {
   return std::ldexp(1.0, bits - exponent + (mantissa == 0.5 ? 1 : 0));
 }
 
+/// Entries of what a search or a workload makes; below the limits of require_sound.
+constexpr double kMaxMadeEntry = 0x1p26;
+
+/// Rounded.
+/// @throws Error{unsupported} an entry too large, or not a number.
+IntegerMatrix to_integers(const Matrix& matrix) {
+  const double largest = matrix.size() == 0 ? 0 : matrix.cwiseAbs().maxCoeff();
+  if (!(largest <= kMaxMadeEntry) || !matrix.allFinite())
+    fail(ErrorCode::unsupported,
+         "factorize_queries: entries of the measurements must be at most 2^26, got " +
+             to_text(largest));
+  return matrix.array().round().cast<std::int64_t>();
+}
+
 Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
@@ -59,7 +73,8 @@ void complete(const Matrix& f, QueryFactorization::Factor& factor) {
   if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
   const Eigen::Index r = encoder.rows(), m = encoder.cols();
   const double size = encoder.colwise().norm().maxCoeff() / factor.decoder.norm();
-  const auto t = std::max<std::int64_t>(1, std::llround(std::sqrt(rest.norm() * size)));
+  const Matrix coarse = Matrix::Constant(1, 1, std::max(1.0, std::sqrt(rest.norm() * size)));
+  const std::int64_t t = to_integers(coarse)(0, 0);
   factor.encoder.conservativeResize(r + m, m);
   factor.encoder.bottomRows(m).setZero();
   factor.encoder.bottomRows(m).diagonal().setConstant(t);
@@ -74,7 +89,7 @@ QueryFactorization::Factor rounded(const Matrix& f, const Matrix& m, int bits) {
   for (Eigen::Index i = 0; i < scaled.rows(); ++i)
     if (!scaled.row(i).isZero(0)) rows.push_back(i);
   QueryFactorization::Factor factor;
-  factor.encoder = scaled(rows, Eigen::all).cast<std::int64_t>();
+  factor.encoder = to_integers(scaled(rows, Eigen::all));
   factor.decoder = decoder_of(f, to_double(factor.encoder));
   complete(f, factor);
   return factor;
@@ -88,7 +103,7 @@ QueryFactorization::Factor by_themselves(const Matrix& f, int bits) {
              to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
   const double power = power_for(f, bits);
   QueryFactorization::Factor factor;
-  factor.encoder = (power * f).array().round().matrix().cast<std::int64_t>();
+  factor.encoder = to_integers(power * f);
   factor.decoder = Matrix::Identity(f.rows(), f.rows()) / power;
   complete(f, factor);
   return factor;
@@ -190,6 +205,29 @@ double replace_one_l1(const std::vector<QueryFactorization::Factor>& factors) {
 
 }  // namespace
 
+void QueryFactorization::require_sound() const {
+  constexpr std::int64_t kMaxEntry = std::int64_t{1} << 30;
+  if (factors.empty() || factors.size() > kMaxFactors)
+    fail_argument(kFunction, "number of factors", "1 to 3", std::to_string(factors.size()));
+  double columns = 1;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const auto& [encoder, decoder] = factors[i];
+    const std::string name = "factor " + std::to_string(i);
+    require_between(kFunction, name + ": rows of M", encoder.rows(), 1, kMaxQueryRows);
+    require_between(kFunction, name + ": columns of M", encoder.cols(), 1, kMaxQueryEntries);
+    require_between(kFunction, name + ": rows of R", decoder.rows(), 1, kMaxQueryRows);
+    require_length(kFunction, name + ": row of R", decoder.cols(), encoder.rows());
+    require_all_finite(kFunction, name + ": R",
+                       {decoder.data(), static_cast<std::size_t>(decoder.size())});
+    for (const std::int64_t entry : encoder.reshaped())
+      require_between(kFunction, name + ": entry of M", entry, -kMaxEntry, kMaxEntry);
+    columns *= static_cast<double>(encoder.cwiseAbs().colwise().sum().maxCoeff());
+  }
+  if (!(columns <= kMaxMeasurement))
+    fail_argument(kFunction, "largest column of M in the l1 norm", "at most 2^60",
+                  to_text(columns));
+}
+
 std::int64_t QueryFactorization::num_measurements() const {
   std::int64_t product = 1;
   for (const Factor& factor : factors) product *= factor.encoder.rows();
@@ -253,8 +291,7 @@ std::vector<std::int64_t> QueryFactorization::measure(
   }
   if (!(total * largest <= kMaxMeasurement))
     fail(ErrorCode::unsupported, "query_factorization: the number of records must be at most " +
-                                     to_text(std::floor(kMaxMeasurement / largest)) + ", got " +
-                                     to_text(total));
+                                     to_text(std::floor(kMaxMeasurement / largest)));
   return detail::apply_kronecker<IntegerMatrix>(encoders, {histogram.begin(), histogram.end()});
 }
 

@@ -8,6 +8,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/privacy.hpp"
 #include "exact_entry.hpp"
+#include "queries/query_key.hpp"
 
 namespace dpftrl {
 namespace {
@@ -34,6 +35,7 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
     : factorization_(std::move(factorization)),
       privacy_(privacy),
       noise_(privacy.delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian) {
+  factorization_.require_sound();
   require_positive(kFunction, "epsilon", privacy.epsilon);
   if (noise_ == QueryNoise::gaussian) require_inside(kFunction, "delta", privacy.delta, 0, 1);
   const QuerySensitivity l2 = factorization_.l2_sensitivity();
@@ -62,15 +64,16 @@ QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
   QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
   std::vector<double> numbers;
   if (noise_ == QueryNoise::gaussian) {
-    const NoiseStreamOptions options{.key = key};
+    const NoiseStreamOptions options{.key = detail::key_for(detail::QueryUse::gaussian, key)};
     const DecoderForm form = IdentityDecoder{};
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
       release.measurements[i] +=
           exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
   } else {
     const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
+    const Key own = detail::key_for(detail::QueryUse::laplace, key);
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
-      release.measurements[i] += laplace.sample(key, {.row = 0, .coordinate = i});
+      release.measurements[i] += laplace.sample(own, {.row = 0, .coordinate = i});
   }
   for (const std::int64_t y : release.measurements) numbers.push_back(static_cast<double>(y));
   release.answers = factorization_.decode(numbers);

@@ -2,6 +2,7 @@
 #include "dpftrl/queries/query_workload.hpp"
 
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "dpftrl/error.hpp"
@@ -39,6 +40,11 @@ void require_factor(const QueryWorkload::Factor& factor) {
   require_values(f.cols());
   require_length(kFunction, "labels", std::ssize(factor.labels), f.rows());
   require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
+  // Norms and their products then stay within the doubles, and rows within 24 bits of integers.
+  for (const double entry : f.reshaped())
+    if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
+      fail_argument(kFunction, "entry of the queries", "0 or between 2^-60 and 2^60 in magnitude",
+                    to_text(entry));
   for (Eigen::Index i = 0; i < f.rows(); ++i)
     if (f.row(i).isZero(0))
       fail_argument(kFunction, "query " + factor.labels[static_cast<std::size_t>(i)],

@@ -54,8 +54,8 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
       name_(name),
       max_column_norm_squared_(0),
       is_nonnegative_(true) {
-  // Rows are made by a recursion in double precision, which is good to much more than this.
-  constexpr double kSlack = 1 + 0x1p-10;
+  constexpr double kSlack = 1 + 0x1p-40;  // for the root
+  constexpr double kMostDoubt = 1 + 0x1p-10;
   require_columns(name, num_steps, columns);
   const Matrix inside = within_matrix(columns);
   for (Eigen::Index j = 0; j < inside.rows(); ++j)
@@ -63,10 +63,16 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
   max_column_norm_squared_ = std::ranges::max(column_norms_squared_);
   is_nonnegative_ = inside.minCoeff() >= 0;
   row_norms_squared_ = detail::banded_row_norms_squared(inside);
+  const std::vector<double> bounds = detail::banded_row_norm_bounds_squared(inside);
+  for (std::size_t t = 0; t < bounds.size(); ++t)
+    if (!(row_norms_squared_[t] > 0 && bounds[t] <= kMostDoubt * row_norms_squared_[t] &&
+          bounds[t] <= 0x1p200))
+      fail(ErrorCode::unsupported,
+           std::string(name) + ": columns must be far enough from singular for double precision");
   bands_ = std::make_shared<const VaryingBands>(
       VaryingBands{.num_bands = inside.cols(),
                    .entries = entries_of(inside),
-                   .max_row_stddev = kSlack * std::sqrt(std::ranges::max(row_norms_squared_))});
+                   .max_row_stddev = kSlack * std::sqrt(std::ranges::max(bounds))});
 }
 
 double VaryingBandedStrategy::column_norm_squared(std::int64_t step) const {

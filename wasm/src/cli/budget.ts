@@ -29,6 +29,8 @@ interface Entry {
   mechanism: string;
   numSteps: number;
   columns: string[];
+  /** Where the state of a release of several runs is kept. */
+  state?: string;
 }
 
 interface Ledger {
@@ -47,6 +49,8 @@ export interface Spending extends Omit<Entry, 'when' | 'mu'> {
   mu: number | null;
   neighbours: Neighbours;
   unit: string;
+  /** The state has released before: its entry has to be there, or is written now. */
+  isContinued?: boolean;
 }
 
 /** Root of the sum of squares, never below it; of one mu that mu. */
@@ -162,13 +166,15 @@ export class Budget {
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit.
    */
-  async spend(dp: DpFtrl, { neighbours, unit, mu: own, ...entry }: Spending): Promise<void> {
+  async spend(dp: DpFtrl, { neighbours, unit, isContinued, mu: own, ...entry }: Spending): Promise<void> {
     if (own === null) {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
       throw new Misuse(`--budget ${what} rounded-gaussian only`);
     }
     await locked(this.path, async () => {
       const ledger = await this.open({ neighbours, unit });
+      const isWritten = ledger.releases.some((it) => it.state === entry.state && it.mu === own);
+      if (isContinued === true && entry.state !== undefined && isWritten) return;
       const mu = composed([...ledger.releases.map((it) => it.mu), own]);
       const { delta } = ledger.limit;
       const { epsilon } = dp.calibrate({ mu, delta });

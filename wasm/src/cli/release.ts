@@ -2,6 +2,7 @@
 
 // dp-ftrl release: a CSV in, its private running totals out.
 
+import { resolve } from 'node:path';
 import { load } from '../index.js';
 import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../types.js';
 import { Args, required, type Known } from './args.js';
@@ -272,7 +273,13 @@ export async function run(args: Args): Promise<void> {
   try {
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
-    if (isNew) await settings.budget?.spend(dp, { ...spending, unit: whom.unit });
+    const state = settings.state && { state: resolve(settings.state.path) };
+    await settings.budget?.spend(dp, {
+      ...spending,
+      ...state,
+      unit: whom.unit,
+      isContinued: !isNew,
+    });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const isPrivate = seed === undefined && !showTrue;

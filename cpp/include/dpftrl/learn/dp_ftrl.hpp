@@ -45,7 +45,8 @@ struct DpFtrlOptions {
 /// leader follows release / batch_size, so that lambda and regret are those of the average loss.
 ///
 /// The iterates are a function of the releases alone, so everything this object shows except
-/// scores (which use the example they are given) has the privacy of the releases. It never
+/// scores (which use the example they are given) and counts of examples (which are public) has the
+/// privacy of the releases. It never
 /// holds a true sum outside its PrefixSum and has no way to ask for one.
 class DpFtrl {
  public:
@@ -60,8 +61,11 @@ class DpFtrl {
   /// @guarantee       examples are contributions of the mechanism's steps, one person's at most one
   ///                  in a batch: see PrefixSum::contribute. Clipping bounds what an example can
   ///                  change, whatever loss, domain, lambda and batch size.
+  /// An example that is refused leaves no gap: who goes on with the next one shifts all that
+  /// follow, which nothing here hides. Offer one with features 0 in its place.
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes;
-  ///         Error{past_horizon} after num_steps() batches.
+  ///         Error{past_horizon} after num_steps() batches; Error{bad_state} once an iterate left
+  ///         the doubles (its examples were learned from).
   void step(std::span<const double> features, double label, std::span<double> scores);
   /// For losses of one score: returns it.
   double step(std::span<const double> features, double label);
@@ -104,6 +108,7 @@ class DpFtrl {
  private:
   /// The next iterate from what `next_release_` holds; the batch is over.
   void follow_release();
+  void require_going() const;
 
   std::shared_ptr<const VectorLoss> loss_;
   std::int64_t dimension_;
@@ -113,6 +118,7 @@ class DpFtrl {
   Ftrl ftrl_;      ///< on sums, of lambda_ * batch_size_
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
+  bool has_left_doubles_ = false;
   std::vector<double> slopes_;
   std::vector<double> gradient_;
   std::vector<double> release_;

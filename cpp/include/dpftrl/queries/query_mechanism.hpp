@@ -37,17 +37,18 @@ struct QueryRelease {
 class QueryMechanism {
  public:
   /// @throws Error{invalid_argument} epsilon or delta out of range, one value only with
-  ///         replace_one; Error{unsupported} so much privacy that the noise leaves the integers.
+  ///         replace_one, a factorization that require_sound refuses; Error{unsupported} so much
+  ///         privacy that the noise leaves the integers.
   QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy);
 
   /// One release. Every release takes a key of its own: two with the same one have the same noise,
   /// and their difference none.
   ///
   /// @param histogram  counts, one a value.
-  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, exactly mu()-GDP
+  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, mu()-GDP
   ///              (round(M h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with
-  ///              nothing added to delta; but with probability below 2^-1000 a measurement the
-  ///              noise passes the integers and is cut. delta = 0: exactly epsilon-DP, but with
+  ///              nothing added to delta; but for an event of probability below 2^-400 a
+  ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly epsilon-DP, but with
   ///              probability e^-16384 a measurement nothing is released. All given ideal random
   ///              bits.
   /// @throws as QueryFactorization::measure. That a histogram is refused tells about it.

@@ -34,7 +34,8 @@ class VaryingBufferedStrategy : public Strategy {
   };
   /// @param workload  prefix sums, decay without momentum, rates without momentum.
   /// @throws Error{wrong_length} other than one scale a step; Error{invalid_argument} one that is
-  ///         not positive and finite; Error{unsupported} another workload.
+  ///         not positive and finite; Error{unsupported} another workload, or numbers of both signs
+  ///         that cancel each other to rounding.
   VaryingBufferedStrategy(Workload workload, Parts parts);
 
   const VaryingBuffers& buffers() const { return *parts_.buffers; }
@@ -56,6 +57,8 @@ class VaryingBufferedStrategy : public Strategy {
   static bool serves(const Workload& workload);
 
  private:
+  [[noreturn]] void refuse_numbers() const;
+
   Parts parts_;
   std::vector<double> column_norms_squared_;
   std::vector<double> row_variances_;

@@ -26,13 +26,15 @@ inline constexpr std::string_view kBanded = "banded";
 /// Norms of columns are sums of num_bands squares; rows of noise need the last num_bands - 1 of
 /// C^-1 Z.
 ///
-/// @exactness   column norms to num_bands rounding errors; row norms by a recursion over all steps
+/// @exactness   column norms to num_bands rounding errors; row norms by a recursion that a proven
+///              upper bound confirms, to 2^-10. The noise's error bounds take that bound.
 /// @checked-by  strategy_varying_bands_test "norms are those of the dense factors", catalogue_test
 class VaryingBandedStrategy final : public Strategy {
  public:
   /// @param columns  row j: C_jj, C_{j+1,j}, ...; what would be below the matrix is not read.
   /// @throws Error{wrong_length} other than one row a step; Error{invalid_argument} more than 2^16
-  ///         steps or 2^24 entries, an entry that is not finite, a diagonal that is not positive.
+  ///         steps or 2^24 entries, an entry that is not finite, a diagonal that is not positive;
+  ///         Error{unsupported} columns for which double precision knows no bound.
   VaryingBandedStrategy(std::string_view name, std::int64_t num_steps, const Matrix& columns);
 
   const VaryingBands& bands() const { return *bands_; }

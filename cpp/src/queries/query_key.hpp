@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "dpftrl/random.hpp"
+
+namespace dpftrl::detail {
+
+enum class QueryUse : std::uint64_t { gaussian = 0, laplace = 1, choice = 2 };
+
+/// A key of its own for each use, so that no two of them, and no stream of releases, share random
+/// bits whatever keys the caller gives.
+inline Key key_for(QueryUse use, const Key& key) {
+  const auto words = random_block(
+      key, {.stream = Stream::query_keys, .row = static_cast<std::uint64_t>(use), .block = 0});
+  std::array<std::byte, 32> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
+  return Key::from_bytes(bytes);
+}
+
+}  // namespace dpftrl::detail
