@@ -319,7 +319,7 @@ test('compare: what differs from the family is said of the strategy', () => {
   const entry = dp.mechanisms().find(({ name }) => name === 'tree-k');
   assert.equal(entry.causal, false, 'by default it is subtractive');
   const optimal = { mechanism: 'optimal' };
-  assert.equal(row({ numSteps: 64 }, optimal).memoryCost, 'buffers');
+  assert.equal(row({ numSteps: 64 }, optimal).memoryCost, 'buffers vectors');
   const dense = row({ numSteps: 64, participation: { epochs: 4 } }, optimal);
   assert.deepEqual([dense.stepCost, dense.memoryCost], ['O(n)', 'n vectors']);
 });
@@ -342,7 +342,8 @@ test('bounds: proved ones beside published ones', () => {
   assert.ok(published.max.value < root.maxError, 'printed, and too small');
   assert.ok(published.lower.value <= schatten && published.lower.holds);
   const far = dp.bounds(1e9);
-  assert.ok(far.max > 7 && far.max === far.schatten && !far.published.lower.holds);
+  assert.ok(far.max > 7 && !far.published.lower.holds);
+  close(far.max, far.schatten, 1e-12);
   rejects(() => dp.bounds(0), RangeError, 'invalid_argument', /numSteps|num_steps/);
   rejects(() => dp.bounds(1.5), RangeError, 'invalid_argument', /bounds: numSteps must be an integer/);
   rejects(() => dp.bounds('4'), TypeError, 'wrong_type', /bounds: numSteps must be a number/);

@@ -25,29 +25,32 @@ struct Schedule {
   double most;
   std::int64_t num_rounds;
   std::int64_t max_line_searches;  ///< in a round
-  double gap_in_tolerances;        ///< the duality gap that counts as converged
+  /// That gained less than a tenth of the gap that counts as converged, after which the rest is
+  /// not worth its time.
+  std::int64_t max_idle_rounds;
+  double gap_in_tolerances;  ///< the duality gap that counts as converged
 };
 constexpr Schedule kFewParameters{.first = 100,
                                   .growth = 4,
                                   .most = 1e7,
                                   .num_rounds = 16,
                                   .max_line_searches = std::int64_t{1} << 20,
+                                  .max_idle_rounds = 16,
                                   .gap_in_tolerances = 10};
 constexpr Schedule kSomeParameters{.first = 10,
                                    .growth = 2,
                                    .most = 400,
                                    .num_rounds = 80,
                                    .max_line_searches = std::int64_t{1} << 20,
+                                   .max_idle_rounds = 80,
                                    .gap_in_tolerances = 100};
 constexpr Schedule kManyParameters{.first = 10,
                                    .growth = 4,
                                    .most = 4e4,
                                    .num_rounds = 80,
                                    .max_line_searches = 30,
+                                   .max_idle_rounds = 8,
                                    .gap_in_tolerances = 100};
-/// Rounds that gained less than a tenth of the gap that counts as converged, after which the rest
-/// is not worth its time.
-constexpr std::int64_t kMostIdleRounds = 8;
 
 /// ln of the mean or of the smooth maximum of rows, as a function of the parameters.
 class Aggregate {
@@ -301,7 +304,7 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
   Vector from = start;
   std::int64_t num_idle = 0;
   for (std::int64_t round = 0;
-       round < num_rounds && num_idle < kMostIdleRounds && !search.stopped(); ++round) {
+       round < num_rounds && num_idle < schedule.max_idle_rounds && !search.stopped(); ++round) {
     const Search::Limits limits{.tolerance = tolerance,
                                 .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness()),
                                 .max_line_searches = schedule.max_line_searches};
