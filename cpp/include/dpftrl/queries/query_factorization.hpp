@@ -69,7 +69,8 @@ struct QueryFactorization {
   Objective objective;
 
   /// What sensitivities, measurements and noise rely on.
-  /// @throws Error{invalid_argument} not 1 to 3 factors, sizes that do not fit, an entry of M beyond
+  /// @throws Error{invalid_argument} not 1 to 3 factors, sizes that do not fit, an entry of M
+  /// beyond
   ///         2^30 or columns whose l1 norms multiply to more than 2^60, an R that is not finite.
   void require_sound() const;
 

@@ -48,9 +48,9 @@ class QueryMechanism {
   /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, mu()-GDP
   ///              (round(M h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with
   ///              nothing added to delta; but for an event of probability below 2^-400 a
-  ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly epsilon-DP, but with
-  ///              probability e^-16384 a measurement nothing is released. All given ideal random
-  ///              bits.
+  ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly
+  ///              epsilon-DP, but with probability e^-16384 a measurement nothing is released. All
+  ///              given ideal random bits.
   /// @throws as QueryFactorization::measure. That a histogram is refused tells about it.
   /// @cost   2 us a measurement (Gaussian).
   /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
