@@ -449,95 +449,102 @@ class ClosedLoopRows final : public ExactRows {
   double largest_response_ = 0;
 };
 
-/// Row t = w_0 + ... + w_t for numbers that change from step to step. As in ClosedLoopRows each w
-/// counts as exact once it is cut, and what was cut is an error of that step's input; what such an
-/// error does to a row is at most the norm of a row of B, which the form states.
-class VaryingBufferedRows final : public ExactRows {
+/// w = C^-1 z for buffers whose numbers change. What `feed` is given counts as exact.
+class VaryingBufferedLoop {
  public:
-  VaryingBufferedRows(const VaryingBufferedDecoder& decoder, const Measurements& measurements)
-      : numbers_(*decoder.buffers), z_(measurements), states_(num_buffers()) {}
+  VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
+      : numbers_(*decoder.buffers),
+        fixed_(fixed),
+        states_(static_cast<std::size_t>(numbers_.num_buffers)) {}
 
-  Enclosure row(std::int64_t step) override {
-    if (step < num_done_ - 1) restart();
-    for (; num_done_ <= step; ++num_done_) advance(static_cast<std::size_t>(num_done_));
-    Enclosure sum = sum_;
-    sum.error += numbers_.max_row_stddev * input_errors_;
-    return sum;
+  Enclosure respond(std::size_t step, const Enclosure& input) const {
+    Enclosure output = fixed_.multiply(input, numbers_.inverse_scales[step]);
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      output = fixed_.subtract(
+          output, fixed_.multiply(states_[k], numbers_.gains[step * states_.size() + k]));
+    return output;
   }
+  void feed(std::size_t step, const Enclosure& output) {
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      states_[k] = fixed_.multiply(fixed_.add(states_[k], output),
+                                   numbers_.factors[step * states_.size() + k]);
+  }
+  /// |dz / dw|.
+  double input_per_output(std::size_t step) const { return 1 / numbers_.inverse_scales[step]; }
+  double max_row_stddev() const { return numbers_.max_row_stddev; }
 
  private:
-  std::size_t num_buffers() const { return static_cast<std::size_t>(numbers_.num_buffers); }
-
-  void advance(std::size_t t) {
-    const FixedPoint& fixed = z_.fixed();
-    const double scale = numbers_.inverse_scales[t];
-    Enclosure output = fixed.multiply(z_.draw(static_cast<std::int64_t>(t)), scale);
-    for (std::size_t k = 0; k < states_.size(); ++k)
-      output = fixed.subtract(output,
-                              fixed.multiply(states_[k], numbers_.gains[t * states_.size() + k]));
-    input_errors_ += output.error / scale;
-    output.error = 0;
-    for (std::size_t k = 0; k < states_.size(); ++k)
-      states_[k] =
-          fixed.multiply(fixed.add(states_[k], output), numbers_.factors[t * states_.size() + k]);
-    sum_ = fixed.add(sum_, output);
-  }
-
-  void restart() {
-    std::ranges::fill(states_, Enclosure{});
-    sum_ = {};
-    input_errors_ = 0;
-    num_done_ = 0;
-  }
-
   const VaryingBuffers& numbers_;
-  Measurements z_;
+  const FixedPoint& fixed_;
   std::vector<Enclosure> states_;
-  Enclosure sum_;
-  double input_errors_ = 0;
-  std::int64_t num_done_ = 0;
 };
 
-/// The same for a recursion over the last few w.
-class VaryingBandedRows final : public ExactRows {
+/// The same for bands whose entries change.
+class VaryingBandedLoop {
  public:
-  VaryingBandedRows(const VaryingBandedDecoder& decoder, const Measurements& measurements)
-      : numbers_(*decoder.bands), z_(measurements), recent_(num_bands()) {}
+  VaryingBandedLoop(const VaryingBandedDecoder& decoder, const FixedPoint& fixed)
+      : numbers_(*decoder.bands),
+        fixed_(fixed),
+        recent_(static_cast<std::size_t>(numbers_.num_bands)) {}
 
-  Enclosure row(std::int64_t step) override {
-    if (step < num_done_ - 1) restart();
-    for (; num_done_ <= step; ++num_done_) advance(static_cast<std::size_t>(num_done_));
-    Enclosure sum = sum_;
-    sum.error += numbers_.max_row_stddev * input_errors_;
-    return sum;
+  Enclosure respond(std::size_t step, Enclosure input) const {
+    const double* const entries = entries_of(step);
+    for (std::size_t m = 1; m < std::min(recent_.size(), step + 1); ++m)
+      input =
+          fixed_.subtract(input, fixed_.multiply(recent_[(step - m) % recent_.size()], entries[m]));
+    return fixed_.multiply(input, fixed_.reciprocal(entries[0]));
   }
+  void feed(std::size_t step, const Enclosure& output) { recent_[step % recent_.size()] = output; }
+  double input_per_output(std::size_t step) const { return entries_of(step)[0]; }
+  double max_row_stddev() const { return numbers_.max_row_stddev; }
 
  private:
-  std::size_t num_bands() const { return static_cast<std::size_t>(numbers_.num_bands); }
-
-  void advance(std::size_t t) {
-    const FixedPoint& fixed = z_.fixed();
-    const std::size_t bands = num_bands();
-    const double* const entries = &numbers_.entries[t * bands];
-    Enclosure output = z_.draw(static_cast<std::int64_t>(t));
-    for (std::size_t m = 1; m < std::min(bands, t + 1); ++m)
-      output = fixed.subtract(output, fixed.multiply(recent_[(t - m) % bands], entries[m]));
-    output = fixed.multiply(output, fixed.reciprocal(entries[0]));
-    input_errors_ += output.error * entries[0];
-    output.error = 0;
-    recent_[t % bands] = output;
-    sum_ = fixed.add(sum_, output);
-  }
-
-  void restart() {
-    sum_ = {};
-    input_errors_ = 0;
-    num_done_ = 0;
+  const double* entries_of(std::size_t step) const {
+    return &numbers_.entries[step * recent_.size()];
   }
 
   const VaryingBands& numbers_;
-  Measurements z_;
+  const FixedPoint& fixed_;
   std::vector<Enclosure> recent_;  ///< a ring: w_t is at t mod num_bands
+};
+
+/// Row t = w_0 + ... + w_t for numbers that change from step to step. As in ClosedLoopRows each w
+/// counts as exact once it is cut, and what was cut is an error of that step's input; what such an
+/// error does to a row is at most the norm of a row of B, which the form states.
+template <class Loop, class Form>
+class VaryingRows final : public ExactRows {
+ public:
+  VaryingRows(const Form& form, const Measurements& measurements) : form_(form), z_(measurements) {
+    restart();
+  }
+
+  Enclosure row(std::int64_t step) override {
+    if (step < num_done_ - 1) restart();
+    for (; num_done_ <= step; ++num_done_) advance(static_cast<std::size_t>(num_done_));
+    Enclosure sum = sum_;
+    sum.error += loop_->max_row_stddev() * input_errors_;
+    return sum;
+  }
+
+ private:
+  void advance(std::size_t step) {
+    Enclosure output = loop_->respond(step, z_.draw(static_cast<std::int64_t>(step)));
+    input_errors_ += output.error * loop_->input_per_output(step);
+    output.error = 0;
+    loop_->feed(step, output);
+    sum_ = z_.fixed().add(sum_, output);
+  }
+
+  void restart() {
+    loop_.emplace(form_, z_.fixed());
+    sum_ = {};
+    input_errors_ = 0;
+    num_done_ = 0;
+  }
+
+  const Form& form_;
+  Measurements z_;
+  std::optional<Loop> loop_;
   Enclosure sum_;
   double input_errors_ = 0;
   std::int64_t num_done_ = 0;
@@ -713,10 +720,10 @@ struct MakeRows {
     return std::make_unique<ClosedLoopRows<BufferedLoop, BufferedDecoder>>(decoder, z);
   }
   std::unique_ptr<ExactRows> operator()(const VaryingBufferedDecoder& decoder) const {
-    return std::make_unique<VaryingBufferedRows>(decoder, z);
+    return std::make_unique<VaryingRows<VaryingBufferedLoop, VaryingBufferedDecoder>>(decoder, z);
   }
   std::unique_ptr<ExactRows> operator()(const VaryingBandedDecoder& decoder) const {
-    return std::make_unique<VaryingBandedRows>(decoder, z);
+    return std::make_unique<VaryingRows<VaryingBandedLoop, VaryingBandedDecoder>>(decoder, z);
   }
   std::unique_ptr<ExactRows> operator()(const BlockDecoder& decoder) const {
     return std::make_unique<BlockRows>(decoder, z);

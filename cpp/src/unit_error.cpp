@@ -61,9 +61,8 @@ Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
 }
 
 /// By dense matrices, for fixed epochs or where the former has nothing; 0: too long.
-double densely_solved_lower_bound(const Workload& workload, const Participation& participation,
+double densely_solved_lower_bound(const Workload& workload, const Epochs& epochs,
                                   Objective objective) {
-  const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
   if (epochs.num_steps > kMaxDenselySolvedSteps) return 0;
   const bool is_single = epochs.participation == Participation::single();
   if (is_single && has_optimum(workload, objective)) return 0;
@@ -115,9 +114,12 @@ std::string_view to_string(LowerBoundMethod method) {
 std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
-  const double dense = densely_solved_lower_bound(workload, participation, objective);
-  double solved = dense > 0 ? 0 : solved_lower_bound(workload, objective);
-  if (dense == 0 && solved == 0 && objective == Objective::max)
+  const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
+  const double dense = densely_solved_lower_bound(workload, epochs, objective);
+  // Epochs of the first steps may prove less than one participation in all of them.
+  const bool is_settled = dense > 0 && epochs.participation == Participation::single();
+  double solved = is_settled ? 0 : solved_lower_bound(workload, objective);
+  if (!is_settled && solved == 0 && objective == Objective::max)
     solved = solved_lower_bound(workload, Objective::mean);
   double schatten = error_lower_bound(workload, participation).value_or(0);
   if (schatten == 0 && objective == Objective::max) schatten = leading_lower_bound(workload);

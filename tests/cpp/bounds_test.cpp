@@ -255,6 +255,20 @@ TEST(ErrorLowerBound, closed_form_certificate_or_nothing) {
             std::nullopt);
 }
 
+TEST(Bounds, beyond_the_sum_it_is_below_it_and_grows_as_it_does) {
+  const std::int64_t last = std::int64_t{1} << 22;
+  const double summed = schatten_lower_bound(last), truncated = schatten_lower_bound(last + 1);
+  EXPECT_LT(truncated, summed) << "one step more adds 10^-7";
+  EXPECT_GT(truncated, summed * (1 - 5e-4));
+  // The sum is ln n / pi + 0.7019... + o(1).
+  const double constant = summed - std::log(static_cast<double>(last)) / std::numbers::pi;
+  for (const int bits : {23, 30, 40}) {
+    const double limit = bits * std::numbers::ln2 / std::numbers::pi + constant;
+    EXPECT_LT(schatten_lower_bound(std::int64_t{1} << bits), limit * (1 + 1e-6));
+    EXPECT_GT(schatten_lower_bound(std::int64_t{1} << bits), limit * (1 - 5e-4));
+  }
+}
+
 TEST(ErrorLowerBound, the_fewest_patterns_that_cover_all_steps_are_counted) {
   const auto apart = [](std::int64_t k, std::int64_t b) {
     return Participation::min_separation({.max_participations = k, .min_separation = b});

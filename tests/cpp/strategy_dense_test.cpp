@@ -240,6 +240,21 @@ TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_
   EXPECT_LE(certified_lower_bound(longer, apart, Objective::mean)->value, error.mean_error);
 }
 
+TEST(CertifiedLowerBound, more_participations_never_prove_less) {
+  const auto apart = [](std::int64_t k, std::int64_t b) {
+    return Participation::min_separation({.max_participations = k, .min_separation = b});
+  };
+  for (const std::int64_t n : {30, 100, 1000})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const Workload workload = Workload::prefix_sums(n);
+      const double once =
+          certified_lower_bound(workload, Participation::single(), objective)->value;
+      for (const Participation& often : {apart(2, 1), apart(2, 10), apart(3, 7), apart(2, 2 * n)})
+        EXPECT_GE(certified_lower_bound(workload, often, objective)->value, once)
+            << n << " " << often.description();
+    }
+}
+
 TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const auto bound = [](const Workload& workload, Objective objective) {
     return certified_lower_bound(workload, Participation::single(), objective);

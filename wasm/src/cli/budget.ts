@@ -166,7 +166,8 @@ export class Budget {
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit.
    */
-  async spend(dp: DpFtrl, { neighbours, unit, isContinued, mu: own, ...entry }: Spending): Promise<void> {
+  async spend(dp: DpFtrl, spending: Spending): Promise<void> {
+    const { neighbours, unit, isContinued, mu: own, ...entry } = spending;
     if (own === null) {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
       throw new Misuse(`--budget ${what} rounded-gaussian only`);
