@@ -3,6 +3,7 @@
 #include "dpftrl/bounds.hpp"
 
 #include <Eigen/SVD>
+#include <numbers>
 #include <random>
 
 #include "dpftrl/strategy.hpp"
