@@ -785,10 +785,9 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
 }
 
 TEST(Optimal, bounds_of_row_variances_are_close_for_long_streams) {
-  const VaryingBuffers& buffers =
-      OptimalStrategy(Workload::prefix_sums(20000),
-                      plan_optimal(Workload::prefix_sums(20000), {}).plan)
-          .buffers();
+  const Workload workload = Workload::prefix_sums(20000);
+  const OptimalStrategy strategy(workload, plan_optimal(workload, {}).plan);
+  const VaryingBuffers& buffers = strategy.buffers();
   const double largest = std::ranges::max(detail::variances(buffers, {}, 1).rows);
   EXPECT_LE(buffers.max_row_stddev, std::sqrt(largest) * (1 + 1e-6));
   EXPECT_GE(buffers.max_row_stddev, std::sqrt(largest) * (1 - 1e-12));
