@@ -12,13 +12,14 @@ import { parseArgs } from 'node:util';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
 const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-time SECONDS]
-                        [--filter TEXT] [--builds DIR] [--no-build]
+                        [--filter TEXT] [--long] [--builds DIR] [--no-build]
 
   --json         one JSON object instead of the table
   --quick        one round of short measurements: shows that everything runs, not how fast
   --rounds       rounds over all workloads and builds (default 9; with --quick 1)
   --min-time     CPU seconds of one measurement (default 0.1; with --quick 0.005)
   --filter       only workloads whose name contains TEXT (the baselines always run)
+  --long         also the optimum at 10^6 steps: a minute a round
   --builds       where the build folders native, avx2 and wasm are (default build)
   --no-build     take what is built as it is`;
 
@@ -43,6 +44,7 @@ function readOptions() {
         rounds: { type: 'string' },
         'min-time': { type: 'string' },
         filter: { type: 'string', default: '' },
+        long: { type: 'boolean', default: false },
         builds: { type: 'string', default: 'build' },
         'no-build': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -63,6 +65,7 @@ function readOptions() {
     rounds: positiveNumber('rounds', rounds, (n) => Number.isInteger(n) && n >= 1),
     minTime: positiveNumber('min-time', minTime, (t) => t > 0 && t <= 60),
     filter: values.filter,
+    long: values.long,
     builds: path.resolve(root, values.builds),
     build: !values['no-build'],
   };
@@ -197,10 +200,15 @@ function summary(values) {
 
 const nanosecondsOf = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
+/** A minute and a gigabyte. */
+const LONG = 'solver/optimal/1000000';
+
 /** samples.get(workload)[build][round]: nanoseconds of CPU per item. */
 function measure(builds, options) {
   const names = listWorkloads(builds[0]).filter(
-    (name) => name.startsWith('baseline/') || name.includes(options.filter),
+    (name) =>
+      name.startsWith('baseline/') ||
+      (name.includes(options.filter) && (options.long || name !== LONG)),
   );
   const samples = new Map(names.map((name) => [name, {}]));
   samples.set('baseline/J', { script: [] });

@@ -21,6 +21,8 @@
 #include "dpftrl/gaussian.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/noise_stream.hpp"
+#include "dpftrl/optimal/banded_optimum.hpp"
+#include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/random.hpp"
@@ -261,6 +263,27 @@ inline Workload optimum(std::int64_t num_steps) {
           }};
 }
 
+/// Four buffers with constant decays.
+inline Workload blt_optimum(std::int64_t num_steps) {
+  return {"solver/blt-4/" + std::to_string(num_steps), 1, [=]() -> Run {
+            return [=] {
+              const BltOptimum found = find_blt_optimum({.num_steps = num_steps, .num_buffers = 4});
+              keep(found.decays.data());
+            };
+          }};
+}
+
+/// Toeplitz encoder of 32 bands.
+inline Workload banded_toeplitz_optimum(std::int64_t num_steps) {
+  return {"solver/banded-toeplitz-32/" + std::to_string(num_steps), 1, [=]() -> Run {
+            return [=] {
+              const BandedToeplitzOptimum found =
+                  find_banded_toeplitz_optimum({.num_steps = num_steps, .num_bands = 32});
+              keep(found.coefficients.data());
+            };
+          }};
+}
+
 /// From dual weights to the numbers of the recursion and its norms, without the solver.
 inline Workload recursion_of_optimum(std::int64_t num_steps) {
   return {"riccati/optimal/" + std::to_string(num_steps), static_cast<double>(num_steps),
@@ -304,10 +327,14 @@ inline void add_streamed_rows(std::vector<Workload>& list) {
   for (const char* strategy : {"independent", "output", "tree", "honaker", "haar", "smooth-tree",
                                "banded-square-root", "banded-inverse-square-root"})
     add(strategy, {.name = strategy, .num_steps = kNumSteps});
-  const BufferParameters buffers = rational_buffers(4);
-  add("blt-4", {.name = "blt",
-                .num_steps = kNumSteps,
-                .parameters = {.decays = buffers.decays, .weights = buffers.weights}});
+  for (const std::int64_t num_buffers : {4, 8}) {
+    const BufferParameters buffers = rational_buffers(num_buffers);
+    add("blt-" + std::to_string(num_buffers),
+        {.name = "blt",
+         .num_steps = kNumSteps,
+         .parameters = {.decays = buffers.decays, .weights = buffers.weights}});
+  }
+  add("optimal-8", {.name = "optimal", .num_steps = kNumSteps, .parameters = {.num_buffers = 8}});
 }
 
 /// Every family whose parameters need no search at 10^6 steps; trees, in closed form, at 10^9.
@@ -342,7 +369,12 @@ inline std::vector<Workload> workloads() {
   list.push_back(dense_fixed_point());
   list.push_back(optimum(1024));
   list.push_back(optimum(10000));
+  list.push_back(optimum(100000));
+  list.push_back(optimum(1000000));
+  list.push_back(blt_optimum(1000000));
+  list.push_back(banded_toeplitz_optimum(100000));
   list.push_back(recursion_of_optimum(10000));
+  list.push_back(recursion_of_optimum(1000000));
   return list;
 }
 

@@ -49,6 +49,7 @@ val catalogue() {
       entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
       entry.set("maxSteps", static_cast<double>(info.max_steps));
       entry.set("causal", info.is_causal);
+      entry.set("pureDp", info.allows_pure_dp);
       list.call<double>("push", entry);
     }
     return list;
@@ -174,6 +175,7 @@ val appraisal(const val& options) {
     const auto strategy = make_strategy(wanted);
     const Objective objective = objective_of(wanted.parameters);
     val object = error_object(unit_error(*strategy, given.participation));
+    object.set("effectiveParameters", to_object(strategy->parameters()));
     object.set("workload", given.workload.name());
     object.set("participation", std::string(given.participation.name()));
     object.set("objective", std::string(name_of(objective)));

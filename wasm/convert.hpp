@@ -217,7 +217,8 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
   Problem problem = problem_of(options);
   return {.strategy = strategy_options(options, std::move(problem.workload)),
           .use_solver = optional_flag(options, "useSolver").value_or(true),
-          .max_iterations = optional_count(options, "maxIterations")};
+          .max_iterations = optional_count(options, "maxIterations"),
+          .gap = optional_number(options, "gap")};
 }
 
 /// A bound and how it was found, or null twice.
@@ -231,6 +232,30 @@ inline std::string_view to_string(SolverStatus status) {
   if (status == SolverStatus::converged) return "converged";
   if (status == SolverStatus::infeasible) return "infeasible";
   return status == SolverStatus::stopped ? "stopped" : "not converged";
+}
+
+/// `num_bands` -> `bands`, `loglog_power` -> `loglogPower`: as the facade calls them.
+inline std::string camel_case(std::string_view name) {
+  if (name.starts_with("num_")) name.remove_prefix(4);
+  std::string camel;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool is_joint = name[i] == '_';
+    if (is_joint) ++i;
+    camel.push_back(is_joint ? static_cast<char>(name[i] - 'a' + 'A') : name[i]);
+  }
+  return camel;
+}
+
+/// Parameters by name: lists, which have names in the plural, numbers and one flag.
+inline emscripten::val to_object(const std::vector<PlanNumbers>& parameters) {
+  emscripten::val object = emscripten::val::object();
+  for (const auto& [name, values] : parameters) {
+    const bool is_list = name.ends_with('s') && !name.starts_with("num_");
+    object.set(camel_case(name), is_list                 ? emscripten::val::array(values)
+                                 : name == "subtractive" ? emscripten::val(values.front() != 0)
+                                                         : emscripten::val(values.front()));
+  }
+  return object;
 }
 
 inline emscripten::val to_object(const PlannerResult& result) {
@@ -270,6 +295,7 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("maxError", certificate.max_error);
   object.set("meanError", certificate.mean_error);
   object.set("objective", std::string(name_of(certificate.objective)));
+  object.set("effectiveParameters", to_object(certificate.parameters));
   return object;
 }
 

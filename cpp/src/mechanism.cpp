@@ -85,6 +85,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .max_error = error.max_error,
       .mean_error = error.mean_error,
       .objective = objective_of(options.parameters),
+      .parameters = strategy->parameters(),
   };
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
   return std::shared_ptr<const Mechanism>(

@@ -46,6 +46,34 @@ void require_searchable(const PlannerOptions& options) {
          "planner: " + std::string(stray) + " cannot be given for a search");
   if (!options.use_solver && name != OptimalStrategy::kName)
     fail(ErrorCode::invalid_argument, "planner: " + name + " has no closed form without a solver");
+  if (!options.use_solver && (options.max_iterations || options.gap))
+    fail(ErrorCode::invalid_argument,
+         std::string("planner: ") + (options.gap ? "gap" : "max_iterations") +
+             " cannot be given without a solver: the weights in closed form take no search");
+  if (options.gap && name != OptimalStrategy::kName)
+    fail(ErrorCode::invalid_argument,
+         "planner: gap cannot be given for " + name + ": only that of optimal is proved");
+  if (options.gap && !(*options.gap > 0 && *options.gap < 1))
+    fail_argument("planner", "gap", "above 0 and below 1", to_text(*options.gap));
+}
+
+/// Is what the search makes least the error that was asked for, and not that of plain sums or of
+/// one participation?
+bool is_searched_for(const PlannerOptions& options) {
+  const StrategyOptions& wanted = options.strategy;
+  const Workload workload = workload_of(options);
+  const bool is_repeated = wanted.participation.max_participations_within(wanted.num_steps) > 1;
+  if (wanted.name == OptimalStrategy::kName) {
+    const bool is_dense =
+        options.use_solver && is_densely_optimal(workload, wanted.parameters.num_buffers,
+                                                 objective_of(options), wanted.participation);
+    if (!is_dense) return !is_repeated && has_optimum(workload, objective_of(options));
+    return !is_repeated ||
+           densely_optimised_for(workload, wanted.participation) == wanted.participation;
+  }
+  const bool has_repeats =
+      wanted.name == kBlt || wanted.name == kBandedToeplitz || wanted.name == kBanded;
+  return workload.is_prefix() && (!is_repeated || has_repeats);
 }
 
 FamilyOptions family_options(const PlannerOptions& options) {
@@ -91,7 +119,8 @@ class GapProgress {
 class Planner::OptimumSearch final : public Search {
  public:
   explicit OptimumSearch(const PlannerOptions& options)
-      : is_for_workload_(has_optimum(workload_of(options), objective_of(options))),
+      : gap_(options.gap.value_or(kPlanGap)),
+        is_for_workload_(has_optimum(workload_of(options), objective_of(options))),
         problem_(optimum_problem(is_for_workload_
                                      ? workload_of(options)
                                      : Workload::prefix_sums(options.strategy.num_steps),
@@ -103,7 +132,9 @@ class Planner::OptimumSearch final : public Search {
     require_between(OptimalStrategy::kName, "num_steps", problem_.num_steps, 1,
                     OptimalStrategy::kMaxSteps);
     if (!options.use_solver) return;
-    OptimumOptions solver{.gap = kPlanGap};
+    require_recursion(workload_of(options), options.strategy.parameters.num_buffers,
+                      objective_of(options));
+    OptimumOptions solver{.gap = gap_};
     if (options.max_iterations) solver.max_iterations = *options.max_iterations;
     solver_.emplace(problem_, solver);
   }
@@ -147,21 +178,24 @@ class Planner::OptimumSearch final : public Search {
  private:
   std::int64_t iterations() const { return solver_ ? solver_->progress().iteration : 0; }
 
+  double gap_;
   bool is_for_workload_;
   OptimumProblem problem_;
   std::int64_t num_buffers_;
   std::optional<OptimumSolver> solver_;
   std::optional<Optimum> optimum_;
-  GapProgress way_{kPlanGap};
+  GapProgress way_{gap_};
 };
 
 /// The optimum from dense matrices.
 class Planner::DenseSearch final : public Search {
  public:
   explicit DenseSearch(const PlannerOptions& options)
-      : search_(dense_search(workload_of(options), {.objective = objective_of(options),
-                                                    .participation = options.strategy.participation,
-                                                    .solver = solver_of(options)})),
+      : search_(dense_search(workload_of(options),
+                             {.objective = objective_of(options),
+                              .participation = densely_optimised_for(
+                                  workload_of(options), options.strategy.participation),
+                              .solver = solver_of(options)})),
         solver_(search_.problem, search_.solver),
         way_(search_.solver.gap) {}
 
@@ -197,6 +231,7 @@ class Planner::DenseSearch final : public Search {
  private:
   static OptimumOptions solver_of(const PlannerOptions& options) {
     OptimumOptions solver = DenseOptimalOptions{}.solver;
+    if (options.gap) solver.gap = *options.gap;
     if (options.max_iterations) solver.max_iterations = *options.max_iterations;
     return solver;
   }
@@ -353,11 +388,14 @@ PlannerResult Planner::result() const {
     const auto other = certified_lower_bound(*strategy, participation, objective);
     if (!bound || (other && other->value > bound->value)) bound = other;
   }
+  SolverStatus status = search_->status();
+  if (status == SolverStatus::converged && !is_searched_for(options_))
+    status = SolverStatus::infeasible;
   return {.plan = std::move(plan),
           .error = error,
           .objective_error = objective == Objective::max ? error.max_error : error.mean_error,
           .lower_bound = bound,
-          .status = search_->status(),
+          .status = status,
           .iterations = search_->progress().iterations};
 }
 

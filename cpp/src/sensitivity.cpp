@@ -158,6 +158,11 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
   if (k == 1) return {single, Exactness::exact, "largest column norm"};
   if (strategy.has_dyadic_encoder()) return tree_sensitivity(n, participation);
 
+  if (const double squared = strategy.spaced_norm_squared(k, participation.separation());
+      squared > 0)
+    return {std::sqrt(squared), Exactness::exact,
+            "Toeplitz: norm of the sum of columns 0, b, 2b, ..., in closed form"};
+
   Sensitivity best{static_cast<double>(k) * single, Exactness::upper_bound,
                    "participations times the largest column norm"};
   const auto improve = [&best](const Sensitivity& other) {
@@ -264,6 +269,11 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
          "2^30, got " +
              to_text(n) + " * " + to_text(k));
   return best_separated_sum(values, k, b);
+}
+
+double l1_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const Vector norms = strategy.encoder().cwiseAbs().colwise().sum();
+  return largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation);
 }
 
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation) {

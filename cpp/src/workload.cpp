@@ -54,7 +54,8 @@ Workload Workload::learning_rates(Rates options) {
   const auto zero = std::ranges::find(options.rates, 0.0);
   if (zero != options.rates.end())
     fail_argument("learning_rates", "rates[" + std::to_string(zero - options.rates.begin()) + "]",
-                  "different from 0", "0");
+                  "different from 0 (the total would repeat, and the workload have no inverse)",
+                  "0");
   Workload workload(Kind::rates, num_steps);
   workload.momentum_ = require_momentum("learning_rates", options.momentum);
   workload.rates_ = std::move(options.rates);

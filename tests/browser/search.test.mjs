@@ -139,6 +139,23 @@ test('another setting gives the search up', async () => {
   await page.close();
 });
 
+test('cancelled, the steps are those that are shown, also while they are being typed', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#steps=200`, { calm: true });
+  await settled(page);
+  await page.evaluate(holdSearches);
+  await enter(page, '#set-numSteps', '900000');
+  await page.waitForSelector('#search:not([hidden])');
+  await page.focus('#set-numSteps');
+  await page.$eval('#search-cancel', (button) => button.click());
+  await page.waitForSelector('#search[hidden]');
+  await settled(page);
+  assert.equal(await page.$eval('#set-numSteps', (input) => input.value), '200');
+  assert.equal(await page.$eval('#set-numSteps', (input) => input.ariaInvalid), null);
+  assert.match(await page.evaluate(() => location.hash), /steps=200/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test('cancelled before anything was there: a mechanism that needs no search', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=200`, {
     calm: true,

@@ -152,9 +152,9 @@ test('bad values are told beside their control, and the last good run stays', as
     ['delta', '1', 'delta must be > 0 and < 1, got “1”'],
     ['delta', '', 'delta must be > 0 and < 1, got nothing'],
     ['clipNorm', '-2', 'clip must be a finite number > 0, got “-2”'],
-    ['numSteps', '0', 'steps must be a whole number from 1 to 100,000, got “0”'],
-    ['numSteps', '2.5', 'steps must be a whole number from 1 to 100,000, got “2.5”'],
-    ['numSteps', '100001', 'steps must be a whole number from 1 to 100,000, got “100001”'],
+    ['numSteps', '0', 'steps must be a whole number from 1 to 1,000,000, got “0”'],
+    ['numSteps', '2.5', 'steps must be a whole number from 1 to 1,000,000, got “2.5”'],
+    ['numSteps', '1000001', 'steps must be a whole number from 1 to 1,000,000, got “1000001”'],
     ['dimension', '0', 'dimension must be a whole number from 1 to 64, got “0”'],
     ['lambda', 'some', 'lambda must be “auto” or a finite number > 0, got “some”'],
     [

@@ -284,6 +284,62 @@ TEST(Catalogue, causal_measurements_use_no_later_step_than_the_one_that_makes_th
   EXPECT_TRUE(some_are_not) << "the check tells nothing apart";
 }
 
+TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
+  // Every parameter that a family takes is stated, with a value that gives the same norms again.
+  const auto given = [](const std::vector<PlanNumbers>& numbers, const StrategyInfo& info) {
+    StrategyParameters parameters;
+    const auto number = [&](std::string_view name) -> std::optional<double> {
+      for (const auto& [known, values] : numbers)
+        if (known == name) return values.at(0);
+      return std::nullopt;
+    };
+    const auto count = [&](std::string_view name) -> std::optional<std::int64_t> {
+      const std::optional<double> value = number(name);
+      return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+    };
+    parameters.arity = count("arity");
+    if (parameters.arity) parameters.subtractive = number("subtractive") != 0;
+    parameters.height = count("height");
+    parameters.weight = count("weight");
+    parameters.nu = number("nu");
+    parameters.lambda = number("lambda");
+    parameters.alpha = number("alpha");
+    parameters.loglog_power = number("loglog_power");
+    parameters.horizon_cap = count("horizon_cap");
+    parameters.num_bands = count("num_bands");
+    if (info.name == "blt") {
+      for (const auto& [name, values] : numbers) {
+        if (name == "decays") parameters.decays = values;
+        if (name == "weights") parameters.weights = values;
+      }
+    } else {
+      parameters.num_buffers = count("num_buffers");
+    }
+    return parameters;
+  };
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    SCOPED_TRACE(info.name);
+    const auto chosen = testing::make_known(info.name, 40);
+    const std::vector<PlanNumbers> numbers = chosen->parameters();
+    EXPECT_EQ(numbers.empty(), info.parameters.empty());
+    const auto again = make_strategy(
+        {.name = std::string(info.name), .num_steps = 40, .parameters = given(numbers, info)});
+    EXPECT_EQ(again->max_column_norm_squared(), chosen->max_column_norm_squared());
+    EXPECT_EQ(again->row_norms().mean_squared, chosen->row_norms().mean_squared);
+  }
+  // Wrapped, they are those of what is inside.
+  const auto wrapped = make_strategy(
+      {.name = "lambda-cgd",
+       .num_steps = 40,
+       .workload = Workload::sliding_window({.num_steps = 40, .width = 3}),
+       .parameters = {.lambda = 0.25, .epoch_length = 10, .normalize_columns = true}});
+  const std::vector<PlanNumbers> inside = wrapped->parameters();
+  ASSERT_EQ(inside.size(), 2u);
+  EXPECT_EQ(inside[0].values, std::vector<double>{0.25});
+  EXPECT_EQ(inside[1].name, "epoch_length");
+  EXPECT_EQ(inside[1].values, std::vector<double>{10});
+}
+
 TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_up) {
   for (const Variant& variant : testing::prefix_variants(16)) {
     SCOPED_TRACE(variant.title);

@@ -138,6 +138,52 @@ TEST(Planner, more_bands_than_the_separation_are_infeasible_and_say_so) {
   EXPECT_EQ(find_plan(options).status, SolverStatus::converged);
 }
 
+TEST(Planner, what_is_made_for_another_problem_does_not_look_like_convergence) {
+  const Participation apart =
+      Participation::min_separation({.max_participations = 3, .min_separation = 4});
+  const Participation epochs = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 8});
+  const Workload window = Workload::sliding_window({.num_steps = 16, .width = 3});
+  const auto status = [](const std::string& name, const Workload& workload,
+                         const Participation& participation, StrategyParameters parameters = {}) {
+    return find_plan({.strategy = {.name = name,
+                                   .num_steps = 16,
+                                   .workload = workload,
+                                   .parameters = std::move(parameters),
+                                   .participation = participation}})
+        .status;
+  };
+  const Workload prefix = Workload::prefix_sums(16);
+  const Participation once = Participation::single();
+  EXPECT_EQ(status("optimal", prefix, apart), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", window, apart), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", prefix, epochs, {.num_buffers = 4}), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", window, once, {.num_buffers = 4}), SolverStatus::infeasible);
+  EXPECT_EQ(status("blt", window, once, {.num_buffers = 1}), SolverStatus::infeasible);
+  EXPECT_EQ(status("blt-normalized", prefix, apart, {.num_buffers = 1}), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", window, once), SolverStatus::converged);
+  EXPECT_EQ(status("optimal", prefix, epochs), SolverStatus::converged);
+  EXPECT_EQ(status("optimal", window, epochs), SolverStatus::converged);
+  EXPECT_EQ(status("blt", prefix, apart, {.num_buffers = 1}), SolverStatus::converged);
+  EXPECT_EQ(status("blt-normalized", prefix, once, {.num_buffers = 1}), SolverStatus::converged);
+}
+
+TEST(Planner, stops_at_the_gap_that_is_asked_for) {
+  const double best = 2.111366654849;  // max, 64 steps
+  PlannerOptions options = options_for("optimal", 64, {.num_buffers = 0});
+  options.gap = 1e-2;
+  const PlannerResult coarse = find_plan(options);
+  options.gap = 1e-10;
+  const PlannerResult fine = find_plan(options);
+  EXPECT_LT(coarse.iterations, fine.iterations);
+  EXPECT_EQ(fine.status, SolverStatus::converged);
+  EXPECT_GE(fine.lower_bound->value, best * (1 - 1e-9));
+  EXPECT_GE(coarse.lower_bound->value, best * (1 - 1e-2));
+  options = options_for("optimal", 32, {.objective = Objective::mean});
+  options.strategy.workload = Workload::sliding_window({.num_steps = 32, .width = 4});
+  options.gap = 1e-9;
+  EXPECT_LE(find_plan(options).objective_error, find_plan(options).lower_bound->value * (1 + 1e-8));
+}
+
 TEST(Planner, families_are_optimised_for_the_participation) {
   const Participation often =
       Participation::min_separation({.max_participations = 4, .min_separation = 8});
@@ -170,7 +216,21 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   options = options_for("optimal", 8);
   options.max_iterations = 0;
   refuses(options, "max_iterations");
+  options.use_solver = false;
+  options.max_iterations = 3;
+  refuses(options, "max_iterations cannot be given without a solver");
   options.max_iterations = {};
+  options.gap = 1e-3;
+  refuses(options, "gap cannot be given without a solver");
+  options.use_solver = true;
+  for (const double gap : {0.0, -1e-3, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    options.gap = gap;
+    refuses(options, "gap must be above 0 and below 1");
+  }
+  options = options_for("blt", 8);
+  options.gap = 1e-3;
+  refuses(options, "gap cannot be given for blt");
+  options = options_for("optimal", 8);
   options.strategy.participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 3});
   refuses(options, "");
 }

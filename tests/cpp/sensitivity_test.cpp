@@ -2,6 +2,7 @@
 // Sensitivities against oracles that visit every pattern.
 #include "dpftrl/sensitivity.hpp"
 
+#include <Eigen/LU>
 #include <chrono>
 #include <random>
 
@@ -621,6 +622,60 @@ TEST(Sensitivity, a_horizon_cap_counts_for_every_participation_and_is_called_a_b
     EXPECT_EQ(claimed.exactness, Exactness::upper_bound);
     EXPECT_TRUE(relatively_close(claimed.value, ratio * sensitivity(*own, who).value, 1e-12));
   }
+}
+
+/// Density of B Z at v, Z of independent Laplace variables of that scale, B square; unnormalised.
+double laplace_density(const Matrix& inverse_decoder, const Vector& v, double scale) {
+  return std::exp(-(inverse_decoder * v).cwiseAbs().sum() / scale);
+}
+
+TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adversaries_too) {
+  // Records are +-1 and the adversary chooses each from the signs of the releases so far, and which
+  // step is the one that differs. Releases r have density f(r - A x(r)), f that of B Z: at the
+  // points of a grid its ratio between neighbours is at most e^epsilon, and somewhere that large.
+  constexpr double kEpsilon = 0.7;
+  constexpr Eigen::Index kSteps = 4;
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> anywhere(-30, 30);
+  bool some_read_later_steps = false;
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    EXPECT_TRUE(info.allows_pure_dp);
+    const auto strategy = testing::make_known(info.name, kSteps);
+    if (strategy->num_measurements() != kSteps) continue;  // densities need a square decoder
+    some_read_later_steps = some_read_later_steps || !strategy->is_causal();
+    SCOPED_TRACE(info.name);
+    const double scale = l1_sensitivity(*strategy, Participation::single()) / kEpsilon;
+    const Matrix inverse = strategy->decoder().inverse(), sums = strategy->workload().matrix();
+    double largest = 0;
+    for (int trial = 0; trial < 4000; ++trial) {
+      const Vector release = Vector::NullaryExpr(kSteps, [&] { return anywhere(random); });
+      Vector records(kSteps), others(kSteps);
+      for (Eigen::Index t = 0; t < kSteps; ++t)
+        records(t) = t > 0 && release.head(t).sum() > 0 ? 1 : -1;
+      // The first step whose last release was above 0 differs; the first of all if there is none.
+      Eigen::Index differs = 0;
+      for (Eigen::Index t = 1; t < kSteps && differs == 0; ++t)
+        if (release(t - 1) > 0) differs = t;
+      others = records;
+      others(differs) = 0;
+      const double ratio = laplace_density(inverse, release - sums * records, scale) /
+                           laplace_density(inverse, release - sums * others, scale);
+      largest = std::max(largest, std::abs(std::log(ratio)));
+    }
+    EXPECT_LE(largest, kEpsilon * (1 + 1e-9));
+    EXPECT_GE(largest, kEpsilon * 0.5);
+  }
+  EXPECT_TRUE(some_read_later_steps);
+}
+
+TEST(PureDp, l1_sensitivity_is_that_of_the_tree_and_adds_up_over_participations) {
+  // A step is in a node of every level: log2 n + 1; independent noise: 1 a participation.
+  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), Participation::single()), 5);
+  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), fixed(4, 4)), 4 * 5);
+  const auto independent = testing::make_known("independent", 12);
+  EXPECT_EQ(l1_sensitivity(*independent, separated(3, 5)), 3);
+  EXPECT_ERROR((void)l1_sensitivity(TreeStrategy(4097), Participation::single()), "unsupported",
+               "4097");
 }
 
 }  // namespace

@@ -341,19 +341,42 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
                "columns must be the only list, got 2 lists");
 }
 
-TEST(DensePlan, long_ones_are_searched_for_and_not_made_by_name) {
-  const Workload momentum = Workload::momentum({.num_steps = 257, .momentum = 0.9});
-  EXPECT_ERROR((void)make("optimal", momentum, Participation::single(), {.objective = {}}),
-               "unsupported",
-               "num_steps must be at most 256 where the optimum takes dense matrices, got 257: "
-               "optimize it once");
-  EXPECT_ERROR((void)make("optimal", Workload::prefix_sums(514), epochs(514, 2), {.objective = {}}),
-               "unsupported", "got 514");
-  EXPECT_NO_THROW((void)make("optimal", momentum, Participation::single(), {.num_buffers = 3}));
-  // The door is open: the first pieces of a search, given up.
-  const Workload window = Workload::sliding_window({.num_steps = 257, .width = 5});
-  Planner planner({.strategy = {.name = "optimal", .num_steps = 257, .workload = window}});
-  EXPECT_TRUE(planner.advance());
+TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
+  // With momentum 0.9 the least mean error over 64 steps is 11.437990371; with prefix sums decoded
+  // it is above 12. Of 4 epochs it is 4.407853.
+  const Workload momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9});
+  const StrategyParameters exact{.num_buffers = 0, .objective = Objective::mean};
+  const auto single = make("optimal", momentum, Participation::single(), exact);
+  EXPECT_NEAR(unit_error(*single, Participation::single()).mean_error, 11.437990371, 1e-5);
+  const auto repeated = make("optimal", Workload::prefix_sums(64), epochs(64, 4), exact);
+  EXPECT_NEAR(unit_error(*repeated, epochs(64, 4)).mean_error, 4.407853, 1e-3);
+  const Workload window = Workload::sliding_window({.num_steps = 2049, .width = 5});
+  EXPECT_ERROR((void)make("optimal", window, Participation::single(), exact), "unsupported",
+               "full accuracy for window=5 takes dense matrices, num_steps up to 2048, got 2049");
+  EXPECT_ERROR(Planner({.strategy = {.name = "optimal",
+                                     .num_steps = 2049,
+                                     .workload = window,
+                                     .parameters = exact}}),
+               "unsupported", "got 2049");
+}
+
+TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
+  // Of 1030 steps only one participation can be served, and the window by dense matrices.
+  const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
+  EXPECT_EQ(densely_optimised_for(window, epochs(1030, 5)), Participation::single());
+  EXPECT_NO_THROW(Planner({.strategy = {.name = "optimal",
+                                        .num_steps = 1030,
+                                        .workload = window,
+                                        .participation = epochs(1030, 5)}}));
+}
+
+TEST(DensePlan, normalising_would_be_that_of_prefix_sums_and_is_refused) {
+  const Workload window = Workload::sliding_window({.num_steps = 8, .width = 3});
+  const StrategyParameters normalised{.normalize_columns = true};
+  EXPECT_ERROR((void)make("optimal", window, Participation::single(), normalised),
+               "invalid_argument", "normalize_columns cannot be given for optimal and window=3");
+  EXPECT_NO_THROW(
+      (void)make("optimal", Workload::prefix_sums(8), Participation::single(), normalised));
 }
 
 TEST(DenseStrategy, bad_parts_are_refused_by_name) {

@@ -214,8 +214,10 @@ TEST(Workload, bad_input_is_refused_by_name) {
   EXPECT_ERROR(Workload::sliding_window({.num_steps = 3, .width = 0}), "invalid_argument",
                "sliding_window: width must be between 1 and");
   EXPECT_ERROR(Workload::learning_rates({}), "invalid_argument", "one number a step, got none");
-  EXPECT_ERROR(Workload::learning_rates({.rates = {1, 0}}), "invalid_argument",
-               "rates[1] must be different from 0, got 0");
+  EXPECT_ERROR(
+      Workload::learning_rates({.rates = {1, 0}}), "invalid_argument",
+      "rates[1] must be different from 0 (the total would repeat, and the workload have no "
+      "inverse), got 0");
   EXPECT_ERROR(Workload::learning_rates({.rates = {1, HUGE_VAL}}), "invalid_argument", "rates[1]");
   EXPECT_ERROR(Workload::learning_rates({.rates = {1}, .momentum = -0.5}), "invalid_argument",
                "learning_rates: momentum must be at least 0 and below 1, got -0.5");

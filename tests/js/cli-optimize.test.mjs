@@ -35,6 +35,7 @@ test('optimize: the JSON is that of the library', async () => {
     [['--buffers', 'exact'], { buffers: 0 }],
     [['--solver', 'none'], { solver: 'none' }],
     [['--max-iterations', '2'], { maxIterations: 2 }],
+    [['--gap', '1e-3'], { gap: 1e-3 }],
     [['--workload', 'momentum=0,decay=0.9'], { workload: { momentum: 0, decay: 0.9 } }],
     [['--mechanism', 'blt', '--buffers', '1'], { mechanism: 'blt', buffers: 1 }],
     [
@@ -108,17 +109,24 @@ test('misuse: files that are no strategy for this', async () => {
     [[...error, file('list.json', '[1]')], /--strategy .*list\.json is not a saved strategy/],
     [[...error, file('other.json', '{"a":1}')], /format must be "dp-ftrl strategy", got undefined/],
     [[...error, changed((it) => (it.version = 2))], /version must be 1, the one .* reads, got 2/],
-    [[...error, strategy, '--steps', '31'], /numSteps must be 30, that of .*, got 31/],
+    [[...error, strategy, '--steps', '31'], /: --steps must be 30, that of .*, got 31/],
     [[...error, strategy, '--mechanism', 'tree'], /give --strategy or --mechanism, not both/],
     [[...error, strategy, '--buffers', '3'], /give --strategy or --buffers, not both/],
     [[...error, strategy, '--workload', 'window=2'], /workload must be that of the saved strategy/],
-    [['compare', '--steps', '4', '--strategy', strategy], /numSteps must be 30, that of the saved/],
-    [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /numSteps must be 30/],
+    [['compare', '--steps', '4', '--strategy', strategy], /--steps must be 30, that of the saved/],
+    [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /--steps must be 30/],
     [['optimize'], /--steps is required/],
     [['optimize', '--steps', '4', 'x'], /optimize reads no file, got x/],
     [['optimize', '--steps', '4', '--mechanism', 'tree'], /tree is not found by a search/],
     [['optimize', '--steps', '4', '--solver', 'fast'], /--solver must be one of exact, none/],
     [['optimize', '--steps', '4', '--buffers', 'all'], /--buffers must be a whole number/],
+    [['optimize', '--steps', '4', '--gap', '0'], /--gap must be a number between 0 and 1, got "0"/],
+    [['optimize', '--steps', '4', '--bands', '2'], /^dp-ftrl optimize: --bands is not a parameter of/],
+    [
+      ['optimize', '--steps', '9', '--mechanism', 'blt', '--normalize'],
+      /^dp-ftrl optimize: --normalize cannot be given for a search/,
+    ],
+    [['error', '--steps', '9', '--buffers', '99'], /^dp-ftrl error: optimal: --buffers must be between/],
     [['optimize', '--steps', '4', '--strategy', strategy], /unknown option "--strategy"/],
     [
       ['optimize', '--steps', '4', '--output', join(folder, 'no/where.json')],
@@ -152,6 +160,28 @@ test('optimize: interrupted, it leaves nothing behind', async () => {
   // A shell reports 130 for a command that this signal has ended.
   assert.deepEqual([code, signal, stdout], [null, 'SIGINT', '']);
   assert.deepEqual(readdirSync(folder), before);
+});
+
+test('optimize: a status that is not what was asked for explains itself', async () => {
+  const apart = ['--participations', '2', '--min-separation', '4'];
+  const { code, stdout } = await dpFtrl(['optimize', '--steps', '16', ...apart]);
+  assert.equal(code, 0);
+  assert.match(stdout, /\nstatus +infeasible: what was asked for has no search of this mechanism/);
+});
+
+test('error: a long search by name shows progress, and keeps what it has proved', async () => {
+  const problem = ['error', '--steps', '160', '--workload', 'momentum=0.9'];
+  const command = `${cli} ${problem.join(' ')} --json > ${folder}/error.json`;
+  const child = spawn('script', ['-qec', command, '/dev/null']);
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => (shown += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 0, shown);
+  const { ratio, boundMethod, gap } = JSON.parse(readFileSync(join(folder, 'error.json'), 'utf8'));
+  assert.equal(boundMethod, 'dense dual');
+  assert.ok(ratio >= 1 && ratio < 1.001 && gap === ratio - 1, `${ratio}`);
+  const line = /^(\r\x1b\[Kerror: optimal (\[[#.]{30}\] \d+ iterations, )?\d+ s)*(\r\x1b\[K)?$/;
+  assert.match(shown, line);
 });
 
 test('progress: a line on standard error, for a terminal, after a second', async () => {

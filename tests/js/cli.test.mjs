@@ -428,7 +428,7 @@ test('misuse: exit code 2 and one clear line', async () => {
     [['error', '--constructor'], /unknown option "--constructor"/],
     [
       ['error', '--steps', '1000000000000', '--mechanism', 'square-root'],
-      /square-root: numSteps must be between/,
+      /square-root: --steps must be between/,
     ],
     [['calibrate', '--delta', '0.1'], /give exactly one of --epsilon, --rho, --mu/],
     [['calibrate', '--epsilon', '1', '--mu', '1', '--delta', '0.1'], /give exactly one of/],

@@ -218,14 +218,64 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     });
     assert.deepEqual(again, named);
   }
-  const long = { mechanism: 'optimal', numSteps: 300, workload };
+  const exact = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 0 });
+  const decoded = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 30 });
+  assert.ok(exact.ratio < 1.001 && decoded.ratio > 1.1, 'full accuracy is that of the workload');
   rejects(
-    () => dp.error(long),
+    () => dp.optimize({ numSteps: 3000, workload, buffers: 0 }),
     DpError,
     'unsupported',
-    /numSteps must be at most 256 .*: optimize it once and use what was found, or set buffers/,
+    /full accuracy for momentum=0.9,decay=1 takes dense matrices, numSteps up to 2048, got 3000/,
   );
-  assert.ok(dp.error({ ...long, buffers: 4 }).maxError > 0);
+});
+
+test('optimize: what is searched for another problem is infeasible, and refused what is ignored', () => {
+  const status = (options) => dp.optimize({ numSteps: 16, ...options }).status;
+  const participation = { participations: 2, minSeparation: 4 };
+  assert.equal(status({ participation }), 'infeasible');
+  assert.equal(status({ mechanism: 'blt', participation, buffers: 1 }), 'converged');
+  assert.equal(status({ workload: { window: 3 }, buffers: 4 }), 'infeasible');
+  assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
+  const refuses = (options, message) =>
+    rejects(() => dp.optimize({ numSteps: 16, ...options }), RangeError, 'invalid_argument', message);
+  refuses({ solver: 'none', maxIterations: 3 }, /maxIterations cannot be given without a solver/);
+  refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
+  refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
+  refuses({ mechanism: 'blt', gap: 1e-3 }, /gap cannot be given for blt/);
+  const coarse = dp.optimize({ numSteps: 200, gap: 1e-2 });
+  const fine = dp.optimize({ numSteps: 200, gap: 1e-10 });
+  assert.ok(coarse.iterations < fine.iterations && coarse.lowerBound <= fine.lowerBound);
+});
+
+test('effective parameters: those that were chosen, in errors and certificates', () => {
+  const of = (mechanism, options = {}) =>
+    dp.error({ mechanism, numSteps: 1024, ...options }).effectiveParameters;
+  assert.deepEqual(of('smooth-tree'), { height: 13, weight: 5 });
+  assert.deepEqual(of('tree-k'), { arity: 7, subtractive: true });
+  assert.deepEqual(of('tree'), {});
+  assert.deepEqual(of('tree', { epochLength: 100 }), { epochLength: 100 });
+  assert.ok(of('lambda-cgd').lambda > 0.9);
+  const { bands, coefficients } = of('banded-square-root', { bands: 3 });
+  assert.deepEqual([bands, coefficients], [3, [1, 0.5, 0.375]]);
+  const blt = dp.optimize({ mechanism: 'blt', numSteps: 100, buffers: 2 });
+  const options = { mechanism: 'blt', numSteps: 100, buffers: 2 };
+  const expected = { buffers: 2, ...blt.parameters };
+  assert.deepEqual(dp.error(options).effectiveParameters, expected);
+  const certificate = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
+  assert.deepEqual(certificate.effectiveParameters, expected);
+});
+
+test('blt: errors at a thousand million steps, and no noise there', () => {
+  const options = { mechanism: 'blt', numSteps: 1e9, buffers: 4 };
+  const { maxError, ratio } = dp.error(options);
+  assert.ok(maxError > 7.6 && maxError < 8.2 && ratio > 1, `${maxError}`);
+  assert.equal(dp.optimize(options).error, maxError);
+  rejects(
+    () => dp.prefixSum({ ...options, epsilon: 1, delta: 1e-6 }),
+    DpError,
+    'unsupported',
+    /noise is made for numSteps up to 16777216, got 1000000000/,
+  );
 });
 
 test('nothing else can be given beside a saved strategy', () => {

@@ -43,6 +43,41 @@ test('worker: the same answers as the library', async () => {
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });
 
+test('worker: long searches by name come in pieces, before whatever they are for', async () => {
+  const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
+  const seen = [];
+  const onProgress = ({ fraction }) => seen.push(fraction);
+  const { effectiveParameters, ...error } = await client.error(options, { onProgress });
+  assert.ok(seen.length >= 1 && seen.at(-1) === 1, `${seen}`);
+  assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
+  const expected = dp.error(options);
+  assert.deepEqual(effectiveParameters, expected.effectiveParameters);
+  assert.equal(error.maxError, expected.maxError);
+  const mechanism = { ...options, ...target };
+  const { maxError } = await client.certificate(mechanism, { onProgress });
+  assert.equal(maxError, expected.maxError);
+  assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
+  const sums = await client.prefixSum({ ...mechanism, insecureNoiseSeed: 3 });
+  const own = dp.prefixSum({ ...mechanism, insecureNoiseSeed: 3 });
+  assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
+  sums.dispose();
+  own.dispose();
+
+  const rows = [];
+  const compared = await client.compare(
+    { numSteps: 64 },
+    { onProgress: ({ fraction }) => rows.push(fraction) },
+  );
+  assert.deepEqual(compared, dp.compare({ numSteps: 64 }));
+  assert.ok(rows.length >= 1);
+
+  const long = { mechanism: 'optimal', numSteps: 1000, workload: { window: 9 } };
+  const controller = new AbortController();
+  const given = client.error(long, { signal: controller.signal, onProgress: () => controller.abort() });
+  await assert.rejects(given, { name: 'AbortError' });
+  assert.equal(await client.liveHandles(), 0, 'and the search is disposed of');
+});
+
 test('worker: a simulation gives the same numbers, however it is cut', async () => {
   const options = { numSteps: 3000, ...target, numRegretPrefixes: 20 };
   const own = dp.simulation(options);

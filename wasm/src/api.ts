@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { optionsObject, Reader } from './check.js';
-import { compare } from './compare.js';
+import { compare, makeComparison } from './compare.js';
 import type { Core, CoreFactorization } from './core.js';
 import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
@@ -95,6 +95,7 @@ export function makeApi(core: Core): DpFtrl {
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(core, catalogue, options),
+    comparison: (options) => makeComparison(core, catalogue, options),
     bounds: (numSteps) => bounds(core, numSteps),
     certificate: (options) => {
       const reader = readOptions('certificate', options, MECHANISM_OPTIONS);

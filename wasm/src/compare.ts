@@ -4,34 +4,17 @@
 
 import { Reader, wrongType } from './check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from './core.js';
+import { makeError } from './errors.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
+import { quickLimit } from './searches.js';
 import { readStrategy } from './strategy.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from './types.js';
-import type { MechanismName, MechanismParameters } from './types.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
+import type { PiecewiseComparison } from './types.js';
 
 /** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
 const MAX_NORMALIZED_STEPS = 256;
-/** Beyond so many steps the search for the best parameters takes several seconds. */
-const MAX_SEARCHED_STEPS: Partial<Record<MechanismName, number>> = {
-  optimal: 2 ** 17,
-  'blt-normalized': 2 ** 14,
-  'blt-scaled': 2 ** 8,
-  'banded-toeplitz': 2 ** 16,
-  banded: 128,
-};
-/** Where the optimum is found with dense matrices. */
-const MAX_DENSELY_SEARCHED_STEPS = 128;
-/** From here on epochs have no dense optimum: that for one participation stands in for it. */
-const MAX_EPOCH_OPTIMUM_STEPS = 1024;
-
-function searchLimit(name: MechanismName, { numSteps, workload, participation }: CoreProblem) {
-  const { kind, momentum } = workload;
-  const isDense = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
-  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= MAX_EPOCH_OPTIMUM_STEPS;
-  const isDenselySearched = name === 'optimal' && (isDense || hasEpochs);
-  return isDenselySearched ? MAX_DENSELY_SEARCHED_STEPS : MAX_SEARCHED_STEPS[name];
-}
 /** Errors that agree to this are those of one factorization, or of one that is scaled. */
 const SAME = 1e-9;
 
@@ -124,7 +107,7 @@ class Table {
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
-    const limit = searchLimit(entry.name, this.problem);
+    const limit = quickLimit(entry.name, this.problem);
     if (limit !== undefined && numSteps > limit) {
       const advice = 'optimize it once, and give what was saved';
       return `beyond ${limit} steps its search takes long: ${advice}`;
@@ -160,6 +143,7 @@ class Table {
       stepCost: error.stepCost ?? entry.stepCost,
       memoryCost: error.memoryCost ?? entry.memoryCost,
       causal: error.causal,
+      pureDp: entry.pureDp,
     });
   }
 
@@ -202,11 +186,34 @@ function readStrategies(
   });
 }
 
-export function compare(
+/** All the rows there will be, one a piece. */
+function* tableRows(
+  table: Table,
+  catalogue: readonly CatalogueEntry[],
+  problem: CoreProblem,
+  strategies: readonly [CatalogueEntry, CoreFactorization][],
+): Generator<void, void, void> {
+  for (const entry of catalogue) {
+    table.addDefault(entry);
+    yield;
+  }
+  for (const entry of catalogue) {
+    for (const parameters of variantsOf(entry.name, problem)) {
+      table.addVariant({ entry, parameters, saved: false });
+    }
+    yield;
+  }
+  for (const [entry, factorization] of strategies) {
+    table.addSaved(entry, factorization);
+    yield;
+  }
+}
+
+export function makeComparison(
   core: Core,
   catalogue: readonly CatalogueEntry[],
   options: unknown,
-): Comparison {
+): PiecewiseComparison {
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
   const problem = readProblem(reader);
@@ -217,22 +224,46 @@ export function compare(
   });
   const strategies = readStrategies(reader, catalogue);
   const table = new Table(core, problem, lowerBound, objective);
-  for (const entry of catalogue) table.addDefault(entry);
-  for (const entry of catalogue) {
-    for (const parameters of variantsOf(entry.name, problem)) {
-      table.addVariant({ entry, parameters, saved: false });
-    }
-  }
-  for (const [entry, factorization] of strategies) table.addSaved(entry, factorization);
-  sort(table.rows, objective);
-  return {
-    numSteps: problem.numSteps,
-    workload,
-    participation,
-    objective,
-    lowerBound,
-    boundMethod,
-    mechanisms: table.rows,
-    leftOut: table.leftOut,
-  };
+  const rows = tableRows(table, catalogue, problem, strategies);
+  const numPieces = 2 * catalogue.length + strategies.length;
+  let iterations = 0;
+  let finished = false;
+  return Object.freeze<PiecewiseComparison>({
+    get progress(): OptimizeProgress {
+      return { iterations, fraction: iterations / numPieces };
+    },
+    get finished() {
+      return finished;
+    },
+    advance(): boolean {
+      finished = rows.next().done ?? false;
+      if (!finished) ++iterations;
+      return !finished;
+    },
+    result(): Comparison {
+      if (!finished) throw makeError('bad_state', 'compare: it must end before it has a result');
+      const mechanisms = [...table.rows];
+      sort(mechanisms, objective);
+      return {
+        numSteps: problem.numSteps,
+        workload,
+        participation,
+        objective,
+        lowerBound,
+        boundMethod,
+        mechanisms,
+        leftOut: [...table.leftOut],
+      };
+    },
+  });
+}
+
+export function compare(
+  core: Core,
+  catalogue: readonly CatalogueEntry[],
+  options: unknown,
+): Comparison {
+  const comparison = makeComparison(core, catalogue, options);
+  while (comparison.advance());
+  return comparison.result();
 }

@@ -68,6 +68,7 @@ export interface CoreTable {
 export interface CorePlannerOptions extends CoreFactorization {
   useSolver: boolean;
   maxIterations: number | undefined;
+  gap: number | undefined;
 }
 
 export interface CorePlannerProgress extends OptimizeProgress {

@@ -64,6 +64,7 @@ export function makeOptimization(
     ...named,
     useSolver: reader.oneOfOr('solver', ['exact', 'none'], 'exact') === 'exact',
     maxIterations: reader.countOr('maxIterations', undefined),
+    gap: reader.numberOr('gap', undefined),
   });
   return new CoreOptimization(core, backstop, id, {
     mechanism,

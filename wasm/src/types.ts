@@ -123,15 +123,22 @@ export interface SavedStrategy {
   ratio: number | null;
   /**
    * Of the search: converged, as far as can be proved for `optimal` and to a stationary point for
-   * the others; stopped before; the iterations were used up; or there is no optimum of the kind
-   * that was asked for, and this is the best of another kind (`banded` with more bands than the
-   * separation of repeated participation: that for one participation).
+   * the others; stopped before; the iterations were used up; or infeasible: there is no search for
+   * the workload and participation that were asked for, and this is what is best for prefix sums,
+   * or for one participation; or no proof as close as was asked for.
    */
   status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;
   /** All that defines it, by name. */
   parameters: Record<string, number[]>;
 }
+
+/**
+ * The parameters a mechanism was made with, those that were chosen for it among them, by the names
+ * of `MechanismParameters`, and short lists that the optimised ones have besides (`coefficients`,
+ * `shifts`). What is as long as the horizon is not here but in a `SavedStrategy`.
+ */
+export type EffectiveParameters = Record<string, number | boolean | number[]>;
 
 /**
  * How a lower bound was found: from dual variables of the optimum, in linear time or with dense
@@ -171,6 +178,12 @@ export interface CatalogueEntry {
   maxSteps: number;
   /** Its measurements read no later step than the one at which they are used. */
   causal: boolean;
+  /**
+   * Laplace noise in place of the Gaussian would give pure differential privacy (delta = 0), for
+   * records chosen in the light of releases, too. Sums of this package draw Gaussian noise;
+   * `queries` and the exponential mechanism serve delta = 0.
+   */
+  pureDp: boolean;
 }
 
 export interface ApproximateDp {
@@ -242,6 +255,7 @@ export interface UnitError {
   gap: number | null;
   decoderResidual: number;
   residualSteps: number;
+  effectiveParameters: EffectiveParameters;
 }
 
 export interface OptimizeOptions extends MechanismParameters {
@@ -251,17 +265,25 @@ export interface OptimizeOptions extends MechanismParameters {
   numSteps: number;
   /** Default 'prefix'. */
   workload?: Workload;
-  /** Default 'single'. 'blt' and 'banded-toeplitz' are optimised for it. */
+  /**
+   * Default 'single'. 'blt', 'banded-toeplitz' and 'banded' are optimised for it, 'optimal' for
+   * epochs up to 1024 steps. What is optimised for another one has status 'infeasible'.
+   */
   participation?: Participation;
   /** Of 'optimal': 'none' takes weights in closed form, at once and a little worse. */
   solver?: 'exact' | 'none';
   /** Gives up after so many: `status` then says so. */
   maxIterations?: number;
+  /**
+   * Of 'optimal': the search ends when the bounds on the optimum are this close, relative, above 0
+   * and below 1. Default 1e-7, with dense matrices 1e-4.
+   */
+  gap?: number;
 }
 
 export interface OptimizeProgress {
   iterations: number;
-  /** Part of the way to the certified gap, 0 to 1. Of searches in one piece: 0, then 1. */
+  /** Part of the way, 0 to 1: to the certified gap; of families a guess; of comparisons the share. */
   fraction: number;
 }
 
@@ -270,7 +292,7 @@ export interface Optimization extends Handle {
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
   /**
-   * One piece: an iteration of `optimal`, everything of the others. False when nothing is left.
+   * One piece: an iteration of `optimal`, some of the others. False when nothing is left.
    */
   advance(): boolean;
   /** The best so far. Before the end its status is 'stopped'. */
@@ -315,6 +337,8 @@ export interface ComparedMechanism {
   stepCost: string;
   memoryCost: string;
   causal: boolean;
+  /** As in the catalogue. */
+  pureDp: boolean;
 }
 
 export interface Comparison {
@@ -344,6 +368,17 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   participation?: Participation;
   /** Default 'prefix', the only one that `prefixSum` and `simulation` release. */
   workload?: Workload;
+}
+
+/** A comparison that is made mechanism by mechanism. */
+export interface PiecewiseComparison {
+  /** Its iterations are rows of the table, those that will be left out among them. */
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  /** One piece. False when nothing is left. */
+  advance(): boolean;
+  /** At the end; before it a DpError of code 'bad_state'. */
+  result(): Comparison;
 }
 
 /** A bound from the literature, and whether it was found to hold at this horizon. */
@@ -393,6 +428,7 @@ export interface Certificate {
   meanError: number;
   /** The error that the mechanism is made for; 'max' where it has no objective. */
   objective: 'max' | 'mean';
+  effectiveParameters: EffectiveParameters;
   /** Of releases in mode 'lattice', whose sensitivity and noise are those of the integers. */
   lattice?: LatticeClaim;
 }
@@ -985,6 +1021,19 @@ export interface DpFtrl {
    * ```
    */
   compare(options: CompareOptions): Comparison;
+  /**
+   * The same, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const comparison = dp.comparison({ numSteps: 16 });
+   * while (comparison.advance()) console.log(comparison.progress.fraction);
+   * console.log(comparison.result().mechanisms.length);
+   * ```
+   */
+  comparison(options: CompareOptions): PiecewiseComparison;
   /**
    * What is known of the least error of prefix sums.
    * @example

@@ -33,7 +33,7 @@ export interface CallOptions {
 }
 
 export interface OptimizeCallOptions extends CallOptions {
-  /** Called now and then while the search goes on. */
+  /** Called now and then while a search goes on, or a comparison. */
   onProgress?: (progress: api.OptimizeProgress) => void;
 }
 
@@ -110,17 +110,17 @@ export interface Client {
   readonly ready: Promise<string>;
   mechanisms(): Promise<api.CatalogueEntry[]>;
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
-  error(options: api.ErrorOptions, call?: CallOptions): Promise<api.UnitError>;
-  errorPerStep(options: api.ErrorOptions, call?: CallOptions): Promise<Float64Array>;
-  matrices(options: api.ErrorOptions, call?: CallOptions): Promise<api.Matrices>;
-  compare(options: api.CompareOptions, call?: CallOptions): Promise<api.Comparison>;
+  error(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
+  errorPerStep(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<Float64Array>;
+  matrices(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<api.Matrices>;
+  compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;
   bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /**
    * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
    * at 10^6 seconds; other mechanisms are searched for in one piece.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
-  certificate(options: api.MechanismOptions, call?: CallOptions): Promise<api.CheckedCertificate>;
+  certificate(options: api.MechanismOptions, call?: OptimizeCallOptions): Promise<api.CheckedCertificate>;
   prefixSum(options: api.PrefixSumOptions, call?: CallOptions): Promise<RemotePrefixSum>;
   peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
   learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
@@ -498,19 +498,19 @@ export function connect(options: ConnectOptions = {}): Client {
     mechanisms: () => connection.call('mechanisms', undefined),
     calibrate: (given) => connection.call('calibrate', given),
     error: async (given, call) =>
-      connection.call('error', given, readCall('error', call)),
+      connection.call('error', given, readCall('error', call, WITH_PROGRESS)),
     errorPerStep: async (given, call) =>
-      connection.call('errorPerStep', given, readCall('errorPerStep', call)),
+      connection.call('errorPerStep', given, readCall('errorPerStep', call, WITH_PROGRESS)),
     matrices: async (given, call) =>
-      connection.call('matrices', given, readCall('matrices', call)),
+      connection.call('matrices', given, readCall('matrices', call, WITH_PROGRESS)),
     compare: async (given, call) =>
-      connection.call('compare', given, readCall('compare', call)),
+      connection.call('compare', given, readCall('compare', call, WITH_PROGRESS)),
     bounds: async (numSteps, call) =>
       connection.call('bounds', numSteps, readCall('bounds', call)),
     optimize: async (given, call) =>
       connection.call('optimize', given, readCall('optimize', call, WITH_PROGRESS)),
     certificate: async (given, call) =>
-      connection.call('certificate', given, readCall('certificate', call)),
+      connection.call('certificate', given, readCall('certificate', call, WITH_PROGRESS)),
     prefixSum: async (given, call) =>
       remotePrefixSum(await RemoteStream.create(connection, 'prefixSum', given, call)),
     peopleSum: async (given, call) =>

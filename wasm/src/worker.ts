@@ -10,7 +10,9 @@ import { DpError } from './errors.js';
 import { load } from './index.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
 import type { Port, Request } from './protocol.js';
-import type { DpFtrl, SavedStrategy, Simulation, SimulationChunk } from './types.js';
+import { certificateInPieces, compareInPieces, errorInPieces } from './searches.js';
+import { foundFirst, searching, type Pieces } from './searches.js';
+import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -174,17 +176,26 @@ class Server {
       case 'liveHandles':
         return api.liveHandles;
       case 'calibrate':
-      case 'error':
-      case 'errorPerStep':
-      case 'matrices':
-      case 'compare':
       case 'bounds':
-      case 'certificate':
         return api[method](argument as never);
+      case 'errorPerStep':
+      case 'matrices': {
+        const options = await this.inPieces(call, foundFirst(api, argument as object));
+        return options && api[method](options as never);
+      }
+      case 'error':
+        return this.inPieces(call, errorInPieces(api, argument as Methods['error'][0]));
+      case 'certificate':
+        return this.inPieces(call, certificateInPieces(api, argument as Methods['certificate'][0]));
+      case 'compare':
+        return this.inPieces(call, compareInPieces(api, argument as Methods['compare'][0]));
       case 'optimize':
-        return this.optimize(api, call);
-      case 'createSimulation':
-        return this.create(api, argument as Methods['createSimulation'][0], epoch);
+        return this.inPieces(call, searching(api, argument as Methods['optimize'][0]));
+      case 'createSimulation': {
+        const given = argument as Methods['createSimulation'][0];
+        const options = await this.inPieces(call, foundFirst(api, given));
+        return options && this.create(api, options, epoch);
+      }
       case 'advance':
         return this.advance(argument as Methods['advance'][0], epoch);
       case 'disposeSimulation': {
@@ -193,8 +204,11 @@ class Server {
         this.simulations.delete(id);
         return undefined;
       }
-      case 'createStream':
-        return this.createStream(api, argument as Methods['createStream'][0], epoch);
+      case 'createStream': {
+        const { kind, options: given } = argument as Methods['createStream'][0];
+        const options = await this.inPieces(call, foundFirst(api, given as object));
+        return options && this.createStream(api, { kind, options: options as never }, epoch);
+      }
       case 'batch':
         return this.batch(call);
       case 'ask': {
@@ -269,21 +283,27 @@ class Server {
     return batch.result();
   }
 
-  /** Piece by piece; several pieces a slice where they are short. */
-  private async optimize(api: DpFtrl, call: Call): Promise<SavedStrategy | undefined> {
+  /** Piece by piece, several a slice where they are short; undefined when nobody waits any more. */
+  private async inPieces<T>(call: Call, pieces: Pieces<T>): Promise<T | undefined> {
     const { id } = call;
-    const search = api.optimization(call.argument as Methods['optimize'][0]);
+    const post = (progress: OptimizeProgress): void =>
+      this.port.postMessage({ dpFtrl: 'progress', id, progress }, []);
     try {
       while (!this.unwanted(call)) {
         const start = performance.now();
-        while (search.advance() && performance.now() - start < SLICE_MILLISECONDS);
-        this.port.postMessage({ dpFtrl: 'progress', id, progress: search.progress }, []);
-        if (search.finished) return search.result();
+        let progress: OptimizeProgress | undefined;
+        let piece = pieces.next();
+        for (; !piece.done && performance.now() - start < SLICE_MILLISECONDS; piece = pieces.next()) {
+          progress = piece.value;
+        }
+        if (!piece.done) progress = piece.value;
+        if (progress) post(progress);
+        if (piece.done) return piece.value;
         await nextTask();
       }
       return undefined;
     } finally {
-      search.dispose();
+      pieces.return(undefined as never);
     }
   }
 

@@ -333,6 +333,7 @@ export class App {
   private giveUp(): void {
     if (this.run !== null) {
       this.wanted = { ...this.run.settings };
+      this.controls.restore(this.wanted);
       this.showSettings();
       this.writeAddress();
       return;

@@ -101,6 +101,18 @@ export class Controls {
     this.controls.set(key, control);
   }
 
+  /** The values in force everywhere, whatever was typed or refused meanwhile. */
+  restore(settings: Settings): void {
+    for (const [key, control] of this.controls) {
+      if (key === 'columns' || control.input instanceof HTMLFieldSetElement) continue;
+      this.error(key, null);
+      if (key !== 'source' && key !== 'label') {
+        control.input.value = (rules[key] as Rule).write(settings[key]);
+      }
+    }
+    this.show(settings);
+  }
+
   /** The values in force, except where a refused text is still there to be mended. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {

@@ -4,7 +4,7 @@
 // its column unusable, and the message names row and column.
 
 import { parse } from 'csv-parse/browser/esm/sync';
-import { decimal, maxSteps } from './settings.ts';
+import { decimal } from './settings.ts';
 import type { LossName, Table } from 'dp-ftrl';
 
 export class CsvError extends Error {}
@@ -28,6 +28,8 @@ interface Parsed {
   record: string[];
 }
 
+/** It is read in one piece, on the thread of the page. */
+const maxRows = 100_000;
 export const maxBytes = 20_000_000;
 
 function separator(text: string): string {
@@ -82,8 +84,8 @@ export function parseCsv(text: string): Csv {
   const names = header!.record;
   checkHeader(names);
   if (rows.length === 0) throw new CsvError('there is no row below the header');
-  if (rows.length > maxSteps) {
-    const most = maxSteps.toLocaleString('en-US');
+  if (rows.length > maxRows) {
+    const most = maxRows.toLocaleString('en-US');
     throw new CsvError(`at most ${most} rows fit, got ${rows.length.toLocaleString('en-US')}`);
   }
   const columns: Column[] = names.map((name) => ({

@@ -106,7 +106,8 @@ export const mechanismNames: readonly MechanismName[] = mechanismGroups.flatMap(
   ({ names }) => names,
 );
 
-export const maxSteps = 100_000;
+/** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
+export const maxSteps = 1_000_000;
 export const maxDimension = 64;
 /** The page remembers every number it may show: 8 bytes each, true and noisy. */
 export const maxEntries = 4_000_000;

@@ -48,6 +48,7 @@ struct Certificate {
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
   Objective objective;      ///< the error that the mechanism is made for; max where it has none
+  std::vector<PlanNumbers> parameters;  ///< of the strategy, those that were chosen for it, too
 };
 
 /// max |A - B C| over some leading steps.

@@ -22,6 +22,9 @@ struct PlannerOptions {
   bool use_solver = true;
   /// Unset: as many as the optimiser's own options say.
   std::optional<std::int64_t> max_iterations = {};
+  /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
+  /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
+  std::optional<double> gap = {};
 };
 
 struct PlannerProgress {
@@ -39,7 +42,10 @@ struct PlannerResult {
   /// Certified lower bound on that error of every factorization, if one is at hand: that of the
   /// solver, or certified_lower_bound.
   std::optional<LowerBound> lower_bound;
-  SolverStatus status;  ///< of the search; not_converged: the iterations were used up
+  /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
+  /// there is none for this workload and participation; it was that for prefix sums, or for one
+  /// participation.
+  SolverStatus status;
   std::int64_t iterations;
 };
 
@@ -49,7 +55,9 @@ struct PlannerResult {
 class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
-  ///         that is out of range, use_solver = false of another mechanism than `optimal`.
+  ///         that is out of range, use_solver = false or a gap of another mechanism than
+  ///         `optimal`, a gap or max_iterations without a solver; Error{unsupported} full accuracy
+  ///         of `optimal` for a workload that has none.
   explicit Planner(const PlannerOptions& options);
   ~Planner();
   Planner(Planner&&) noexcept;

@@ -71,6 +71,19 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
 /// pattern s, s + b, s + 2b, ... attains it and no X_ij involved is negative. O(n^2 k).
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
 
+/// How far C G moves in l1-norm, entries of measurements added up, when one user's rows of G change
+/// by l1-norm 1 each: the largest sum of the l1-norms of columns of C over a pattern. With
+/// independent Laplace noise of scale l1_sensitivity / epsilon in the entries of Z the releases are
+/// epsilon-differentially private, for records chosen in the light of releases and encoders that
+/// read later steps, too. This library draws Gaussian noise for sums.
+///
+/// @exactness   for one participation; else an upper bound, exact if C has no negative entry
+/// @throws Error{unsupported} more than kMaxDenseSteps steps
+/// @source      docs/math/mechanisms.md, "Pure differential privacy"
+/// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive
+///              adversaries, too"
+double l1_sensitivity(const Strategy& strategy, const Participation& participation);
+
 /// The oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
 /// the patterns (then exact for every dimension; else an upper bound).
 /// @throws Error{unsupported} more than 2^22 patterns.

@@ -81,10 +81,19 @@ class Strategy {
   virtual bool is_causal() const { return true; }
   /// Where it is not that of the family.
   virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
+  /// The parameters it was made with, by name, those that the family chose among them. Not here:
+  /// lists of a number a step or more, which are in its plan.
+  virtual std::vector<PlanNumbers> parameters() const { return {}; }
   /// ||C_s + C_{s+b} + ...||^2 for s = 0 .. b - 1, columns every b steps apart, if C has no
   /// negative entry and this takes linear time; else empty.
   virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
     return {};
+  }
+  /// ||C_0 + C_b + ... + C_{(k-1)b}||^2, if no pattern of at most k steps at least b apart has a
+  /// longer sum of columns and there is a closed form; else 0.
+  virtual double spaced_norm_squared([[maybe_unused]] std::int64_t num_participations,
+                                     [[maybe_unused]] std::int64_t separation) const {
+    return 0;
   }
   /// A lower bound, proved when the strategy was made, on the error of every factorization of its
   /// workload under that participation (unit noise); 0: none.
@@ -172,6 +181,9 @@ struct StrategyInfo {
   WorkloadSupport workloads;
   std::int64_t max_steps;  ///< longest horizon of its formulas
   bool is_causal;          ///< see Strategy::is_causal
+  /// Laplace noise in the place of the Gaussian gives pure differential privacy, for records chosen
+  /// in the light of releases, too: l1_sensitivity.
+  bool allows_pure_dp = true;
 };
 /// All known strategies, in the order in which they are best explained.
 const std::vector<StrategyInfo>& strategy_catalogue();

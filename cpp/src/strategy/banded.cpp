@@ -35,7 +35,9 @@ std::shared_ptr<const Strategy> banded_strategy(std::string_view name, const Wor
                     .encoder = padded(bands, n),
                     .decoder = workload.apply(reciprocal_series(bands, n)),
                     .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
-                    .num_bands = std::ssize(bands)});
+                    .num_bands = std::ssize(bands),
+                    .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
+                                   {"coefficients", bands}}});
 }
 
 }  // namespace
@@ -84,7 +86,9 @@ std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
           .name = kBandedInverseSquareRoot,
           .encoder = reciprocal_series(bands, n),
           .decoder = workload.apply(padded(bands, n)),
-          .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload)});
+          .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload),
+          .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
+                         {"coefficients", bands}}});
 }
 
 }  // namespace dpftrl

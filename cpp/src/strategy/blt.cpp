@@ -9,6 +9,8 @@
 #include "dpftrl/optimal/blt_normalized_optimum.hpp"
 #include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/toeplitz.hpp"
+#include "optimal/blt_point.hpp"
 
 namespace dpftrl {
 namespace {
@@ -61,18 +63,128 @@ std::vector<double> inverse_coefficients(const BufferParameters& parameters, std
   return coefficients;
 }
 
+std::vector<PlanNumbers> numbers_of(const BufferParameters& parameters) {
+  return {{"num_buffers", {static_cast<double>(parameters.decays.size())}},
+          {"decays", parameters.decays},
+          {"weights", parameters.weights}};
+}
+
+/// Beyond this many participations the bound for any strategy has to do.
+constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
+
+[[noreturn]] void fail_interlacing() {
+  fail(ErrorCode::invalid_argument,
+       "blt: decays and weights must interlace with those of the inverse beyond " +
+           to_text(ToeplitzStrategy::kMaxSteps) + " steps: decreasing decays, positive weights");
+}
+
+/// 1 - theta^, of the inverse: the z above complement d_i, below the next or at most 1, with
+/// sum_k weights_k / (z - d_k) = 1. Found as z - d_i, which may be tiny.
+double inverse_complement(const Vector& complements, const Vector& weights, Eigen::Index i) {
+  const bool is_last = i + 1 == complements.size();
+  const double end = (is_last ? 1 : complements(i + 1)) - complements(i);
+  const auto excess = [&](double distance) {
+    double sum = -1;
+    for (Eigen::Index k = 0; k < complements.size(); ++k)
+      sum += weights(k) / (distance + (complements(i) - complements(k)));
+    return sum;
+  };
+  if (is_last && excess(end) > 0) fail_interlacing();
+  double low = 0, high = end;
+  for (double middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2)
+    (excess(middle) > 0 ? low : high) = middle;
+  return complements(i) + high;
+}
+
+detail::BltPoint point_of(const BufferParameters& parameters) {
+  const auto size = static_cast<Eigen::Index>(parameters.decays.size());
+  Vector complements(size), inverses(size);
+  const Vector weights = Eigen::Map<const Vector>(parameters.weights.data(), size);
+  for (Eigen::Index i = 0; i < size; ++i)
+    complements(i) = 1 - parameters.decays[static_cast<std::size_t>(i)];
+  for (Eigen::Index i = 0; i < size; ++i)
+    if (!(weights(i) > 0 && (i == 0 || complements(i - 1) < complements(i)))) fail_interlacing();
+  for (Eigen::Index i = 0; i < size; ++i) inverses(i) = inverse_complement(complements, weights, i);
+  detail::BltPoint point(detail::BltPoint::log_gaps_of(complements, inverses));
+  if (!point.is_finite) fail_interlacing();
+  // Sensitivity is that of the numbers that are given.
+  point.decay = complements;
+  point.weight = weights;
+  return point;
+}
+
+class LongBltStrategy final : public Strategy {
+ public:
+  LongBltStrategy(std::int64_t num_steps, const BufferParameters& parameters)
+      : Strategy(Workload::prefix_sums(num_steps)),
+        parameters_(parameters),
+        point_(point_of(parameters)) {}
+
+  std::string_view name() const override { return kBlt; }
+  std::int64_t num_measurements() const override { return num_steps(); }
+  double column_norm_squared(std::int64_t step) const override {
+    require_step(step);
+    return norm_squared(
+        {.num_steps = num_steps() - step, .num_participations = 1, .separation = 1});
+  }
+  double max_column_norm_squared() const override { return column_norm_squared(0); }
+  double row_norm_squared(std::int64_t step) const override {
+    require_step(step);
+    return detail::largest_row_squared(point_, step + 1, nullptr, 0);
+  }
+  RowNorms row_norms() const override {
+    return {row_norm_squared(0), row_norm_squared(num_steps() - 1),
+            detail::mean_row_squared(point_, num_steps(), nullptr, 0)};
+  }
+  Matrix encoder() const override {
+    (void)dense_size();
+    return lower_triangular_toeplitz(encoder_coefficients(parameters_, num_steps()));
+  }
+  Matrix decoder() const override {
+    (void)dense_size();
+    return lower_triangular_toeplitz(
+        workload().apply(inverse_coefficients(parameters_, num_steps())));
+  }
+  DecoderForm decoder_form() const override {
+    fail(ErrorCode::unsupported, "blt: noise is made for num_steps up to " +
+                                     to_text(ToeplitzStrategy::kMaxSteps) + ", got " +
+                                     to_text(num_steps()));
+  }
+  bool has_nonnegative_gram() const override { return true; }
+  std::vector<PlanNumbers> parameters() const override { return numbers_of(parameters_); }
+  /// Coefficients are positive and do not increase.
+  double spaced_norm_squared(std::int64_t num_participations,
+                             std::int64_t separation) const override {
+    if (num_participations > kMaxSpacedColumns) return 0;
+    return norm_squared({.num_steps = num_steps(),
+                         .num_participations = num_participations,
+                         .separation = separation});
+  }
+
+ private:
+  double norm_squared(const detail::Repeats& repeats) const {
+    return detail::sensitivity_squared(point_, repeats, nullptr, 0);
+  }
+
+  BufferParameters parameters_;
+  detail::BltPoint point_;
+};
+
 std::shared_ptr<const Strategy> buffered(std::string_view name, const Workload& workload,
                                          const BufferParameters& parameters) {
   const std::int64_t n = workload.num_steps();
+  if (name == kBlt && n > ToeplitzStrategy::kMaxSteps && workload.is_prefix())
+    return long_blt_strategy(n, parameters);
   require_between(name, "num_steps", n, 1, ToeplitzStrategy::kMaxSteps);
   require_buffers(name, parameters);
   return std::make_shared<const ToeplitzStrategy>(
-      workload, ToeplitzStrategy::Parts{
-                    .name = name,
-                    .encoder = encoder_coefficients(parameters, n),
-                    .decoder = workload.apply(inverse_coefficients(parameters, n)),
-                    .form = form_for_workload(
-                        BufferedDecoder{parameters.decays, parameters.weights}, workload)});
+      workload,
+      ToeplitzStrategy::Parts{.name = name,
+                              .encoder = encoder_coefficients(parameters, n),
+                              .decoder = workload.apply(inverse_coefficients(parameters, n)),
+                              .form = form_for_workload(
+                                  BufferedDecoder{parameters.decays, parameters.weights}, workload),
+                              .parameters = numbers_of(parameters)});
 }
 
 /// e^x from + and * alone: parameters have the same bits on every platform. By doubling of e^y - 1.
@@ -148,8 +260,15 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
   return buffered(kBlt, request.workload, parameters);
 }
 
+std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
+                                                  const BufferParameters& parameters) {
+  require_between(kBlt, "num_steps", num_steps, 1, kMaxBufferedSteps);
+  require_buffers(kBlt, parameters);
+  return std::make_shared<const LongBltStrategy>(num_steps, parameters);
+}
+
 BufferParameters optimal_buffers(const BltProblem& problem) {
-  require_between(kBlt, "num_steps", problem.num_steps, 1, ToeplitzStrategy::kMaxSteps);
+  require_between(kBlt, "num_steps", problem.num_steps, 1, kMaxBufferedSteps);
   BltOptimum best = find_blt_optimum(problem);
   // A user in every step: the best decay is 1 to rounding.
   for (double& decay : best.decays) decay = std::min(decay, kLargestDecay);

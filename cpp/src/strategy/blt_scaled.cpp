@@ -79,8 +79,12 @@ std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
                                                     const ScaledBuffers& numbers) {
   require_numbers(workload.num_steps(), numbers);
   const auto for_workload = [&](const Workload& served) {
-    return std::make_shared<const VaryingBufferedStrategy>(
-        served, unit_columns(kBltScaled, recursion(numbers)));
+    VaryingBufferedStrategy::Parts parts = unit_columns(kBltScaled, recursion(numbers));
+    const BufferParameters& buffers = numbers.buffers;
+    parts.parameters = {{"num_buffers", {static_cast<double>(buffers.decays.size())}},
+                        {"decays", buffers.decays},
+                        {"weights", buffers.weights}};
+    return std::make_shared<const VaryingBufferedStrategy>(served, std::move(parts));
   };
   if (VaryingBufferedStrategy::serves(workload)) return for_workload(workload);
   return decoded_strategy(for_workload(Workload::prefix_sums(workload.num_steps())), workload);

@@ -121,6 +121,11 @@ RowNorms DenseStrategy::row_norms() const {
   return {row_norms_squared_.minCoeff(), row_norms_squared_.maxCoeff(), row_norms_squared_.mean()};
 }
 
+std::vector<PlanNumbers> DenseStrategy::parameters() const {
+  if (parts_.num_bands == 0) return {};
+  return {{"num_bands", {static_cast<double>(parts_.num_bands)}}};
+}
+
 DecoderForm DenseStrategy::decoder_form() const {
   return FilteredDecoder{.base = std::make_shared<const DecoderForm>(RunningSumDecoder{}),
                          .column_scales = {},

@@ -117,7 +117,8 @@ std::shared_ptr<const Strategy> lambda_cgd_strategy(const ToeplitzRequest& reque
                     .name = LambdaCgdStrategy::kName,
                     .encoder = powers(chosen, n),
                     .decoder = workload.apply(std::move(inverse)),
-                    .form = form_for_workload(BandedInverseDecoder{{1, -chosen}}, workload)});
+                    .form = form_for_workload(BandedInverseDecoder{{1, -chosen}}, workload),
+                    .parameters = {{"lambda", {chosen}}}});
 }
 
 }  // namespace dpftrl

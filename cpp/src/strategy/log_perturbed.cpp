@@ -148,6 +148,8 @@ std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& re
   factors.encoder.resize(static_cast<std::size_t>(n));
   factors.decoder.resize(static_cast<std::size_t>(n));
   ToeplitzStrategy::Parts parts{.name = kLogPerturbed};
+  parts.parameters = {
+      {"alpha", {alpha}}, {"loglog_power", {delta}}, {"horizon_cap", {static_cast<double>(cap)}}};
   parts.form = form_for_workload(ToeplitzDecoder{.coefficients = factors.decoder}, workload);
   parts.encoder = factors.encoder;
   parts.decoder = factors.decoder;

@@ -27,7 +27,8 @@ std::shared_ptr<const Strategy> nu_strategy(const ToeplitzRequest& request,
                                         .encoder = std::move(encoder),
                                         .decoder = std::move(decoder),
                                         .form = std::move(form),
-                                        .encoder_slack = slack});
+                                        .encoder_slack = slack,
+                                        .parameters = {{"nu", {chosen}}}});
 }
 
 }  // namespace dpftrl

@@ -59,11 +59,16 @@ void require_plan(const Workload& workload, const OptimalPlan& plan) {
 VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalPlan& plan) {
   require_plan(workload, plan);
   (void)optimum_problem(workload, plan.objective);
-  return unit_columns(
+  VaryingBufferedStrategy::Parts parts = unit_columns(
       OptimalStrategy::kName,
       detail::realise(
           {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
           {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay}));
+  parts.parameters = {{"num_buffers", {static_cast<double>(plan.shifts.size())}},
+                      {"shifts", plan.shifts},
+                      {"weights", plan.weights},
+                      {"direct", {plan.direct}}};
+  return parts;
 }
 
 /// Fixed epochs of which the dense optimum is known how to find.
@@ -168,9 +173,22 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
 
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation) {
-  if (num_buffers) return false;
+  if (num_buffers.value_or(0) != 0) return false;
   return has_repeated_epochs(workload, participation) ||
          (!has_optimum(workload, objective) && workload.num_steps() <= DenseStrategy::kMaxSteps);
+}
+
+Participation densely_optimised_for(const Workload& workload, const Participation& participation) {
+  return has_repeated_epochs(workload, participation) ? participation : Participation::single();
+}
+
+void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                       Objective objective) {
+  if (num_buffers == 0 && !has_optimum(workload, objective))
+    fail(ErrorCode::unsupported, "optimal: full accuracy for " + workload.name() +
+                                     " takes dense matrices, num_steps up to " +
+                                     to_text(DenseStrategy::kMaxSteps) + ", got " +
+                                     to_text(workload.num_steps()));
 }
 
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
@@ -179,20 +197,11 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  const Participation& participation) {
   require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
                   OptimalStrategy::kMaxSteps);
-  const std::int64_t n = workload.num_steps();
-  if (is_densely_optimal(workload, num_buffers, objective, participation)) {
-    if (n > kMaxNamedDenseSteps)
-      fail(ErrorCode::unsupported,
-           "optimal: num_steps must be at most " + to_text(kMaxNamedDenseSteps) +
-               " where the optimum takes dense matrices, got " + to_text(n) +
-               ": optimize it once and use what was found, or set num_buffers for the encoder of "
-               "plain sums and one participation");
+  if (is_densely_optimal(workload, num_buffers, objective, participation))
     return dense_optimal_strategy(
         workload,
-        {.objective = objective,
-         .participation = has_repeated_epochs(workload, participation) ? participation
-                                                                       : Participation::single()});
-  }
+        {.objective = objective, .participation = densely_optimised_for(workload, participation)});
+  require_recursion(workload, num_buffers, objective);
   const Workload designed_for =
       has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
   OptimalPlanResult result =

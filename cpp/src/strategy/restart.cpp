@@ -144,6 +144,12 @@ Matrix RestartStrategy::decoder() const {
   return decoder;
 }
 
+std::vector<PlanNumbers> RestartStrategy::parameters() const {
+  std::vector<PlanNumbers> all = epoch_->parameters();
+  all.push_back({"epoch_length", {static_cast<double>(epoch_length_)}});
+  return all;
+}
+
 DecoderForm RestartStrategy::decoder_form() const {
   const std::shared_ptr<const DecoderForm> inside =
       std::make_shared<const DecoderForm>(epoch_->decoder_form());

@@ -167,15 +167,16 @@ std::vector<Family> recursive_families() {
   const auto info = [](std::string_view name, std::string_view summary, std::string_view cost,
                        std::string_view memory, std::string_view parameters,
                        WorkloadSupport workloads) {
-    return StrategyInfo{
-        .name = name,
-        .summary = summary,
-        .step_cost = cost,
-        .memory_cost = memory,
-        .parameters = parameters,
-        .workloads = workloads,
-        .max_steps = name == LambdaCgdStrategy::kName ? kMaxNumSteps : ToeplitzStrategy::kMaxSteps,
-        .is_causal = true};
+    return StrategyInfo{.name = name,
+                        .summary = summary,
+                        .step_cost = cost,
+                        .memory_cost = memory,
+                        .parameters = parameters,
+                        .workloads = workloads,
+                        .max_steps = name == LambdaCgdStrategy::kName ? kMaxNumSteps
+                                     : name == kBlt                   ? kMaxBufferedSteps
+                                                                      : ToeplitzStrategy::kMaxSteps,
+                        .is_causal = true};
   };
   return {
       {info(kBandedSquareRoot, "C = the first bands of the square root", "O(num_bands)",
@@ -291,7 +292,8 @@ bool lists(std::string_view list, std::string_view name) {
   return false;
 }
 
-void require_known_parameters(const StrategyInfo& info, const StrategyParameters& given) {
+void require_known_parameters(const StrategyInfo& info, const StrategyOptions& options) {
+  const StrategyParameters& given = options.parameters;
   struct Parameter {
     std::string_view name;
     bool is_given;
@@ -326,6 +328,14 @@ void require_known_parameters(const StrategyInfo& info, const StrategyParameters
       fail(ErrorCode::invalid_argument,
            "make_strategy: " + std::string(name) + " cannot be given together with a plan");
   }
+  if (given.num_buffers && !given.decays.empty())
+    fail(ErrorCode::invalid_argument,
+         "make_strategy: num_buffers cannot be given together with decays, which are as many");
+  if (given.normalize_columns && info.name == OptimalStrategy::kName && options.workload &&
+      !options.workload->is_prefix())
+    fail(ErrorCode::invalid_argument,
+         "make_strategy: normalize_columns cannot be given for optimal and " +
+             options.workload->name() + ": the columns of that optimum are what they should be");
   if (given.complete_epochs && !given.epoch_length)
     fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
 }
@@ -373,7 +383,7 @@ Eigen::Index Strategy::dense_size() const {
 }
 
 void require_strategy_options(const StrategyOptions& options) {
-  require_known_parameters(find_family(options.name).info, options.parameters);
+  require_known_parameters(find_family(options.name).info, options);
   if (options.workload && options.workload->num_steps() != options.num_steps)
     fail_argument("make_strategy", "workload",
                   "of num_steps = " + to_text(options.num_steps) + " steps",

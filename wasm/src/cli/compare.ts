@@ -3,12 +3,14 @@
 // dp-ftrl compare: all mechanisms side by side.
 
 import { load } from '../index.js';
+import { compareInPieces } from '../searches.js';
 import type { Comparison } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from './mechanism.js';
 import { readParticipation } from './mechanism.js';
 import { StandardOutput } from './output.js';
+import { ProgressLine, watch } from './progress.js';
 import { paragraph, table, type Column } from './table.js';
 import { readStrategyFile } from './strategy.js';
 import { readWorkload } from './workload.js';
@@ -91,7 +93,9 @@ export async function run(args: Args): Promise<void> {
   const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
   const problem = { numSteps: steps, workload, participation, objective };
-  const comparison = dp.compare(strategies.length > 0 ? { ...problem, strategies } : problem);
+  const options = strategies.length > 0 ? { ...problem, strategies } : problem;
+  const line = new ProgressLine('compare:', 'rows');
+  const comparison = await watch(compareInPieces(dp, options), line);
   const text = args.has('json')
     ? `${JSON.stringify(comparison)}\n`
     : describe(comparison, participationText(participation));

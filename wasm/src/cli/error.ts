@@ -3,13 +3,15 @@
 // dp-ftrl error: the error of a mechanism at unit noise.
 
 import { load } from '../index.js';
+import { errorInPieces } from '../searches.js';
 import type { UnitError } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from './mechanism.js';
 import { participationText, readNeighbours, readParticipation } from './mechanism.js';
 import { StandardOutput } from './output.js';
-import { report } from './report.js';
+import { ProgressLine, watch } from './progress.js';
+import { parametersText, report } from './report.js';
 import { readChosen, stepsOf } from './strategy.js';
 import { readWorkload } from './workload.js';
 
@@ -43,24 +45,27 @@ export async function run(args: Args): Promise<void> {
   const { mechanism, parameters, saved } = chosen;
   const given = stepsOf(args, chosen);
   const steps = saved ? given! : required('steps', given);
-  const unit = dp.error({
+  const options = {
     mechanism,
     ...parameters,
     numSteps: steps,
     ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
     participation,
-  });
+  };
+  const unit = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const error = scaled(unit, neighbours === 'replace-one' ? 2 : 1);
   const { mechanism: name, numSteps, ...rest } = error;
   const result = { mechanism: name, parameters, steps: numSteps, ...rest, neighbours };
   const words = {
     mechanism: chosen.name,
     participation: participationText(participation),
+    made: parametersText(unit.effectiveParameters),
   };
   const json = args.has('json');
   await new StandardOutput().write(
     report(json ? result : { ...result, ...words }, json, {
       mechanism: 'mechanism',
+      ...(words.made !== '' && { made: 'its parameters' }),
       steps: 'steps',
       workload: 'workload',
       participation: 'participation',

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { PARAMETER_NAMES } from '../parameters.js';
+
 /** What is wrong with the input and where, without any of its cells: safe to publish. */
 export interface Fault {
   code: string;
@@ -45,10 +47,39 @@ export function exitCodeOf(error: unknown): 1 | 2 {
   return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
 }
 
+/** Functions of the library that messages begin with: nothing that a command's user called. */
+const FUNCTIONS = new RegExp(
+  '^(?:[a-z]+[A-Z][A-Za-z]*|error|compare|certificate|optimize|learner|queries|calibrate|bounds' +
+    '|planner|plan|mechanism|participation|workload|strategy|restart): ',
+);
+
+/** Where the option of a number has another name. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  numSteps: 'steps',
+  clipNorm: 'clip',
+  normalizeColumns: 'normalize',
+};
+
+/** A message of the library in the words of the command: `numSteps` -> `--steps`. */
+function inOptions(message: string): string {
+  const plain = message.replace(FUNCTIONS, '');
+  const names = [...PARAMETER_NAMES, 'numSteps', 'clipNorm', 'maxIterations', 'gap'];
+  const isOption = (name: string) => (names as string[]).includes(name);
+  const optionOf = (name: string) =>
+    `--${OPTION_NAMES[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  // Words that are also English only where they are what is wrong.
+  return plain
+    .replace(/\b[a-z]+[A-Z][A-Za-z]*\b/g, (name) => (isOption(name) ? optionOf(name) : name))
+    .replace(/^([a-z-]+: )?([a-z]+)(?= (?:must be|cannot be|is not) )/, (all, where, name) =>
+      isOption(name) ? `${where ?? ''}${optionOf(name)}` : all,
+    );
+}
+
 /** One line, whatever the error says. */
 export function lineOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/\s+/g, ' ').trim();
+  const words = error instanceof Misuse ? message : inOptions(message);
+  return words.replace(/\s+/g, ' ').trim();
 }
 
 /** The known name closest to a misspelt one, if it is close. */

@@ -229,10 +229,13 @@ ${STRATEGY}
 ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles everything
-  --json           mechanism, parameters, steps, workload, participation, neighbours, sensitivity,
-                   sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
-                   lowerBound (on the error of the objective), boundMethod, ratio and gap (of that
-                   error to the bound), decoderResidual, residualSteps
+  --json           mechanism, parameters (as given), steps, workload, participation, neighbours,
+                   sensitivity, sensitivityExactness, sensitivityMethod, maxError, meanError,
+                   objective, lowerBound (on the error of the objective), boundMethod, ratio and gap
+                   (of that error to the bound), decoderResidual, residualSteps,
+                   effectiveParameters (those that were chosen, too)
+
+Progress of long searches goes to standard error, if that is a terminal.
 
 Examples:
   dp-ftrl error --steps 1024
@@ -251,7 +254,11 @@ ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
   --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
-                   mechanisms, leftOut
+                   mechanisms, leftOut. pureDp of a mechanism: Laplace noise in its measurements
+                   would be purely private (delta 0), which all of them allow; release and learn
+                   draw Gaussian noise
+
+Progress goes to standard error, if that is a terminal and it takes more than a second.
 
 Examples:
   dp-ftrl compare --steps 256
@@ -270,6 +277,8 @@ numbers on, noise is the same bit for bit on every machine.
                    above the least max error, 0.02 % above the least mean error
   --max-iterations I
                    gives up after so many; the status then says so
+  --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
+                   (default 1e-7; with dense matrices 1e-4). Few buffers cost more: --buffers exact
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}
@@ -277,6 +286,12 @@ ${PARTICIPATION}
   --json           the saved strategy on standard output: format, version, mechanism, numSteps,
                    workload, participation, objective, error, lowerBound, boundMethod, ratio,
                    status, iterations, parameters. Without it a report
+
+What is searched for fits the workload and the participation where there is such a search: optimal
+up to 2048 steps for any workload (beyond: prefix, and decay alone) and up to 1024 for --epochs; blt,
+banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
+participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
+1024; optimal for prefix sums a minute at 10^6 steps.
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.

@@ -5,6 +5,7 @@
 import { load } from '../index.js';
 import { classifies, DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
+import { foundFirst } from '../searches.js';
 import type { LearnedModel, Learner, ModelInput } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
@@ -12,6 +13,7 @@ import { Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput } from './output.js';
+import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { readInputs, SeenRanges } from './ranges.js';
 import { report } from './report.js';
@@ -298,7 +300,7 @@ export async function run(args: Args): Promise<void> {
   });
   const { rows, examples, inputs, numSteps } = problem;
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
-  const learner = dp.learner({
+  const how = {
     ...parameters,
     ...(mechanismLambda !== undefined && { mechanismLambda }),
     ...target,
@@ -306,7 +308,10 @@ export async function run(args: Args): Promise<void> {
     numSteps,
     dimension: inputs.length + Number(intercept),
     ...(seed !== undefined && { insecureSeed: seed }),
-  });
+  };
+  const line = `learn: ${chosen.name}`;
+  const found = quiet ? how : await watch(foundFirst(dp, how), new ProgressLine(line));
+  const learner = dp.learner(found);
   const progress = new StepProgress(numSteps, { quiet });
   try {
     const { mu, epsilon, delta, neighbours } = learner.certificate;

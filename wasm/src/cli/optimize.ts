@@ -22,12 +22,17 @@ export const options: Known = {
   ...PARTICIPATION_OPTIONS,
   solver: 'value',
   'max-iterations': 'value',
+  gap: 'value',
   output: 'value',
   json: 'flag',
 };
 
+const INFEASIBLE =
+  'infeasible: what was asked for has no search of this mechanism, or no proof as close; ' +
+  'this is the best of what has';
+
 function describe(saved: SavedStrategy, name: string): string {
-  const { participation, ratio, objective, workload } = saved;
+  const { participation, ratio, objective, workload, status } = saved;
   return report(
     {
       ...saved,
@@ -35,6 +40,7 @@ function describe(saved: SavedStrategy, name: string): string {
       workload: workloadText(workload),
       participation: participationText(participation),
       gap: ratio === null ? null : ratio - 1,
+      status: status === 'infeasible' ? INFEASIBLE : status,
     },
     false,
     {
@@ -72,6 +78,7 @@ export async function run(args: Args): Promise<void> {
   const workload = await readWorkload(args, numSteps);
   const solver = args.oneOf('solver', ['exact', 'none'], 'exact');
   const maxIterations = args.count('max-iterations');
+  const gap = args.probability('gap');
   const output = args.text('output');
   const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
   // A folder that is not there is told now, and not after the search.
@@ -84,6 +91,7 @@ export async function run(args: Args): Promise<void> {
     participation,
     solver,
     ...(maxIterations !== undefined && { maxIterations }),
+    ...(gap !== undefined && { gap }),
   });
   const json = `${JSON.stringify(saved)}\n`;
   const asTable = output !== undefined && !args.has('json');

@@ -4,6 +4,7 @@
 
 import { resolve } from 'node:path';
 import { load } from '../index.js';
+import { foundFirst } from '../searches.js';
 import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
@@ -13,6 +14,7 @@ import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mech
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
+import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { LedgerTotals, readState, STATE_OPTIONS } from './state.js';
 import { StepProgress } from './step-progress.js';
@@ -261,7 +263,11 @@ export async function run(args: Args): Promise<void> {
     dimension: columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   };
-  const { sums, stepper, isNew, close } = await makeSums(dp, settings, how);
+  // What goes on is named as it was begun.
+  const isSearched = settings.state === undefined && !quiet;
+  const line = `release: ${name}`;
+  const found = isSearched ? await watch(foundFirst(dp, how), new ProgressLine(line)) : how;
+  const { sums, stepper, isNew, close } = await makeSums(dp, settings, found);
   const { totals } = sums;
   const { certificate } = totals;
   const { participation } = target;

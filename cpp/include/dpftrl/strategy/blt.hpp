@@ -22,6 +22,20 @@ inline constexpr std::string_view kBlt = "blt";
 std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
                                              const BufferParameters& parameters);
 
+/// The same for prefix sums of any length, with all norms in closed form and no list of
+/// coefficients: what `blt` is beyond ToeplitzStrategy::kMaxSteps. It has errors and sensitivities,
+/// single and repeated, and makes no noise.
+///
+/// @exactness   a few rounding errors, also for decays close to 1
+/// @throws Error{invalid_argument} num_steps outside 1 .. kMaxBufferedSteps; parameters whose
+///         inverse does not interlace with them, 1 > theta_1 > theta^_1 > theta_2 > ... >= 0
+///         (those of find_blt_optimum do).
+/// @cost        O(d^2) a norm; O(k d^2) for k participations.
+/// @checked-by  strategy_toeplitz_test "closed forms of buffers are the sums of their coefficients"
+std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
+                                                  const BufferParameters& parameters);
+inline constexpr std::int64_t kMaxBufferedSteps = std::int64_t{1} << 30;
+
 /// The buffers that minimise the error for prefix sums (find_blt_optimum).
 BufferParameters optimal_buffers(const BltProblem& problem);
 

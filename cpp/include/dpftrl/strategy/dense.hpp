@@ -54,6 +54,7 @@ class DenseStrategy final : public Strategy {
   /// Running sums filtered by a workload that is B: the form for any lower-triangular B.
   DecoderForm decoder_form() const override;
   std::int64_t num_bands() const override { return parts_.num_bands; }
+  std::vector<PlanNumbers> parameters() const override;
   std::optional<StreamCost> stream_cost() const override { return {{"O(n)", "n vectors"}}; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }

@@ -54,6 +54,7 @@ class FilteredStrategy final : public Strategy {
   }
   double encoder_slack() const override { return options_.base->encoder_slack(); }
   bool is_causal() const override { return options_.base->is_causal(); }
+  std::vector<PlanNumbers> parameters() const override { return options_.base->parameters(); }
   std::optional<StreamCost> stream_cost() const override { return options_.base->stream_cost(); }
 
  private:

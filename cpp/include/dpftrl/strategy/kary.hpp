@@ -47,6 +47,9 @@ class KaryStrategy final : public Strategy {
   /// Rows of C are indicators.
   bool has_nonnegative_gram() const override { return true; }
   bool is_causal() const override { return !subtractive_; }
+  std::vector<PlanNumbers> parameters() const override {
+    return {{"arity", {static_cast<double>(arity_)}}, {"subtractive", {subtractive_ ? 1.0 : 0.0}}};
+  }
 
  private:
   /// Digits of t + 1, the lowest first.

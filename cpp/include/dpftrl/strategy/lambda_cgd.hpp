@@ -32,6 +32,7 @@ class LambdaCgdStrategy final : public Strategy {
   /// Up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
   std::span<const double> toeplitz_encoder() const override { return coefficients_; }
   bool has_nonnegative_gram() const override { return true; }
+  std::vector<PlanNumbers> parameters() const override { return {{"lambda", {lambda_}}}; }
 
  private:
   double lambda_;

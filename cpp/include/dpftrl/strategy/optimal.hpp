@@ -87,20 +87,26 @@ inline constexpr double kPlanGap = 1e-7;
 /// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
-/// Is `optimal` the dense optimum for this? Where no number of buffers is given, workloads for
-/// which there is no recursion (plan_optimal) get it up to 2048 steps, and fixed epochs theirs up
-/// to 1024. Beyond that, or with buffers, the former get the encoder for prefix sums, the latter
+/// Is `optimal` the dense optimum for this? Where no number of buffers is given, or 0, workloads
+/// for which there is no recursion (plan_optimal) get it up to 2048 steps, and fixed epochs theirs
+/// up to 1024. Beyond that, or with buffers, the former get the encoder for prefix sums, the latter
 /// that for one participation.
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation);
 
-/// Beyond so many steps the dense optimum takes more than a few seconds: it is not found by name.
-inline constexpr std::int64_t kMaxNamedDenseSteps = 256;
+/// What the dense optimum of so many steps is found for: fixed epochs where it is known how, else
+/// one participation.
+Participation densely_optimised_for(const Workload& workload, const Participation& participation);
+
+/// @throws Error{unsupported} full accuracy (0 buffers) for a workload that no recursion is for.
+void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                       Objective objective);
 
 /// The family; 8 buffers by default, 0 for full accuracy.
 ///
-/// @throws Error{unsupported} a dense optimum of more than kMaxNamedDenseSteps steps: it is to be
-///         searched for with a Planner first, which can be watched and given up.
+/// @throws Error{unsupported} full accuracy for a workload without a recursion beyond 2048 steps.
+/// @cost    a dense optimum: seconds at 256 steps, minutes at 1024. A Planner does the same in
+///          pieces, which can be watched and given up.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,

@@ -59,6 +59,8 @@ class RestartStrategy final : public Strategy {
   bool has_nonnegative_gram() const override { return epoch_->has_nonnegative_gram(); }
   double encoder_slack() const override { return epoch_->encoder_slack(); }
   bool is_causal() const override { return epoch_->is_causal(); }
+  /// Of the strategy of an epoch, and its length.
+  std::vector<PlanNumbers> parameters() const override;
 
  private:
   /// Norms over the first rows of the epoch strategy.

@@ -57,6 +57,10 @@ class SmoothStrategy final : public Strategy {
   }
   /// Rows of C are indicators, or zero.
   bool has_nonnegative_gram() const override { return true; }
+  std::vector<PlanNumbers> parameters() const override {
+    return {{"height", {static_cast<double>(shape_.height)}},
+            {"weight", {static_cast<double>(shape_.weight)}}};
+  }
 
  private:
   Shape shape_;

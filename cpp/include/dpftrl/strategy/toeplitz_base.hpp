@@ -40,6 +40,7 @@ class ToeplitzStrategy : public Strategy {
     DecoderForm form = {};
     double encoder_slack = 0;
     std::int64_t num_bands = 0;
+    std::vector<PlanNumbers> parameters = {};
   };
   /// @throws Error{invalid_argument} the norms are not finite.
   ToeplitzStrategy(Workload workload, Parts parts);
@@ -57,6 +58,7 @@ class ToeplitzStrategy : public Strategy {
   std::int64_t num_bands() const override { return parts_.num_bands; }
   bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
   double encoder_slack() const override { return parts_.encoder_slack; }
+  std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
 
   /// The first min(num_steps, kMaxDecoderCoefficients) of b.
   std::span<const double> toeplitz_decoder() const;

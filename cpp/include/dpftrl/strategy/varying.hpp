@@ -31,6 +31,7 @@ class VaryingBufferedStrategy : public Strategy {
     std::string_view name;  ///< static storage
     std::shared_ptr<const VaryingBuffers> buffers;
     std::vector<double> column_scales;  ///< D, one a step, positive
+    std::vector<PlanNumbers> parameters = {};
   };
   /// @param workload  prefix sums, decay without momentum, rates without momentum.
   /// @throws Error{wrong_length} other than one scale a step; Error{invalid_argument} one that is
@@ -51,6 +52,7 @@ class VaryingBufferedStrategy : public Strategy {
   DecoderForm decoder_form() const override;
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }
+  std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
   std::vector<double> epoch_norms_squared(std::int64_t separation) const override;
 
   /// Workloads whose rows have variances by recursion.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Mechanisms whose parameters take long to find: which they are, and their search piece by piece
+// before they are used, for those who show progress or can be told to give up.
+
+import { Reader } from './check.js';
+import type { CoreProblem } from './core.js';
+import { DEFAULT_MECHANISM } from './defaults.js';
+import { readProblem } from './options.js';
+import type { ParameterName } from './parameters.js';
+import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from './types.js';
+import type { ErrorOptions, MechanismName, MechanismOptions } from './types.js';
+import type { OptimizeOptions, OptimizeProgress, SavedStrategy, UnitError } from './types.js';
+
+/** Something that is made piece by piece. */
+export type Pieces<T> = Generator<OptimizeProgress, T, void>;
+
+/** Beyond so many steps the search for the best parameters takes several seconds. */
+const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
+  optimal: 2 ** 17,
+  'blt-normalized': 2 ** 14,
+  'blt-scaled': 2 ** 8,
+  'banded-toeplitz': 2 ** 16,
+  banded: 128,
+};
+/** Where the optimum is found with dense matrices. */
+const MAX_QUICK_DENSE_STEPS = 128;
+/** From here on there are no dense optima: that for prefix sums or one participation stands in. */
+const MAX_DENSE_STEPS = 2048;
+const MAX_EPOCH_OPTIMUM_STEPS = 1024;
+
+/** Parameters that leave nothing to search for, or vary what was found. */
+const NOT_SEARCHED: readonly ParameterName[] = [
+  'decays',
+  'weights',
+  'normalizeColumns',
+  'epochLength',
+  'completeEpochs',
+];
+
+/** Undefined where there is no search, or a quick one at any horizon. */
+export function quickLimit(name: MechanismName, problem: CoreProblem): number | undefined {
+  const { numSteps, workload, participation } = problem;
+  const { kind, momentum } = workload;
+  const isOther = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
+  const isDense = isOther && numSteps <= MAX_DENSE_STEPS;
+  const hasEpochs =
+    participation.kind === 'fixed-epoch' && numSteps <= MAX_EPOCH_OPTIMUM_STEPS;
+  return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
+}
+
+/** The search that options of a mechanism ask for, if it takes long. */
+function longSearch(options: ErrorOptions | MechanismOptions): OptimizeOptions | undefined {
+  const { mechanism = DEFAULT_MECHANISM, numSteps, workload, participation } = options;
+  if (typeof mechanism !== 'string') return undefined;
+  if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
+  const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
+  const limit = quickLimit(mechanism, problem);
+  if (limit === undefined || numSteps <= limit) return undefined;
+  const { bands, buffers, objective } = options;
+  const all = { mechanism, numSteps, workload, participation, bands, buffers, objective };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as unknown as OptimizeOptions;
+}
+
+/** A whole search. */
+export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
+  const search = api.optimization(options);
+  try {
+    while (search.advance()) yield search.progress;
+    yield search.progress;
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}
+
+/** The search for the mechanism that is asked for; nothing where it takes none, or not long. */
+function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
+  let search: OptimizeOptions | undefined;
+  try {
+    search = longSearch(options as ErrorOptions);
+  } catch {
+    // What is wrong is said by the one that the options are for.
+  }
+  return search && (yield* searching(api, search));
+}
+
+/** The same options with what was found by name, if finding it takes long. */
+export function* foundFirst<Options extends object>(
+  api: DpFtrl,
+  options: Options,
+): Pieces<Options> {
+  const saved = yield* searchFor(api, options);
+  return saved === undefined ? options : withSaved(options, saved);
+}
+
+function withSaved<Options extends object>(options: Options, mechanism: SavedStrategy): Options {
+  const names = ['bands', 'buffers', 'objective'];
+  const others = Object.entries(options).filter(([name]) => !names.includes(name));
+  return { ...Object.fromEntries(others), mechanism } as Options;
+}
+
+/** What the search has proved is not proved again from what was saved, or not as well. */
+function withBound<Result extends { lowerBound: number | null }>(
+  result: Result,
+  { lowerBound, boundMethod }: SavedStrategy,
+): Result {
+  const isBetter = lowerBound !== null && lowerBound > (result.lowerBound ?? 0);
+  return isBetter ? { ...result, lowerBound, boundMethod } : result;
+}
+
+export function* errorInPieces(api: DpFtrl, options: ErrorOptions): Pieces<UnitError> {
+  const saved = yield* searchFor(api, options);
+  if (saved === undefined) return api.error(options);
+  const error = withBound(api.error(withSaved(options, saved)), saved);
+  const { objective, maxError, meanError, lowerBound } = error;
+  if (lowerBound === null) return error;
+  const ratio = (objective === 'max' ? maxError : meanError) / lowerBound;
+  return { ...error, ratio, gap: ratio - 1 };
+}
+
+export function* certificateInPieces(
+  api: DpFtrl,
+  options: MechanismOptions,
+): Pieces<CheckedCertificate> {
+  const saved = yield* searchFor(api, options);
+  if (saved === undefined) return api.certificate(options);
+  return withBound(api.certificate(withSaved(options, saved)), saved);
+}
+
+export function* compareInPieces(api: DpFtrl, options: CompareOptions): Pieces<Comparison> {
+  const comparison = api.comparison(options);
+  while (comparison.advance()) yield comparison.progress;
+  return comparison.result();
+}
