@@ -8,7 +8,7 @@ import { camelCase } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
-import type { SavedStrategy, UnitError } from './types.js';
+import type { QueryMatrices, SavedStrategy, UnitError } from './types.js';
 
 // Every field of what goes to the core is there, if undefined: a missing one would be looked for on
 // Object.prototype.
@@ -231,7 +231,11 @@ interface CoreFunctions {
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
-  queriesCreate: [[options: CoreQueriesOptions], CoreQueries];
+  queriesSearch: [[options: CoreQueriesOptions], number];
+  queriesAdvance: [[id: number], CorePlannerProgress];
+  /** Does what is left of the search. */
+  queriesResult: [[id: number], CoreQueries];
+  queriesMatrices: [[id: number], Pick<QueryMatrices, 'queries' | 'encoder' | 'decoder'>];
   queriesLabel: [[id: number, query: number], string];
   queriesRelease: [
     [

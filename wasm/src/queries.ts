@@ -4,12 +4,13 @@
 
 import { float64s, optionsObject, outOfRange, Reader, requireCount, wrongType } from './check.js';
 import type { Fields } from './check.js';
-import type { Core, CoreQueries, CoreQueryWorkload } from './core.js';
+import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { NEIGHBOURS } from './options.js';
-import type { Queries, QueryAnswers, QuantileOptions, WinnerOptions } from './types.js';
+import type { OptimizeProgress, Queries, QueryAnswers, QueryMatrices } from './types.js';
+import type { QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
 
 const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
 const OPTIONS = ['workload', 'epsilon', 'delta', 'neighbours', 'strategy', 'objective'];
@@ -122,6 +123,16 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
     return this.core.call('queriesLabel', this.id, checked);
   }
 
+  labels(): string[] {
+    return Array.from({ length: this.numQueries }, (_, query) => this.label(query));
+  }
+
+  matrices(): QueryMatrices {
+    const { numQueries, numValues, numMeasurements } = this;
+    const found = this.core.call('queriesMatrices', this.id);
+    return { numQueries, numValues, numMeasurements, ...found };
+  }
+
   release(histogram: ArrayLike<number>, options: unknown = {}): QueryAnswers {
     const where = 'release';
     const known = ['consistent', 'integer', 'total', 'insecureSeed'];
@@ -145,11 +156,43 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   }
 }
 
-export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
+class CoreQuerySearch extends CoreHandle implements QuerySearch {
+  private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
+
+  constructor(
+    core: Core,
+    private readonly owner: Backstop,
+    id: number,
+    private readonly neighbours: 'zero-out' | 'replace-one',
+  ) {
+    super(core, owner, id, 'search');
+  }
+
+  get finished(): boolean {
+    return this.state.done;
+  }
+
+  get progress(): OptimizeProgress {
+    const { iterations, fraction } = this.state;
+    return { iterations, fraction };
+  }
+
+  advance(): boolean {
+    if (!this.finished) this.state = this.core.call('queriesAdvance', this.id);
+    return !this.finished;
+  }
+
+  result(): Queries {
+    const made = this.core.call('queriesResult', this.id);
+    return new CoreQueriesHandle(this.core, this.owner, made, this.neighbours);
+  }
+}
+
+export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown): QuerySearch {
   const where = 'queries';
   const reader = new Reader(where, optionsObject(where, options, OPTIONS));
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
-  const made = core.call('queriesCreate', {
+  const id = core.call('queriesSearch', {
     workload: readWorkload(where, reader.raw('workload')),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
@@ -157,7 +200,16 @@ export function makeQueries(core: Core, backstop: Backstop, options: unknown): Q
     strategy: reader.oneOfOr('strategy', STRATEGIES, 'optimal'),
     objective: reader.oneOfOr('objective', ['mean', 'max'] as const, 'mean'),
   });
-  return new CoreQueriesHandle(core, backstop, made, neighbours);
+  return new CoreQuerySearch(core, backstop, id, neighbours);
+}
+
+export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
+  const search = makeQuerySearch(core, backstop, options);
+  try {
+    return search.result();
+  } finally {
+    search.dispose();
+  }
 }
 
 /** What winners and quantiles have in common. */

@@ -595,7 +595,10 @@ export interface QueriesOptions {
    * number is public then.
    */
   neighbours?: Neighbours;
-  /** What is measured. Default 'optimal': what gives the least error, with a proof. */
+  /**
+   * What is measured. Default 'optimal': what gives the least error, for Gaussian noise with a
+   * proof; for Laplace noise (delta 0) the best of several that are known to be good.
+   */
   strategy?: 'optimal' | 'identity' | 'queries';
   /** Least root mean square error ('mean', the default) or least worst error ('max'). */
   objective?: 'mean' | 'max';
@@ -632,11 +635,17 @@ export interface Queries extends Handle {
   readonly noise: 'gaussian' | 'laplace';
   /** Of Gaussian differential privacy; null for Laplace noise. */
   readonly mu: number | null;
-  /** Error at unit noise (std / l2 distance of neighbours), by the objective. */
+  /**
+   * Error at unit noise (std / distance of neighbours, l2 for Gaussian, l1 for Laplace noise), by
+   * the objective.
+   */
   readonly unitError: number;
-  /** Certified: that of ANY factorization, with Gaussian noise, is at least this. */
+  /** Certified: that of ANY factorization is at least this. */
   readonly lowerBound: number;
-  /** unitError / lowerBound. With 'replace-one' the bound is not tight: 1.05 to 2. */
+  /**
+   * unitError / lowerBound. With 'replace-one' the bound is not tight (1.05 to 2), and with Laplace
+   * noise it is that of the l2 norm.
+   */
   readonly ratio: number;
   /** Textbook bound of the sensitivity / that used here. */
   readonly textbookRatio: number;
@@ -644,8 +653,35 @@ export interface Queries extends Handle {
   readonly standardErrors: Float64Array;
   /** What query number `query` asks. */
   label(query: number): string;
+  /** What each of them asks. */
+  labels(): string[];
+  /** F, R and M, up to 2^25 entries each. */
+  matrices(): QueryMatrices;
   /** Each call is a release of its own, with noise of its own: privacy losses add up. */
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
+}
+
+/** F = R M, row-major, so scaled that neighbours are at most 1 apart in what is measured. */
+export interface QueryMatrices {
+  numQueries: number;
+  numValues: number;
+  numMeasurements: number;
+  /** F, numQueries x numValues. */
+  queries: Float64Array;
+  /** R, numQueries x numMeasurements. */
+  decoder: Float64Array;
+  /** M, numMeasurements x numValues. */
+  encoder: Float64Array;
+}
+
+/** The search for what is best measured, piece by piece. */
+export interface QuerySearch extends Handle {
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  /** One piece: an eigendecomposition or a few. False when nothing is left. */
+  advance(): boolean;
+  /** Does what is left, and makes a new handle. */
+  result(): Queries;
 }
 
 export interface WinnerOptions {
@@ -1170,6 +1206,22 @@ export interface DpFtrl {
    * ```
    */
   queries(options: QueriesOptions): Queries;
+  /**
+   * The search that `queries` begins with, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const search = dp.querySearch({ workload: { ranges: 16 }, epsilon: 1, delta: 1e-6 });
+   * while (search.advance()) console.log(search.progress.fraction);
+   * const ranges = search.result();
+   * search.dispose();
+   * console.log(ranges.matrices().encoder.length, ranges.labels().length);
+   * ranges.dispose();
+   * ```
+   */
+  querySearch(options: QueriesOptions): QuerySearch;
   /**
    * The value with about the most records: the exponential mechanism, epsilon-differentially
    * private. How long it takes depends on the counts: let nobody measure it.

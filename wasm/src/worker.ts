@@ -10,7 +10,8 @@ import { DpError } from './errors.js';
 import { load } from './index.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
 import type { Port, Request } from './protocol.js';
-import type { DpFtrl, SavedStrategy, Simulation, SimulationChunk } from './types.js';
+import type { DpFtrl, OptimizeProgress, Queries, SavedStrategy } from './types.js';
+import type { Simulation, SimulationChunk } from './types.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -20,6 +21,14 @@ interface Held {
   epoch: number;
   /** Steps that took about a slice, learnt as it runs. */
   sliceSteps: number;
+}
+
+/** A search that is made piece by piece. */
+interface Search {
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  advance(): boolean;
+  dispose(): void;
 }
 
 function nextTask(): Promise<void> {
@@ -94,7 +103,7 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 class Server {
   private loadOptions: Methods['load'][0] = {};
   private readonly simulations = new Map<number, Held>();
-  private readonly streams = new Map<number, { stream: Stream; epoch: number }>();
+  private readonly streams = new Map<number, { stream: Stream | Queries; epoch: number }>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private lastId = 0;
@@ -180,9 +189,13 @@ class Server {
       case 'compare':
       case 'bounds':
       case 'certificate':
+      case 'winner':
+      case 'quantile':
         return api[method](argument as never);
       case 'optimize':
         return this.optimize(api, call);
+      case 'createQueries':
+        return this.createQueries(api, call);
       case 'createSimulation':
         return this.create(api, argument as Methods['createSimulation'][0], epoch);
       case 'advance':
@@ -252,7 +265,7 @@ class Server {
     return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
   }
 
-  private stream(id: number): Stream {
+  private stream(id: number): Stream | Queries {
     const held = this.streams.get(id);
     if (!held) throw new DpError('disposed', 'this handle was disposed of');
     return held.stream;
@@ -260,7 +273,7 @@ class Server {
 
   private async batch(call: Call): Promise<Float64Array | undefined> {
     const { id, method, args } = call.argument as Methods['batch'][0];
-    const batch = new BatchCall(this.stream(id), method, args);
+    const batch = new BatchCall(this.stream(id) as Stream, method, args);
     while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
       const { progress } = batch;
       this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
@@ -269,16 +282,38 @@ class Server {
     return batch.result();
   }
 
-  /** Piece by piece; several pieces a slice where they are short. */
   private async optimize(api: DpFtrl, call: Call): Promise<SavedStrategy | undefined> {
-    const { id } = call;
     const search = api.optimization(call.argument as Methods['optimize'][0]);
+    return this.finish(call, search, () => search.result());
+  }
+
+  private async createQueries(
+    api: DpFtrl,
+    call: Call,
+  ): Promise<Methods['createQueries'][1] | undefined> {
+    const search = api.querySearch(call.argument as Methods['createQueries'][0]);
+    return this.finish(call, search, () => {
+      const queries = search.result();
+      const id = ++this.lastId;
+      this.streams.set(id, { stream: queries, epoch: call.epoch });
+      const { numQueries, numValues, numMeasurements, neighbours, noise, mu } = queries;
+      const { unitError, lowerBound, ratio, textbookRatio } = queries;
+      const sizes = { numQueries, numValues, numMeasurements };
+      const errors = { unitError, lowerBound, ratio, textbookRatio };
+      const standardErrors = queries.standardErrors.slice();
+      return { id, info: { ...sizes, neighbours, noise, mu, ...errors, standardErrors } };
+    });
+  }
+
+  /** Piece by piece; several pieces a slice where they are short. */
+  private async finish<T>(call: Call, search: Search, result: () => T): Promise<T | undefined> {
+    const { id } = call;
     try {
       while (!this.unwanted(call)) {
         const start = performance.now();
         while (search.advance() && performance.now() - start < SLICE_MILLISECONDS);
         this.port.postMessage({ dpFtrl: 'progress', id, progress: search.progress }, []);
-        if (search.finished) return search.result();
+        if (search.finished) return result();
         await nextTask();
       }
       return undefined;

@@ -31,18 +31,20 @@ void require_scale(double scale, double largest) {
 
 }  // namespace
 
+void QueryPrivacy::require_sound() const {
+  require_positive(kFunction, "epsilon", epsilon);
+  if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
+}
+
 QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy)
-    : factorization_(std::move(factorization)),
-      privacy_(privacy),
-      noise_(privacy.delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian) {
+    : factorization_(std::move(factorization)), privacy_(privacy), noise_(privacy.noise()) {
   factorization_.require_sound();
-  require_positive(kFunction, "epsilon", privacy.epsilon);
-  if (noise_ == QueryNoise::gaussian) require_inside(kFunction, "delta", privacy.delta, 0, 1);
+  privacy.require_sound();
   const QuerySensitivity l2 = factorization_.l2_sensitivity();
-  unit_error_ = factorization_.unit_error * for_neighbours(l2, privacy.neighbours) / l2.add_remove;
   const QuerySensitivity sensitivity =
       noise_ == QueryNoise::gaussian ? l2 : factorization_.l1_sensitivity();
   sensitivity_ = for_neighbours(sensitivity, privacy.neighbours);
+  unit_error_ = factorization_.unit_error * sensitivity_ / l2.add_remove;
   const bool replaces = privacy.neighbours == Neighbours::replace_one;
   textbook_ = replaces ? sensitivity.textbook : sensitivity.add_remove;
   if (!(sensitivity_ > 0))

@@ -25,9 +25,11 @@ struct QueryPrivacy {
   /// zero_out: one record more or less, so that their number is protected, too. replace_one: one
   /// record of another value; the number of records is public then.
   Neighbours neighbours = Neighbours::zero_out;
-};
 
-enum class QueryNoise { gaussian, laplace };
+  QueryNoise noise() const { return delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian; }
+  /// @throws Error{invalid_argument} epsilon or delta out of range.
+  void require_sound() const;
+};
 
 struct QueryRelease {
   std::vector<std::int64_t> measurements;  ///< y
@@ -63,8 +65,10 @@ class QueryMechanism {
   double sensitivity() const { return sensitivity_; }
   /// The textbook bound for the same neighbours.
   double textbook_sensitivity() const { return textbook_; }
-  /// Error at unit noise (standard deviation / l2 distance of neighbours), by the objective of the
-  /// factorization, and what that of any factorization is at least.
+  /// Error at unit noise (standard deviation / distance of neighbours, in l2 for Gaussian noise and
+  /// in l1 for Laplace noise), by the objective of the factorization, and what that of any
+  /// factorization is at least. With Laplace noise that bound holds, as l1 norms are the larger
+  /// ones, and is not tight.
   double unit_error() const { return unit_error_; }
   double lower_bound() const;
   /// mu of Gaussian differential privacy; 0 for Laplace noise.
