@@ -94,7 +94,8 @@ val queries_search(const val& options) {
   return guarded([&] {
     const QueryPrivacy privacy{.epsilon = number(options, "epsilon"),
                                .delta = number(options, "delta"),
-                               .neighbours = neighbours_from_string(text(options, "neighbours"))};
+                               .neighbours = neighbours_from_string(text(options, "neighbours")),
+                               .max_contributions = count(options, "maxContributions")};
     privacy.require_sound();
     QueryFactorizer factorizer(workload_of(options["workload"]),
                                {.strategy = strategy_named(text(options, "strategy")),
@@ -131,12 +132,13 @@ val queries_result(double handle) {
   });
 }
 
-/// F, R and M, so scaled that neighbours are at most 1 apart in what is measured.
+/// F, R and M, so scaled that a record moves what is measured by at most 1.
 val queries_matrices(double handle) {
   return guarded([&] {
     const Queries& queries = handles().get<Queries>(handle);
     const QueryFactorization& factorization = queries.mechanism.factorization();
-    const double unit = queries.mechanism.sensitivity();
+    const double unit = queries.mechanism.sensitivity() /
+                        static_cast<double>(queries.mechanism.privacy().max_contributions);
     const auto array = [](const Matrix& matrix) {
       return owned_array(matrix.data(), static_cast<std::size_t>(matrix.size()));
     };
@@ -179,7 +181,8 @@ val queries_winner(const val& options) {
     return static_cast<double>(
         private_winner(counts_of(numbers(options, "histogram")),
                        {.epsilon = number(options, "epsilon"),
-                        .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                        .neighbours = neighbours_from_string(text(options, "neighbours")),
+                        .max_contributions = count(options, "maxContributions")},
                        key_of(options)));
   });
 }
@@ -191,7 +194,8 @@ val queries_quantile(const val& options) {
                          {.epsilon = number(options, "epsilon"),
                           .numerator = count(options, "numerator"),
                           .denominator = count(options, "denominator"),
-                          .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                          .neighbours = neighbours_from_string(text(options, "neighbours")),
+                          .max_contributions = count(options, "maxContributions")},
                          key_of(options)));
   });
 }

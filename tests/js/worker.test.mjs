@@ -344,6 +344,19 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
   }
 });
 
+test('worker: a comparison reports its progress, and is given up between mechanisms', async () => {
+  const seen = [];
+  const problem = { numSteps: 50 };
+  const onProgress = ({ fraction }) => seen.push(fraction);
+  assert.deepEqual(await client.compare(problem, { onProgress }), dp.compare(problem));
+  assert.ok(seen.length >= 2 && seen.at(-1) === 1, `${seen}`);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const given = client.compare({ numSteps: 3000 }, { signal, onProgress: () => controller.abort() });
+  await assert.rejects(given, { name: 'AbortError' });
+  assert.equal(await client.liveHandles(), 0);
+});
+
 test('worker: queries give what the library gives, with progress, and are disposed of', async () => {
   const options = { workload: { ranges: 12 }, ...target, neighbours: 'replace-one' };
   const own = dp.queries(options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { optionsObject, Reader } from './check.js';
-import { compare } from './compare.js';
+import { makeComparing } from './compare.js';
 import type { Core, CoreFactorization } from './core.js';
 import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
@@ -94,7 +94,8 @@ export function makeApi(core: Core): DpFtrl {
     error,
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
-    compare: (options) => compare(core, catalogue, options),
+    compare: (options) => makeComparing(core, catalogue, options).result(),
+    comparing: (options) => makeComparing(core, catalogue, options),
     bounds: (numSteps) => bounds(core, numSteps),
     certificate: (options) => {
       const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
@@ -113,6 +114,8 @@ export function makeApi(core: Core): DpFtrl {
     querySearch: (options) => makeQuerySearch(core, backstop, options),
     winner: (options) => winner(core, options),
     quantile: (options) => quantile(core, options),
+    pureMu: (epsilon) =>
+      core.call('pureMu', new Reader('pureMu', { epsilon }).number('epsilon')),
     get liveHandles() {
       return core.call('liveHandles');
     },

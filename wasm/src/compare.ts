@@ -7,8 +7,8 @@ import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from './
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
 import { readStrategy } from './strategy.js';
-import type { CatalogueEntry, ComparedMechanism, Comparison } from './types.js';
-import type { MechanismName, MechanismParameters } from './types.js';
+import type { CatalogueEntry, ComparedMechanism, Comparing, Comparison } from './types.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
 
 /** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
 const MAX_NORMALIZED_STEPS = 256;
@@ -202,37 +202,61 @@ function readStrategies(
   });
 }
 
-export function compare(
+/** A table that is made mechanism by mechanism. */
+class CoreComparing implements Comparing {
+  private readonly table: Table;
+  private readonly tasks: (() => void)[];
+  private readonly about: Omit<Comparison, 'mechanisms' | 'leftOut'>;
+  private done = 0;
+
+  constructor(core: Core, catalogue: readonly CatalogueEntry[], options: unknown) {
+    const reader = readOptions('compare', options, COMPARE_OPTIONS);
+    const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
+    const problem = readProblem(reader);
+    // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
+    const found = core.call('problem', { ...problem, objective });
+    const { workload, participation, lowerBound, boundMethod } = found;
+    const { numSteps } = problem;
+    this.about = { numSteps, workload, participation, objective, lowerBound, boundMethod };
+    const strategies = readStrategies(reader, catalogue);
+    const table = new Table(core, problem, lowerBound, objective);
+    this.table = table;
+    this.tasks = [
+      ...catalogue.map((entry) => () => table.addDefault(entry)),
+      ...catalogue.flatMap((entry) =>
+        variantsOf(entry.name, problem).map(
+          (parameters) => () => table.addVariant({ entry, parameters, saved: false }),
+        ),
+      ),
+      ...strategies.map(([entry, given]) => () => table.addSaved(entry, given)),
+    ];
+  }
+
+  get finished(): boolean {
+    return this.done === this.tasks.length;
+  }
+
+  get progress(): OptimizeProgress {
+    return { iterations: this.done, fraction: this.done / this.tasks.length };
+  }
+
+  advance(): boolean {
+    if (!this.finished) this.tasks[this.done++]!();
+    return !this.finished;
+  }
+
+  result(): Comparison {
+    while (this.advance());
+    const { rows, leftOut } = this.table;
+    sort(rows, this.about.objective);
+    return { ...this.about, mechanisms: rows, leftOut };
+  }
+}
+
+export function makeComparing(
   core: Core,
   catalogue: readonly CatalogueEntry[],
   options: unknown,
-): Comparison {
-  const reader = readOptions('compare', options, COMPARE_OPTIONS);
-  const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
-  const problem = readProblem(reader);
-  // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
-  const { workload, participation, lowerBound, boundMethod } = core.call('problem', {
-    ...problem,
-    objective,
-  });
-  const strategies = readStrategies(reader, catalogue);
-  const table = new Table(core, problem, lowerBound, objective);
-  for (const entry of catalogue) table.addDefault(entry);
-  for (const entry of catalogue) {
-    for (const parameters of variantsOf(entry.name, problem)) {
-      table.addVariant({ entry, parameters, saved: false });
-    }
-  }
-  for (const [entry, factorization] of strategies) table.addSaved(entry, factorization);
-  sort(table.rows, objective);
-  return {
-    numSteps: problem.numSteps,
-    workload,
-    participation,
-    objective,
-    lowerBound,
-    boundMethod,
-    mechanisms: table.rows,
-    leftOut: table.leftOut,
-  };
+): Comparing {
+  return new CoreComparing(core, catalogue, options);
 }

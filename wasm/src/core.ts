@@ -147,6 +147,7 @@ export interface CoreQueriesOptions {
   epsilon: number;
   delta: number;
   neighbours: string;
+  maxContributions: number;
   strategy: string;
   objective: string;
 }
@@ -178,6 +179,7 @@ interface CoreFunctions {
   /** `parameters` in the words of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
+  pureMu: [[epsilon: number], number];
   problem: [
     [options: CoreProblem & { objective: 'max' | 'mean' }],
     Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,
@@ -225,6 +227,9 @@ interface CoreFunctions {
   ledgerSteps: [[id: number], { decided: number; acknowledged: number }];
   ledgerStddev: [[id: number, step: number], number];
   ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
+  /** All contributions to one step. */
+  ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
+  ledgerCommitment: [[id: number], Uint8Array];
   ledgerState: [[id: number], Uint8Array];
   ledgerAcknowledge: [[id: number, numSteps: number], null];
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
@@ -244,12 +249,16 @@ interface CoreFunctions {
     ],
     { answers: Float64Array; histogram?: Float64Array },
   ];
-  queriesWinner: [[options: CoreDraw & { epsilon: number; neighbours: string }], number];
+  queriesWinner: [
+    [options: CoreDraw & { epsilon: number; neighbours: string; maxContributions: number }],
+    number,
+  ];
   queriesQuantile: [
     [
       options: CoreDraw & {
         epsilon: number;
         neighbours: string;
+        maxContributions: number;
         numerator: number;
         denominator: number;
       },

@@ -54,6 +54,7 @@ export interface Methods {
   error: [api.ErrorOptions, api.UnitError];
   errorPerStep: [api.ErrorOptions, Float64Array];
   matrices: [api.ErrorOptions, api.Matrices];
+  /** Reports its progress meanwhile. */
   compare: [api.CompareOptions, api.Comparison];
   bounds: [number, api.ErrorBounds];
   /** Reports its progress meanwhile. */

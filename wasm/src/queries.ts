@@ -13,7 +13,8 @@ import type { OptimizeProgress, Queries, QueryAnswers, QueryMatrices } from './t
 import type { QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
 
 const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
-const OPTIONS = ['workload', 'epsilon', 'delta', 'neighbours', 'strategy', 'objective'];
+const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
+const OPTIONS = [...PRIVACY, 'workload', 'delta', 'strategy', 'objective'];
 const KINDS = {
   identity: ['identity'],
   prefix: ['prefix'],
@@ -92,7 +93,7 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   readonly numValues: number;
   readonly numMeasurements: number;
   readonly noise: 'gaussian' | 'laplace';
-  readonly mu: number | null;
+  readonly mu: number;
   readonly unitError: number;
   readonly lowerBound: number;
   readonly ratio: number;
@@ -110,7 +111,7 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
     this.numValues = made.numValues;
     this.numMeasurements = made.numMeasurements;
     this.noise = made.noise;
-    this.mu = made.noise === 'gaussian' ? made.mu : null;
+    this.mu = made.mu;
     this.unitError = made.unitError;
     this.lowerBound = made.lowerBound;
     this.ratio = made.ratio;
@@ -197,6 +198,7 @@ export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     neighbours,
+    maxContributions: reader.countOr('maxContributions', 1),
     strategy: reader.oneOfOr('strategy', STRATEGIES, 'optimal'),
     objective: reader.oneOfOr('objective', ['mean', 'max'] as const, 'mean'),
   });
@@ -214,7 +216,7 @@ export function makeQueries(core: Core, backstop: Backstop, options: unknown): Q
 
 /** What winners and quantiles have in common. */
 function readChoice(where: string, options: unknown, more: readonly string[]) {
-  const known = ['histogram', 'epsilon', 'neighbours', 'insecureSeed', ...more];
+  const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
   const reader = new Reader(where, optionsObject(where, options, known));
   return {
     reader,
@@ -222,6 +224,7 @@ function readChoice(where: string, options: unknown, more: readonly string[]) {
       histogram: readCounts(where, 'histogram', reader.raw('histogram')),
       epsilon: reader.number('epsilon'),
       neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+      maxContributions: reader.countOr('maxContributions', 1),
       insecureSeed: readSeed(reader),
     },
   };

@@ -331,6 +331,16 @@ export interface Comparison {
   leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
 }
 
+/** A comparison that is made mechanism by mechanism. */
+export interface Comparing {
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  /** One mechanism, or a variant of it. False when nothing is left. */
+  advance(): boolean;
+  /** Does what is left. */
+  result(): Comparison;
+}
+
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /** Default 'optimal'. A saved one has its horizon and its workload, and takes no parameters. */
   mechanism?: MechanismName | SavedStrategy;
@@ -596,6 +606,11 @@ export interface QueriesOptions {
    */
   neighbours?: Neighbours;
   /**
+   * How many records of one person a histogram may have: then that person is protected. See to it
+   * that nobody has more. Default 1.
+   */
+  maxContributions?: number;
+  /**
    * What is measured. Default 'optimal': what gives the least error, for Gaussian noise with a
    * proof; for Laplace noise (delta 0) the best of several that are known to be good.
    */
@@ -633,10 +648,10 @@ export interface Queries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** Of Gaussian differential privacy; null for Laplace noise. */
-  readonly mu: number | null;
+  /** Of Gaussian differential privacy; of Laplace noise `pureMu(epsilon)`. */
+  readonly mu: number;
   /**
-   * Error at unit noise (std / distance of neighbours, l2 for Gaussian, l1 for Laplace noise), by
+   * Error at unit noise (std / distance by one record, l2 for Gaussian, l1 for Laplace noise), by
    * the objective.
    */
   readonly unitError: number;
@@ -661,7 +676,7 @@ export interface Queries extends Handle {
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
 }
 
-/** F = R M, row-major, so scaled that neighbours are at most 1 apart in what is measured. */
+/** F = R M, row-major, so scaled that a record moves what is measured by at most 1. */
 export interface QueryMatrices {
   numQueries: number;
   numValues: number;
@@ -691,6 +706,8 @@ export interface WinnerOptions {
   epsilon: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
+  /** As in `QueriesOptions`. Default 1. */
+  maxContributions?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
@@ -740,6 +757,20 @@ export interface ReleaseLedger extends Handle {
   release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
   /** The same for `records.length / dimension` steps from `firstStep` on, stored once. */
   releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
+  /**
+   * The same for steps that several contribute to: of each step all contributions, one after the
+   * other, `dimension` entries each, or none. Each is clipped by itself: add up before what one
+   * person contributes to a step. `memo` is stored with them, all or nothing.
+   */
+  releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array>;
+  /** What was stored last with `releaseSteps`: as secret as the rest. */
+  readonly memo: Uint8Array | undefined;
+  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  readonly identity: string;
 }
 
 /** Of a prediction and a label; the first two want labels 0 and 1, or -1 and +1. */
@@ -1022,6 +1053,19 @@ export interface DpFtrl {
    */
   compare(options: CompareOptions): Comparison;
   /**
+   * The same, mechanism by mechanism.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const table = dp.comparing({ numSteps: 64 });
+   * while (table.advance()) console.log(table.progress.fraction);
+   * console.log(table.result().mechanisms.length);
+   * ```
+   */
+  comparing(options: CompareOptions): Comparing;
+  /**
    * What is known of the least error of prefix sums.
    * @example
    * ```js
@@ -1246,6 +1290,18 @@ export interface DpFtrl {
    * ```
    */
   quantile(options: QuantileOptions): number;
+  /**
+   * What epsilon-differential privacy is in Gaussian differential privacy, to add it up with other
+   * releases: root of the sum of squares. Rounded up.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.pureMu(1)); // 1.232...
+   * ```
+   */
+  pureMu(epsilon: number): number;
   /** Handles not yet disposed, for leak tests. */
   readonly liveHandles: number;
 }

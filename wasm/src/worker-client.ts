@@ -128,7 +128,8 @@ export interface Client {
   error(options: api.ErrorOptions, call?: CallOptions): Promise<api.UnitError>;
   errorPerStep(options: api.ErrorOptions, call?: CallOptions): Promise<Float64Array>;
   matrices(options: api.ErrorOptions, call?: CallOptions): Promise<api.Matrices>;
-  compare(options: api.CompareOptions, call?: CallOptions): Promise<api.Comparison>;
+  /** As in the library, a mechanism a piece. */
+  compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;
   bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /**
    * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
@@ -545,7 +546,7 @@ export function connect(options: ConnectOptions = {}): Client {
     matrices: async (given, call) =>
       connection.call('matrices', given, readCall('matrices', call)),
     compare: async (given, call) =>
-      connection.call('compare', given, readCall('compare', call)),
+      connection.call('compare', given, readCall('compare', call, WITH_PROGRESS)),
     bounds: async (numSteps, call) =>
       connection.call('bounds', numSteps, readCall('bounds', call)),
     optimize: async (given, call) =>

@@ -28,7 +28,7 @@ interface Search {
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
   advance(): boolean;
-  dispose(): void;
+  dispose?(): void;
 }
 
 function nextTask(): Promise<void> {
@@ -186,12 +186,15 @@ class Server {
       case 'error':
       case 'errorPerStep':
       case 'matrices':
-      case 'compare':
       case 'bounds':
       case 'certificate':
       case 'winner':
       case 'quantile':
         return api[method](argument as never);
+      case 'compare': {
+        const table = api.comparing(argument as Methods['compare'][0]);
+        return this.finish(call, table, () => table.result());
+      }
       case 'optimize':
         return this.optimize(api, call);
       case 'createQueries':
@@ -318,7 +321,7 @@ class Server {
       }
       return undefined;
     } finally {
-      search.dispose();
+      search.dispose?.();
     }
   }
 

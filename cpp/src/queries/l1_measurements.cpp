@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/l1_measurements.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <cmath>
 #include <limits>
@@ -15,6 +14,8 @@ namespace {
 
 /// Eigenvalues of Gram matrices below this, of the largest, are rounding errors of zeros.
 constexpr double kLeastEigenvalue = 0x1p-44;
+/// Of trees; the best for 64 to 256 values have 8 or 16.
+constexpr Eigen::Index kMaxArity = 32;
 
 /// ||R|| from the rows of R, or from those of anything with rows of the same norms.
 double size_of(const Matrix& rows, Objective objective) {
@@ -50,13 +51,6 @@ class Choice {
     error_ = size_of(f, objective);
   }
 
-  /// M of full column rank: the rows of F M^+ are as long as those of F L^-T, M^T M = L L^T.
-  void consider_full_rank(Matrix m) {
-    const Eigen::LLT<Matrix> gram(multiply(m.transpose(), m));
-    const Matrix rows = gram.matrixL().solve(f_.transpose()).transpose();
-    take(std::move(m), size_of(rows, objective_));
-  }
-
   void take(Matrix m, double size) {
     const double error = size * largest_column(m);
     if (!(error < error_)) return;
@@ -65,7 +59,7 @@ class Choice {
   }
 
   /// F M^+ has rows as long as those of F V S^-1, M^T M = V S^2 V^T. The symmetric root is V S V^T.
-  void consider_any(const Matrix& m) {
+  void consider(const Matrix& m, bool with_root) {
     const Eigen::SelfAdjointEigenSolver<Matrix> gram(multiply(m.transpose(), m));
     const Vector& squares = gram.eigenvalues();
     const double least = squares(squares.size() - 1) * kLeastEigenvalue;
@@ -75,7 +69,7 @@ class Choice {
     const Matrix v = gram.eigenvectors();
     const double size = size_of(multiply(f_, v * inverse.asDiagonal()), objective_);
     take(m, size);
-    take(multiply(v * root.asDiagonal(), v.transpose()), size);
+    if (with_root) take(multiply(v * root.asDiagonal(), v.transpose()), size);
   }
 
   Matrix best() && { return std::move(best_); }
@@ -91,11 +85,11 @@ class Choice {
 
 Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, Objective objective) {
   Choice choice(f, objective);
-  for (Eigen::Index arity = 2; arity < f.cols(); arity *= 2)
+  for (Eigen::Index arity = 2; arity <= kMaxArity && arity < f.cols(); arity *= 2)
     for (const bool with_total : {false, true})
-      choice.consider_full_rank(tree(f.cols(), arity, with_total));
-  if (f.rows() <= kMaxQueryValues) choice.consider_any(f);
-  choice.consider_any(optimum);
+      choice.consider(tree(f.cols(), arity, with_total), false);
+  if (f.rows() <= kMaxQueryValues) choice.consider(f, false);
+  choice.consider(optimum, true);
   return std::move(choice).best();
 }
 

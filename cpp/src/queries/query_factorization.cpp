@@ -150,13 +150,18 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
 FactorOptimum optimum_of(const Matrix& f, const DenseOptimum& optimum) {
   const std::vector<Eigen::Index> columns = asked_columns(f);
   const Matrix& c = optimum.encoder;
-  Eigen::Index rank = 0;
   Matrix encoder = Matrix::Zero(c.rows(), f.cols());
-  for (Eigen::Index i = 0; i < c.rows(); ++i)
-    if (!c.row(i).isZero(0)) encoder(rank++, columns) = c.row(i);
-  encoder.conservativeResize(rank, Eigen::NoChange);
   Vector v = Vector::Zero(f.cols());
-  v(columns) = optimum.column_weights.diagonal() / optimum.column_weights.diagonal().sum();
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const auto place = static_cast<Eigen::Index>(j);
+    encoder.col(columns[j]) = c.col(place);
+    v(columns[j]) = optimum.column_weights(place, place);
+  }
+  Eigen::Index rank = 0;
+  for (Eigen::Index i = 0; i < c.rows(); ++i)
+    if (!c.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
+  encoder.conservativeResize(rank, Eigen::NoChange);
+  v /= v.sum();
   Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   u /= u.sum();
   return {std::move(encoder), proof_of(f, optimum.lower_bound, u, v)};

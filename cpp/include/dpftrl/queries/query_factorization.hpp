@@ -129,7 +129,7 @@ class QueryFactorizer {
 };
 
 /// @cost    the optimum of every factor (find_dense_optimum), and one more eigendecomposition; for
-///          Laplace noise three more, and a Cholesky decomposition for each of 2 log m trees.
+///          Laplace noise up to thirteen more.
 /// @throws Error{unsupported} more than three factors (combine small ones by to_matrix()), too many
 ///         queries for QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
