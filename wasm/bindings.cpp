@@ -70,6 +70,11 @@ val classical(const ApproximateDp& target) {
   return object;
 }
 
+/// What epsilon-DP is in Gaussian DP.
+val pure_mu(double epsilon) {
+  return guarded([&] { return mu_from_pure_dp(epsilon); });
+}
+
 /// What `value` is: "epsilon", "rho" or "mu".
 val calibrate(const std::string& kind, double value, double delta) {
   return guarded([&] {
@@ -381,6 +386,7 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("version", &version);
   emscripten::function("catalogue", &catalogue);
   emscripten::function("calibrate", &calibrate);
+  emscripten::function("pureMu", &pure_mu);
   emscripten::function("bounds", &bounds);
   emscripten::function("problem", &problem);
   emscripten::function("unitError", &unit_error_of);

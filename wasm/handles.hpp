@@ -45,11 +45,12 @@ class Handles {
   double size() const { return static_cast<double>(objects_.size()); }
 
  private:
-  std::unordered_map<std::int64_t,
-                     std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>,
-                                  std::unique_ptr<ReleaseLedger>, std::unique_ptr<NoiseStream>,
-                                  std::unique_ptr<DpFtrl>, std::unique_ptr<Simulation>,
-                                  std::unique_ptr<Planner>, std::unique_ptr<Queries>>>
+  std::unordered_map<
+      std::int64_t,
+      std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>,
+                   std::unique_ptr<ReleaseLedger>, std::unique_ptr<NoiseStream>,
+                   std::unique_ptr<DpFtrl>, std::unique_ptr<Simulation>, std::unique_ptr<Planner>,
+                   std::unique_ptr<Queries>, std::unique_ptr<QuerySearch>>>
       objects_;
   std::int64_t last_ = 0;
 };

@@ -55,6 +55,21 @@ val ledger_decide(double handle, double first_step, const val& records) {
   });
 }
 
+val ledger_decide_step(double handle, double step, const val& contributions) {
+  return guarded([&] {
+    const std::vector<double> rows = numbers_of(contributions);
+    handles().get<ReleaseLedger>(handle).decide_step(count_of(step), rows);
+    return val::null();
+  });
+}
+
+val ledger_commitment(double handle) {
+  return guarded([&] {
+    const auto bytes = handles().get<ReleaseLedger>(handle).key_commitment();
+    return owned_bytes(bytes);
+  });
+}
+
 val ledger_state(double handle) {
   return guarded([&] { return owned_bytes(handles().get<ReleaseLedger>(handle).state()); });
 }
@@ -86,6 +101,8 @@ EMSCRIPTEN_BINDINGS(dpftrl_ledger) {
   emscripten::function("ledgerSteps", &ledger_steps);
   emscripten::function("ledgerStddev", &release_stddev<ReleaseLedger>);
   emscripten::function("ledgerDecide", &ledger_decide);
+  emscripten::function("ledgerDecideStep", &ledger_decide_step);
+  emscripten::function("ledgerCommitment", &ledger_commitment);
   emscripten::function("ledgerState", &ledger_state);
   emscripten::function("ledgerAcknowledge", &ledger_acknowledge);
   emscripten::function("ledgerReleased", &ledger_released);

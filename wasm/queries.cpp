@@ -89,19 +89,63 @@ val describe(const Queries& queries) {
   return object;
 }
 
-val queries_create(const val& options) {
+/// Begins a search.
+val queries_search(const val& options) {
   return guarded([&] {
-    QueryWorkload workload = workload_of(options["workload"]);
-    QueryFactorization factorization =
-        factorize_queries(workload, {.strategy = strategy_named(text(options, "strategy")),
-                                     .objective = objective_named(text(options, "objective"))});
-    QueryMechanism mechanism(std::move(factorization),
-                             {.epsilon = number(options, "epsilon"),
-                              .delta = number(options, "delta"),
-                              .neighbours = neighbours_from_string(text(options, "neighbours"))});
-    auto queries = std::make_unique<Queries>(Queries{std::move(workload), std::move(mechanism)});
+    const QueryPrivacy privacy{.epsilon = number(options, "epsilon"),
+                               .delta = number(options, "delta"),
+                               .neighbours = neighbours_from_string(text(options, "neighbours")),
+                               .max_contributions = count(options, "maxContributions")};
+    privacy.require_sound();
+    QueryFactorizer factorizer(workload_of(options["workload"]),
+                               {.strategy = strategy_named(text(options, "strategy")),
+                                .noise = privacy.noise(),
+                                .objective = objective_named(text(options, "objective"))});
+    return handles().add(
+        std::make_unique<QuerySearch>(QuerySearch{std::move(factorizer), privacy}));
+  });
+}
+
+val queries_advance(double handle) {
+  return guarded([&] {
+    QueryFactorizer& factorizer = handles().get<QuerySearch>(handle).factorizer;
+    const bool goes_on = factorizer.advance();
+    const QueryFactorizerProgress progress = factorizer.progress();
+    val object = val::object();
+    object.set("done", !goes_on);
+    object.set("iterations", static_cast<double>(progress.iterations));
+    object.set("fraction", progress.fraction);
+    return object;
+  });
+}
+
+/// What the search of `handle` found, as a handle of its own.
+val queries_result(double handle) {
+  return guarded([&] {
+    QuerySearch& search = handles().get<QuerySearch>(handle);
+    QueryMechanism mechanism(search.factorizer.result(), search.privacy);
+    auto queries =
+        std::make_unique<Queries>(Queries{search.factorizer.workload(), std::move(mechanism)});
     val object = describe(*queries);
     object.set("id", handles().add(std::move(queries)));
+    return object;
+  });
+}
+
+/// F, R and M, so scaled that a record moves what is measured by at most 1.
+val queries_matrices(double handle) {
+  return guarded([&] {
+    const Queries& queries = handles().get<Queries>(handle);
+    const QueryFactorization& factorization = queries.mechanism.factorization();
+    const double unit = queries.mechanism.sensitivity() /
+                        static_cast<double>(queries.mechanism.privacy().max_contributions);
+    const auto array = [](const Matrix& matrix) {
+      return owned_array(matrix.data(), static_cast<std::size_t>(matrix.size()));
+    };
+    val object = val::object();
+    object.set("queries", array(queries.workload.to_matrix()));
+    object.set("decoder", array(factorization.decoder() * unit));
+    object.set("encoder", array(factorization.encoder().cast<double>() / unit));
     return object;
   });
 }
@@ -137,7 +181,8 @@ val queries_winner(const val& options) {
     return static_cast<double>(
         private_winner(counts_of(numbers(options, "histogram")),
                        {.epsilon = number(options, "epsilon"),
-                        .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                        .neighbours = neighbours_from_string(text(options, "neighbours")),
+                        .max_contributions = count(options, "maxContributions")},
                        key_of(options)));
   });
 }
@@ -149,7 +194,8 @@ val queries_quantile(const val& options) {
                          {.epsilon = number(options, "epsilon"),
                           .numerator = count(options, "numerator"),
                           .denominator = count(options, "denominator"),
-                          .neighbours = neighbours_from_string(text(options, "neighbours"))},
+                          .neighbours = neighbours_from_string(text(options, "neighbours")),
+                          .max_contributions = count(options, "maxContributions")},
                          key_of(options)));
   });
 }
@@ -157,7 +203,10 @@ val queries_quantile(const val& options) {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_queries) {
-  emscripten::function("queriesCreate", &queries_create);
+  emscripten::function("queriesSearch", &queries_search);
+  emscripten::function("queriesAdvance", &queries_advance);
+  emscripten::function("queriesResult", &queries_result);
+  emscripten::function("queriesMatrices", &queries_matrices);
   emscripten::function("queriesLabel", &queries_label);
   emscripten::function("queriesRelease", &queries_release);
   emscripten::function("queriesWinner", &queries_winner);

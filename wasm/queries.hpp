@@ -12,4 +12,10 @@ struct Queries {
   QueryMechanism mechanism;
 };
 
+/// What a handle of their search owns.
+struct QuerySearch {
+  QueryFactorizer factorizer;
+  QueryPrivacy privacy;
+};
+
 }  // namespace dpftrl::wasm

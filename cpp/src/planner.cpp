@@ -14,6 +14,7 @@
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
+#include "gap_progress.hpp"
 #include "optimal/banded_search.hpp"
 #include "optimal/blt_search.hpp"
 
@@ -96,26 +97,6 @@ class Planner::Search {
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
 };
 
-/// Both solvers of the optimum bring their bounds together; how far they have come is measured on a
-/// logarithmic scale.
-class GapProgress {
- public:
-  explicit GapProgress(double wanted) : wanted_(wanted) {}
-  void reached(double gap) {
-    if (first_ == 0) first_ = gap;
-    last_ = gap;
-  }
-  double fraction() const {
-    if (first_ == 0) return 0;
-    const double way = std::log(first_ / wanted_);
-    return way > 0 ? std::clamp(std::log(first_ / last_) / way, 0.0, 1.0) : 1;
-  }
-
- private:
-  double wanted_;
-  double first_ = 0, last_ = 0;
-};
-
 class Planner::OptimumSearch final : public Search {
  public:
   explicit OptimumSearch(const PlannerOptions& options)
@@ -184,7 +165,7 @@ class Planner::OptimumSearch final : public Search {
   std::int64_t num_buffers_;
   std::optional<OptimumSolver> solver_;
   std::optional<Optimum> optimum_;
-  GapProgress way_{gap_};
+  detail::GapProgress way_{gap_};
 };
 
 /// The optimum from dense matrices.
@@ -238,7 +219,7 @@ class Planner::DenseSearch final : public Search {
 
   dpftrl::DenseSearch search_;
   DenseOptimumSolver solver_;
-  GapProgress way_;
+  detail::GapProgress way_;
   std::optional<DenseOptimum> optimum_;
 };
 

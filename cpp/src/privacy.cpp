@@ -335,6 +335,22 @@ double noise_multiplier(const ApproximateDp& target) {
   return std::fma(multiplier, mu, -1.0) < 0 ? up(multiplier) : multiplier;
 }
 
+double mu_from_pure_dp(double epsilon) {
+  require_positive("mu_from_pure_dp", "epsilon", epsilon);
+  const double asymptote = up(std::sqrt(8.0) * std::sqrt(epsilon) * (1 + 0x1p-50));
+  // From here on 1 / (1 + e^epsilon) leaves the doubles; Phi(-x) <= e^(-x^2 / 2) / 2 serves.
+  if (epsilon > 700) return asymptote;
+  // 1 - 2 Phi(-mu / 2) = delta(mu, 0) is to be at least tanh(epsilon / 2).
+  const auto holds = [epsilon](double mu) {
+    const Profile tail = profile(mu, 0);
+    if (tail.complement)
+      return tail.value() * (1 + kMargin) + kSmallest <=
+             2 / (1 + std::exp(epsilon)) * (1 - kMargin);
+    return tail.value() * (1 - kMargin) >= std::tanh(epsilon / 2) * (1 + kMargin);
+  };
+  return safe_edge(std::min(1.2533141373155003 * epsilon, asymptote), +1, holds);
+}
+
 double rho_from_mu(double mu) {
   require_positive("rho_from_mu", "mu", mu);
   const double square = mu * mu;

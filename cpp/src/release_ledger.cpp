@@ -40,11 +40,25 @@ ReleaseLedger::Code ReleaseLedger::code_of(std::int64_t step,
   return detail::shortened(hmac.finish());
 }
 
+void ReleaseLedger::require_whole() const {
+  if (is_torn_)
+    fail(ErrorCode::bad_state,
+         "release_ledger: a decision failed halfway; go on from the bytes that were stored");
+}
+
 void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
   require_length(kName, "record", std::ssize(record), dimension());
-  require_all_finite(kName, "record", record);
+  decide_step(step, record);
+}
+
+void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contributions) {
+  const auto width = static_cast<std::size_t>(dimension());
+  require_whole();
+  const std::ptrdiff_t size = std::ssize(contributions);
+  require_length(kName, "contributions", size, size - size % dimension());
+  require_all_finite(kName, "record", contributions);
   require_between(kName, "step", step, 0, num_decided());
-  const Code code = code_of(step, record);
+  const Code code = code_of(step, contributions);
   if (step < num_decided()) {
     if (codes_[static_cast<std::size_t>(step)] != code)
       fail(ErrorCode::already_released, "release_ledger: record must be the one that step " +
@@ -52,14 +66,25 @@ void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
     return;
   }
   // Memory first: once the sum has taken the record, nothing may fail.
-  const std::size_t begin = static_cast<std::size_t>(step) * record.size();
+  const std::size_t begin = static_cast<std::size_t>(step) * width;
   codes_.resize(static_cast<std::size_t>(step) + 1);
-  releases_.resize(begin + record.size());
-  sums_.release(record, std::span(releases_).subspan(begin));
+  releases_.resize(begin + width);
+  const std::span<double> noisy = std::span(releases_).subspan(begin);
+  if (contributions.size() == width) {
+    sums_.release(contributions, noisy);
+  } else {
+    for (std::size_t at = 0; at < contributions.size(); at += width) {
+      sums_.contribute(contributions.subspan(at, width));
+      is_torn_ = true;
+    }
+    sums_.release(noisy);
+    is_torn_ = false;
+  }
   codes_.back() = code;
 }
 
 std::vector<std::byte> ReleaseLedger::state() {
+  require_whole();
   const std::vector<std::byte> sums = sums_.checkpoint();
   std::vector<std::byte> bytes = detail::begin_checkpoint();
   const auto count = static_cast<std::size_t>(num_decided());
@@ -125,6 +150,7 @@ void ReleaseLedger::restore(std::span<const std::byte> bytes) {
   codes_ = std::move(codes);
   releases_ = std::move(releases);
   num_acknowledged_ = header.step;
+  is_torn_ = false;
 }
 
 }  // namespace dpftrl

@@ -244,6 +244,9 @@ test('the address: what is written is read back; the defaults are not written', 
     deployed: true,
     errors: 'log',
     ranking: 'mean',
+    histogram: '0,999999,3,4',
+    queries: 'tables',
+    queriesView: 'errors',
   };
   const { parameterKeys, parameterSpecs, partsOf } = parts.parameters;
   const values = { count: 3, number: -0.25, flag: false, list: '0.5 1e-9', choice: 'mean' };

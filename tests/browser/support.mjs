@@ -171,4 +171,5 @@ export async function revealAll(page) {
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
   await reveal(page, 'ranking', 'tbody tr');
+  await reveal(page, 'queries', '.map');
 }

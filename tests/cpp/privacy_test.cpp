@@ -484,6 +484,36 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_NEAR(rho_from_mu(compose_mu(mus)), compose_rho(rhos), 1e-14);
 }
 
+TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
+  // 2 Phi^-1(e^epsilon / (1 + e^epsilon)), by the inverse of Python's statistics.NormalDist.
+  const double known[][2] = {{0.1, 0.12530901221160773},
+                             {0.5, 0.6238925920985083},
+                             {1, 1.2320353853449013},
+                             {3, 3.3406837122406},
+                             {10, 7.82791439362187}};
+  for (const auto& [epsilon, mu] : known) {
+    EXPECT_GE(mu_from_pure_dp(epsilon), mu * (1 - 1e-13)) << epsilon;
+    EXPECT_LE(mu_from_pure_dp(epsilon), mu * (1 + 1e-10)) << epsilon;
+  }
+  EXPECT_LE(mu_from_pure_dp(1e4), std::sqrt(8e4) * (1 + 1e-12));
+  // delta of randomised response, which has all that epsilon-DP allows, is below that of mu-GDP.
+  for (const double epsilon : {1e-8, 1e-3, 0.1, 1.0, 5.0, 30.0, 300.0, 699.0, 701.0, 1e5}) {
+    const double mu = mu_from_pure_dp(epsilon);
+    const auto is_covered = [epsilon](double by, double at) {
+      const double delta = -std::expm1(at - epsilon) / (1 + std::exp(-epsilon));
+      return delta_from_mu({.mu = by, .epsilon = at}) >= delta * (1 - 1e-14);
+    };
+    for (double share = 0; share < 1; share += 1.0 / 16)
+      EXPECT_TRUE(is_covered(mu, share * epsilon)) << epsilon << " " << share;
+    if (epsilon < 20) {
+      EXPECT_FALSE(is_covered(mu * (1 - 1e-6), 0)) << epsilon;
+    }
+  }
+  EXPECT_THROW((void)mu_from_pure_dp(0), Error);
+  EXPECT_THROW((void)mu_from_pure_dp(kNan), Error);
+  EXPECT_THROW((void)mu_from_pure_dp(kInfinity), Error);
+}
+
 TEST(Privacy, ClassicalFormulaSaysWhenItIsUnsound) {
   const ClassicalGaussian small = classical_gaussian({.epsilon = 0.5, .delta = 1e-5});
   EXPECT_TRUE(small.theorem_applies && small.sound);

@@ -173,6 +173,59 @@ TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
   }
 }
 
+/// With noise as large as the largest column in the l1 norm.
+double l1_error(const QueryFactorization& found) {
+  return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
+}
+
+TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_is_known) {
+  std::vector<Known> all = known_optima();
+  all.push_back({"prefix 64", QueryWorkload::prefix(64), 0, 0});
+  Matrix any(3, 4);
+  any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
+  all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
+  for (const Known& known : all) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      QueryFactorizationOptions options{.objective = objective};
+      double least = l1_error(factorize_queries(known.workload, options));
+      for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries}) {
+        options.strategy = strategy;
+        least = std::min(least, l1_error(factorize_queries(known.workload, options)));
+      }
+      const QueryFactorization found =
+          factorize_queries(known.workload, {.noise = QueryNoise::laplace, .objective = objective});
+      EXPECT_LE(l1_error(found), least * (1 + 1e-4)) << known.name;
+      EXPECT_GE(l1_error(found), found.lower_bound) << known.name;
+      const Matrix error = product(found) - known.workload.to_matrix();
+      EXPECT_LE(error.cwiseAbs().maxCoeff(), 1e-10) << known.name;
+      // Sums of neighbouring values help where there are many.
+      if (known.workload.num_queries() == 64) {
+        EXPECT_LE(l1_error(found), 0.8 * least);
+      }
+    }
+  }
+}
+
+TEST(QueryFactorizer, in_pieces_it_is_the_same) {
+  const std::vector<QueryWorkload> parts = {QueryWorkload::prefix(4), QueryWorkload::all_ranges(5)};
+  QueryFactorizer factorizer(QueryWorkload::kronecker(parts), {});
+  double last = 0;
+  std::int64_t pieces = 1;
+  for (; factorizer.advance(); ++pieces) {
+    EXPECT_GE(factorizer.progress().fraction, last);
+    last = factorizer.progress().fraction;
+  }
+  EXPECT_GT(pieces, 10);
+  EXPECT_EQ(factorizer.progress().fraction, 1);
+  const QueryFactorization found = factorizer.result();
+  const QueryFactorization whole = factorize_queries(QueryWorkload::kronecker(parts));
+  EXPECT_EQ(found.lower_bound, whole.lower_bound);
+  EXPECT_EQ(found.encoder(), whole.encoder());
+  EXPECT_EQ(found.decoder(), whole.decoder());
+  const Matrix f = QueryWorkload::kronecker(parts).to_matrix();
+  EXPECT_LE((found.decoder() * found.encoder().cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
+}
+
 /// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
 std::array<double, 4> brute_force(const QueryFactorization& factorization) {
   const auto m = static_cast<std::size_t>(factorization.num_values());

@@ -184,6 +184,7 @@ TEST(QueryMechanism, calibration_spends_epsilon_and_delta_and_no_more) {
       EXPECT_LE(delta, privacy.delta);
       EXPECT_GE(delta, privacy.delta * (1 - 1e-9));
     } else {
+      EXPECT_EQ(mechanism.mu(), mu_from_pure_dp(privacy.epsilon));
       EXPECT_LE(mechanism.sensitivity(), mechanism.noise_scale() * privacy.epsilon);
       EXPECT_GE(mechanism.sensitivity(), mechanism.noise_scale() * privacy.epsilon * (1 - 1e-5));
     }
@@ -242,12 +243,37 @@ TEST(QueryMechanism, likelihood_ratios) {
   }
 }
 
+TEST(QueryMechanism, a_person_with_several_records_is_protected) {
+  const QueryFactorization prefix = factorize_queries(QueryWorkload::prefix(3));
+  const std::vector<std::int64_t> h = {7, 2, 1}, fewer = {4, 2, 1}, moved = {4, 2, 4};
+  for (const QueryPrivacy& target : all_privacies(1)) {
+    QueryPrivacy privacy = target;
+    if (privacy.delta > 0) privacy.delta = 0.05;
+    const QueryMechanism of_rows(prefix, privacy);
+    privacy.max_contributions = 3;
+    const QueryMechanism of_persons(prefix, privacy);
+    EXPECT_GE(of_persons.sensitivity(), 3 * of_rows.sensitivity());
+    EXPECT_LE(of_persons.sensitivity(), 3 * of_rows.sensitivity() * (1 + 1e-12));
+    EXPECT_GE(of_persons.textbook_sensitivity(), of_persons.sensitivity());
+    EXPECT_NEAR(of_persons.mu(), of_rows.mu(), 1e-12);
+    EXPECT_EQ(of_persons.unit_error(), of_rows.unit_error());
+    const auto& other = privacy.neighbours == Neighbours::zero_out ? fewer : moved;
+    const Audit found = audit(of_persons, h, other, 1);
+    EXPECT_LE(found.delta, privacy.delta + 6 * found.standard_error);
+    // Noise for one record does not protect three.
+    const Audit refuted = audit(of_rows, h, other, 1);
+    EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
+  }
+}
+
 TEST(QueryMechanism, refuses_bad_input) {
   const QueryFactorization prefix = factorize_queries(QueryWorkload::prefix(2));
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 0, .delta = kDelta}), "invalid_argument",
                "epsilon must be positive");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 1}), "invalid_argument", "delta");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = -1}), "invalid_argument", "delta");
+  EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 0, .max_contributions = 0}),
+               "invalid_argument", "max_contributions");
   EXPECT_ERROR(
       QueryMechanism(factorize_queries(QueryWorkload::identity(1)),
                      {.epsilon = 1, .delta = kDelta, .neighbours = Neighbours::replace_one}),

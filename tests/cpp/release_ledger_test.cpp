@@ -122,6 +122,40 @@ TEST(ReleaseLedger, bytes_of_another_ledger_are_refused) {
                "truncated");
 }
 
+TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
+  ReleaseLedger ledger = make_ledger();
+  const auto how = Mechanism::make(
+      {.strategy = "blt-rational", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kDimension});
+  std::vector<double> noisy(2);
+  Bytes store;
+  for (std::int64_t t = 0; t < 6; ++t) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < t % 3; ++i) {
+      const std::vector<double> one = record_at(10 * t + i);
+      sums.contribute(one);
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    sums.release(noisy);
+    ledger.decide_step(t, all);
+    ledger.acknowledge(t + 1);
+    EXPECT_EQ(std::vector(ledger.released(t).begin(), ledger.released(t).end()), noisy) << t;
+    store = ledger.state();
+    ledger = make_ledger();
+    ledger.restore(store);
+  }
+  // Asked again with the same contributions it is done, with fewer, more or others it is not.
+  const std::vector<double> five = {record_at(50)[0], record_at(50)[1], record_at(51)[0],
+                                    record_at(51)[1]};
+  EXPECT_NO_THROW(ledger.decide_step(5, five));
+  EXPECT_ERROR(ledger.decide_step(5, std::span(five).first(2)), "already_released", "got another");
+  EXPECT_ERROR(ledger.decide_step(5, {}), "already_released", "got another");
+  EXPECT_ERROR(ledger.decide_step(3, five), "already_released", "got another");
+  EXPECT_ERROR(ledger.decide_step(6, std::span(five).first(3)), "wrong_length", "contributions");
+  EXPECT_EQ(ledger.key_commitment(), make_ledger().key_commitment());
+  EXPECT_NE(ledger.key_commitment(), make_ledger(5).key_commitment());
+}
+
 TEST(ReleaseLedger, minus_zero_is_zero) {
   ReleaseLedger ledger = make_ledger();
   ledger.decide(0, std::vector<double>{0.0, 1});

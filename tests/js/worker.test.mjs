@@ -378,3 +378,57 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
     await assert.rejects(client[name]({ numSteps: 4 }, { signal }), (error) => error === reason);
   }
 });
+
+test('worker: a comparison reports its progress, and is given up between mechanisms', async () => {
+  const seen = [];
+  const problem = { numSteps: 50 };
+  const onProgress = ({ fraction }) => seen.push(fraction);
+  assert.deepEqual(await client.compare(problem, { onProgress }), dp.compare(problem));
+  assert.ok(seen.length >= 2 && seen.at(-1) === 1, `${seen}`);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const given = client.compare({ numSteps: 3000 }, { signal, onProgress: () => controller.abort() });
+  await assert.rejects(given, { name: 'AbortError' });
+  assert.equal(await client.liveHandles(), 0);
+});
+
+test('worker: queries give what the library gives, with progress, and are disposed of', async () => {
+  const options = { workload: { ranges: 12 }, ...target, neighbours: 'replace-one' };
+  const own = dp.queries(options);
+  const seen = [];
+  const remote = await client.queries(options, { onProgress: (told) => seen.push(told.fraction) });
+  assert.ok(seen.length >= 2 && seen.at(-1) === 1, `${seen}`);
+  assert.ok(seen.every((fraction, i) => fraction >= (seen[i - 1] ?? 0)), `${seen}`);
+  const facts = ['numQueries', 'numMeasurements', 'neighbours', 'noise', 'mu', 'ratio'];
+  for (const name of [...facts, 'standardErrors']) assert.deepEqual(remote[name], own[name], name);
+  assert.deepEqual(await remote.labels(), own.labels());
+  assert.equal(await remote.label(3), own.label(3));
+  assert.deepEqual(await remote.matrices(), own.matrices());
+  const histogram = Array.from({ length: 12 }, (_, v) => 3 * v);
+  for (const more of [{}, { consistent: true, integer: true, total: 198 }]) {
+    const seeded = { ...more, insecureSeed: 4 };
+    assert.deepEqual(await remote.release(histogram, seeded), own.release(histogram, seeded));
+  }
+  await assert.rejects(remote.release([1]), { code: 'wrong_length' });
+  await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
+  const choice = { histogram, epsilon: 1, insecureSeed: 2 };
+  assert.equal(await client.winner(choice), dp.winner(choice));
+  const median = { ...choice, quantile: [1, 2] };
+  assert.equal(await client.quantile(median), dp.quantile(median));
+  own.dispose();
+  remote.dispose();
+  await assert.rejects(remote.labels(), code('disposed'));
+  const gone = await client.queries(options);
+  client.cancel();
+  assert.equal(gone.disposed, true);
+  assert.equal(await client.liveHandles(), 0);
+});
+
+test('worker: a search for what to measure is given up at once', async () => {
+  const controller = new AbortController();
+  const large = { workload: { prefix: 200 }, ...target };
+  const onProgress = ({ fraction }) => fraction > 0 && controller.abort();
+  const call = client.queries(large, { signal: controller.signal, onProgress });
+  await assert.rejects(call, { name: 'AbortError' });
+  assert.equal(await client.liveHandles(), 0, 'the worker has stopped');
+});

@@ -15,7 +15,7 @@ import { makeOptimization, optimize } from './optimization.js';
 import { camelCase, type ParameterName } from './parameters.js';
 import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
-import { makeQueries, quantile, winner } from './queries.js';
+import { makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
 import { makeSimulation } from './simulation.js';
 import type { Calibration, CatalogueEntry, DpFtrl, ErrorBounds, UnitError } from './types.js';
 
@@ -111,8 +111,11 @@ export function makeApi(core: Core): DpFtrl {
     ledger: (options) => makeLedger(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
     queries: (options) => makeQueries(core, backstop, options),
+    querySearch: (options) => makeQuerySearch(core, backstop, options),
     winner: (options) => winner(core, options),
     quantile: (options) => quantile(core, options),
+    pureMu: (epsilon) =>
+      core.call('pureMu', new Reader('pureMu', { epsilon }).number('epsilon')),
     get liveHandles() {
       return core.call('liveHandles');
     },

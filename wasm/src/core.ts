@@ -8,7 +8,7 @@ import { camelCase } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
-import type { SavedStrategy, UnitError } from './types.js';
+import type { QueryMatrices, SavedStrategy, UnitError } from './types.js';
 
 // Every field of what goes to the core is there, if undefined: a missing one would be looked for on
 // Object.prototype.
@@ -148,6 +148,7 @@ export interface CoreQueriesOptions {
   epsilon: number;
   delta: number;
   neighbours: string;
+  maxContributions: number;
   strategy: string;
   objective: string;
 }
@@ -179,6 +180,7 @@ interface CoreFunctions {
   /** `parameters` in the words of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
+  pureMu: [[epsilon: number], number];
   problem: [
     [options: CoreProblem & { objective: 'max' | 'mean' }],
     Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,
@@ -226,13 +228,20 @@ interface CoreFunctions {
   ledgerSteps: [[id: number], { decided: number; acknowledged: number }];
   ledgerStddev: [[id: number, step: number], number];
   ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
+  /** All contributions to one step. */
+  ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
+  ledgerCommitment: [[id: number], Uint8Array];
   ledgerState: [[id: number], Uint8Array];
   ledgerAcknowledge: [[id: number, numSteps: number], null];
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
-  queriesCreate: [[options: CoreQueriesOptions], CoreQueries];
+  queriesSearch: [[options: CoreQueriesOptions], number];
+  queriesAdvance: [[id: number], CorePlannerProgress];
+  /** Does what is left of the search. */
+  queriesResult: [[id: number], CoreQueries];
+  queriesMatrices: [[id: number], Pick<QueryMatrices, 'queries' | 'encoder' | 'decoder'>];
   queriesLabel: [[id: number, query: number], string];
   queriesRelease: [
     [
@@ -241,12 +250,16 @@ interface CoreFunctions {
     ],
     { answers: Float64Array; histogram?: Float64Array },
   ];
-  queriesWinner: [[options: CoreDraw & { epsilon: number; neighbours: string }], number];
+  queriesWinner: [
+    [options: CoreDraw & { epsilon: number; neighbours: string; maxContributions: number }],
+    number,
+  ];
   queriesQuantile: [
     [
       options: CoreDraw & {
         epsilon: number;
         neighbours: string;
+        maxContributions: number;
         numerator: number;
         denominator: number;
       },

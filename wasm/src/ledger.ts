@@ -21,6 +21,46 @@ interface Made {
   store: ReleaseStore;
   /** Goes in front of what is stored; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;
+  memo: Uint8Array | undefined;
+}
+
+/**
+ * What is stored: the key; where there is a memo, this word, the length of the memo in 4 bytes, the
+ * lowest first, and the memo; the state of the core, which begins with a word of its own.
+ */
+const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
+const MEMO_HEAD = MEMO.length + 4;
+
+function pack(key: Uint8Array, memo: Uint8Array | undefined, state: Uint8Array): Uint8Array {
+  const extra = memo === undefined ? 0 : MEMO_HEAD + memo.length;
+  const bytes = new Uint8Array(key.length + extra + state.length);
+  bytes.set(key);
+  if (memo !== undefined) {
+    bytes.set(MEMO, key.length);
+    new DataView(bytes.buffer).setUint32(key.length + MEMO.length, memo.length, true);
+    bytes.set(memo, key.length + MEMO_HEAD);
+  }
+  bytes.set(state, key.length + extra);
+  return bytes;
+}
+
+/** What follows the key. */
+function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state: Uint8Array } {
+  if (!MEMO.every((byte, i) => rest[i] === byte)) return { memo: undefined, state: rest };
+  const cut = () => makeError('bad_state', 'ledger: what is stored is cut short in its memo');
+  if (rest.length < MEMO_HEAD) throw cut();
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  const end = MEMO_HEAD + view.getUint32(MEMO.length, true);
+  if (rest.length < end) throw cut();
+  return { memo: rest.slice(MEMO_HEAD, end), state: rest.subarray(end) };
+}
+
+/** Steps to be decided, stored and handed out. */
+interface Task {
+  firstStep: number;
+  numSteps: number;
+  decide(): void;
+  memo: Uint8Array | undefined;
 }
 
 class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
@@ -29,7 +69,9 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   readonly dimension: number;
   readonly insecure: boolean;
   private readonly store: ReleaseStore;
+  readonly identity: string;
   private readonly key: Uint8Array<ArrayBuffer>;
+  private kept: Uint8Array | undefined;
   /** Releases are made one after the other, in the order in which they were asked for. */
   private last: Promise<unknown> = Promise.resolve();
 
@@ -41,6 +83,13 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.insecure = made.insecure;
     this.store = made.store;
     this.key = made.key;
+    this.kept = made.memo;
+    const commitment = core.call('ledgerCommitment', made.sums.id);
+    this.identity = Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  get memo(): Uint8Array | undefined {
+    return this.kept?.slice();
   }
 
   get numSteps(): number {
@@ -59,13 +108,38 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   async release(step: number, record: ArrayLike<number>): Promise<Float64Array> {
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
-    return this.inTurn('release', step, values);
+    return this.inTurn('release', this.ofRecords(step, values));
   }
 
   async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array> {
     const values = float64s('releaseMany', 'records', records);
     countRecords('releaseMany', values, this.dimension);
-    return this.inTurn('releaseMany', firstStep, values);
+    return this.inTurn('releaseMany', this.ofRecords(firstStep, values));
+  }
+
+  private ofRecords(firstStep: number, values: Float64Array): Task {
+    const numSteps = values.length / this.dimension;
+    const decide = (): void => {
+      this.core.call('ledgerDecide', this.id, firstStep, values);
+    };
+    return { firstStep, numSteps, decide, memo: undefined };
+  }
+
+  async releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array> {
+    const where = 'releaseSteps';
+    if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
+    if (memo !== undefined && !(memo instanceof Uint8Array)) {
+      throw wrongType(where, 'memo', 'a Uint8Array', memo);
+    }
+    const all = steps.map((step, i) => float64s(where, `steps[${i}]`, step));
+    const decide = (): void => {
+      all.forEach((step, i) => this.core.call('ledgerDecideStep', this.id, firstStep + i, step));
+    };
+    return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: memo?.slice() });
   }
 
   override dispose(): void {
@@ -73,25 +147,23 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     super.dispose();
   }
 
-  private inTurn(where: string, step: number, values: Float64Array): Promise<Float64Array> {
-    requireCount(where, 'step', step, this.numSteps - 1);
-    const result = this.last.then(() => this.commit(step, values));
+  private inTurn(where: string, task: Task): Promise<Float64Array> {
+    requireCount(where, 'step', task.firstStep, this.numSteps - 1);
+    const result = this.last.then(() => this.commit(task));
     this.last = result.catch(() => undefined);
     return result;
   }
 
-  private async commit(step: number, values: Float64Array): Promise<Float64Array> {
-    this.core.call('ledgerDecide', this.id, step, values);
+  private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
+    decide();
     const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
     if (decided > acknowledged) {
-      const state = this.core.call('ledgerState', this.id);
-      const bytes = new Uint8Array(KEY_BYTES + state.length);
-      bytes.set(this.key);
-      bytes.set(state, KEY_BYTES);
-      await this.store.save(bytes);
+      const next = memo ?? this.kept;
+      await this.store.save(pack(this.key, next, this.core.call('ledgerState', this.id)));
+      this.kept = next;
       this.core.call('ledgerAcknowledge', this.id, decided);
     }
-    return this.core.call('ledgerReleased', this.id, step, values.length / this.dimension);
+    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
   }
 }
 
@@ -125,11 +197,14 @@ export async function makeLedger(
   if (stored !== undefined) key = stored.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
   else if (!insecure) key = keyFromEntropy('ledger');
   try {
-    const state = stored?.subarray(KEY_BYTES);
+    const { memo, state } =
+      stored === undefined
+        ? { memo: undefined, state: undefined }
+        : unpack(stored.subarray(KEY_BYTES));
     const given = { ...complete, key: insecure ? undefined : key, state };
     const sums = core.call('ledgerCreate', given);
     const { dimension } = complete;
-    return new CoreReleaseLedger(core, backstop, { sums, dimension, insecure, store, key });
+    return new CoreReleaseLedger(core, backstop, { sums, dimension, insecure, store, key, memo });
   } catch (error) {
     key.fill(0);
     throw error;

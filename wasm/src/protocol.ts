@@ -26,6 +26,26 @@ export type StreamInfo = Pick<
   'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
 > & { lambda?: number };
 
+/** Facts of queries that do not change. */
+export type QueriesInfo = Pick<
+  api.Queries,
+  | 'numQueries'
+  | 'numValues'
+  | 'numMeasurements'
+  | 'neighbours'
+  | 'noise'
+  | 'mu'
+  | 'unitError'
+  | 'lowerBound'
+  | 'ratio'
+  | 'textbookRatio'
+  | 'standardErrors'
+>;
+
+/** What can be asked of something that lives in the worker: properties, and short methods. */
+export type Question =
+  'step' | 'numDropped' | 'stddev' | 'model' | 'label' | 'labels' | 'matrices' | 'release';
+
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
@@ -34,6 +54,7 @@ export interface Methods {
   error: [api.ErrorOptions, api.UnitError];
   errorPerStep: [api.ErrorOptions, Float64Array];
   matrices: [api.ErrorOptions, api.Matrices];
+  /** Reports its progress meanwhile. */
   compare: [api.CompareOptions, api.Comparison];
   bounds: [number, api.ErrorBounds];
   /** Reports its progress meanwhile. */
@@ -45,9 +66,13 @@ export interface Methods {
   createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
-  /** `name` is a property or a method that takes no time. */
-  ask: [{ id: number; name: 'step' | 'numDropped' | 'stddev' | 'model'; args: unknown[] }, unknown];
+  ask: [{ id: number; name: Question; args: unknown[] }, unknown];
+  /** Of totals, learners and queries. */
   disposeStream: [{ id: number }, undefined];
+  /** Reports its progress meanwhile. */
+  createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
+  winner: [api.WinnerOptions, number];
+  quantile: [api.QuantileOptions, number];
   liveHandles: [undefined, number];
 }
 

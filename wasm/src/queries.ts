@@ -4,15 +4,17 @@
 
 import { float64s, optionsObject, outOfRange, Reader, requireCount, wrongType } from './check.js';
 import type { Fields } from './check.js';
-import type { Core, CoreQueries, CoreQueryWorkload } from './core.js';
+import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { NEIGHBOURS } from './options.js';
-import type { Queries, QueryAnswers, QuantileOptions, WinnerOptions } from './types.js';
+import type { OptimizeProgress, Queries, QueryAnswers, QueryMatrices } from './types.js';
+import type { QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
 
 const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
-const OPTIONS = ['workload', 'epsilon', 'delta', 'neighbours', 'strategy', 'objective'];
+const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
+const OPTIONS = [...PRIVACY, 'workload', 'delta', 'strategy', 'objective'];
 const KINDS = {
   identity: ['identity'],
   prefix: ['prefix'],
@@ -91,7 +93,7 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   readonly numValues: number;
   readonly numMeasurements: number;
   readonly noise: 'gaussian' | 'laplace';
-  readonly mu: number | null;
+  readonly mu: number;
   readonly unitError: number;
   readonly lowerBound: number;
   readonly ratio: number;
@@ -109,7 +111,7 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
     this.numValues = made.numValues;
     this.numMeasurements = made.numMeasurements;
     this.noise = made.noise;
-    this.mu = made.noise === 'gaussian' ? made.mu : null;
+    this.mu = made.mu;
     this.unitError = made.unitError;
     this.lowerBound = made.lowerBound;
     this.ratio = made.ratio;
@@ -120,6 +122,16 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   label(query: number): string {
     const checked = requireCount('label', 'query', query, this.numQueries - 1);
     return this.core.call('queriesLabel', this.id, checked);
+  }
+
+  labels(): string[] {
+    return Array.from({ length: this.numQueries }, (_, query) => this.label(query));
+  }
+
+  matrices(): QueryMatrices {
+    const { numQueries, numValues, numMeasurements } = this;
+    const found = this.core.call('queriesMatrices', this.id);
+    return { numQueries, numValues, numMeasurements, ...found };
   }
 
   release(histogram: ArrayLike<number>, options: unknown = {}): QueryAnswers {
@@ -145,24 +157,66 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   }
 }
 
-export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
+class CoreQuerySearch extends CoreHandle implements QuerySearch {
+  private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
+
+  constructor(
+    core: Core,
+    private readonly owner: Backstop,
+    id: number,
+    private readonly neighbours: 'zero-out' | 'replace-one',
+  ) {
+    super(core, owner, id, 'search');
+  }
+
+  get finished(): boolean {
+    return this.state.done;
+  }
+
+  get progress(): OptimizeProgress {
+    const { iterations, fraction } = this.state;
+    return { iterations, fraction };
+  }
+
+  advance(): boolean {
+    if (!this.finished) this.state = this.core.call('queriesAdvance', this.id);
+    return !this.finished;
+  }
+
+  result(): Queries {
+    const made = this.core.call('queriesResult', this.id);
+    return new CoreQueriesHandle(this.core, this.owner, made, this.neighbours);
+  }
+}
+
+export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown): QuerySearch {
   const where = 'queries';
   const reader = new Reader(where, optionsObject(where, options, OPTIONS));
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
-  const made = core.call('queriesCreate', {
+  const id = core.call('queriesSearch', {
     workload: readWorkload(where, reader.raw('workload')),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     neighbours,
+    maxContributions: reader.countOr('maxContributions', 1),
     strategy: reader.oneOfOr('strategy', STRATEGIES, 'optimal'),
     objective: reader.oneOfOr('objective', ['mean', 'max'] as const, 'mean'),
   });
-  return new CoreQueriesHandle(core, backstop, made, neighbours);
+  return new CoreQuerySearch(core, backstop, id, neighbours);
+}
+
+export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
+  const search = makeQuerySearch(core, backstop, options);
+  try {
+    return search.result();
+  } finally {
+    search.dispose();
+  }
 }
 
 /** What winners and quantiles have in common. */
 function readChoice(where: string, options: unknown, more: readonly string[]) {
-  const known = ['histogram', 'epsilon', 'neighbours', 'insecureSeed', ...more];
+  const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
   const reader = new Reader(where, optionsObject(where, options, known));
   return {
     reader,
@@ -170,6 +224,7 @@ function readChoice(where: string, options: unknown, more: readonly string[]) {
       histogram: readCounts(where, 'histogram', reader.raw('histogram')),
       epsilon: reader.number('epsilon'),
       neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+      maxContributions: reader.countOr('maxContributions', 1),
       insecureSeed: readSeed(reader),
     },
   };

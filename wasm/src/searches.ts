@@ -10,7 +10,8 @@ import { readProblem } from './options.js';
 import type { ParameterName } from './parameters.js';
 import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from './types.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from './types.js';
-import type { OptimizeOptions, OptimizeProgress, SavedStrategy, UnitError } from './types.js';
+import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from './types.js';
+import type { SavedStrategy, UnitError } from './types.js';
 
 /** Something that is made piece by piece. */
 export type Pieces<T> = Generator<OptimizeProgress, T, void>;
@@ -133,4 +134,14 @@ export function* compareInPieces(api: DpFtrl, options: CompareOptions): Pieces<C
   const comparison = api.comparison(options);
   while (comparison.advance()) yield comparison.progress;
   return comparison.result();
+}
+
+export function* queriesInPieces(api: DpFtrl, options: QueriesOptions): Pieces<Queries> {
+  const search = api.querySearch(options);
+  try {
+    while (search.advance()) yield search.progress;
+    return search.result();
+  } finally {
+    search.dispose();
+  }
 }

@@ -631,7 +631,15 @@ export interface QueriesOptions {
    * number is public then.
    */
   neighbours?: Neighbours;
-  /** What is measured. Default 'optimal': what gives the least error, with a proof. */
+  /**
+   * How many records of one person a histogram may have: then that person is protected. See to it
+   * that nobody has more. Default 1.
+   */
+  maxContributions?: number;
+  /**
+   * What is measured. Default 'optimal': what gives the least error, for Gaussian noise with a
+   * proof; for Laplace noise (delta 0) the best of several that are known to be good.
+   */
   strategy?: 'optimal' | 'identity' | 'queries';
   /** Least root mean square error ('mean', the default) or least worst error ('max'). */
   objective?: 'mean' | 'max';
@@ -666,13 +674,19 @@ export interface Queries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** Of Gaussian differential privacy; null for Laplace noise. */
-  readonly mu: number | null;
-  /** Error at unit noise (std / l2 distance of neighbours), by the objective. */
+  /** Of Gaussian differential privacy; of Laplace noise `pureMu(epsilon)`. */
+  readonly mu: number;
+  /**
+   * Error at unit noise (std / distance by one record, l2 for Gaussian, l1 for Laplace noise), by
+   * the objective.
+   */
   readonly unitError: number;
-  /** Certified: that of ANY factorization, with Gaussian noise, is at least this. */
+  /** Certified: that of ANY factorization is at least this. */
   readonly lowerBound: number;
-  /** unitError / lowerBound. With 'replace-one' the bound is not tight: 1.05 to 2. */
+  /**
+   * unitError / lowerBound. With 'replace-one' the bound is not tight (1.05 to 2), and with Laplace
+   * noise it is that of the l2 norm.
+   */
   readonly ratio: number;
   /** Textbook bound of the sensitivity / that used here. */
   readonly textbookRatio: number;
@@ -680,8 +694,35 @@ export interface Queries extends Handle {
   readonly standardErrors: Float64Array;
   /** What query number `query` asks. */
   label(query: number): string;
+  /** What each of them asks. */
+  labels(): string[];
+  /** F, R and M, up to 2^25 entries each. */
+  matrices(): QueryMatrices;
   /** Each call is a release of its own, with noise of its own: privacy losses add up. */
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
+}
+
+/** F = R M, row-major, so scaled that a record moves what is measured by at most 1. */
+export interface QueryMatrices {
+  numQueries: number;
+  numValues: number;
+  numMeasurements: number;
+  /** F, numQueries x numValues. */
+  queries: Float64Array;
+  /** R, numQueries x numMeasurements. */
+  decoder: Float64Array;
+  /** M, numMeasurements x numValues. */
+  encoder: Float64Array;
+}
+
+/** The search for what is best measured, piece by piece. */
+export interface QuerySearch extends Handle {
+  readonly progress: OptimizeProgress;
+  readonly finished: boolean;
+  /** One piece: an eigendecomposition or a few. False when nothing is left. */
+  advance(): boolean;
+  /** Does what is left, and makes a new handle. */
+  result(): Queries;
 }
 
 export interface WinnerOptions {
@@ -691,6 +732,8 @@ export interface WinnerOptions {
   epsilon: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
+  /** As in `QueriesOptions`. Default 1. */
+  maxContributions?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
@@ -740,6 +783,20 @@ export interface ReleaseLedger extends Handle {
   release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
   /** The same for `records.length / dimension` steps from `firstStep` on, stored once. */
   releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
+  /**
+   * The same for steps that several contribute to: of each step all contributions, one after the
+   * other, `dimension` entries each, or none. Each is clipped by itself: add up before what one
+   * person contributes to a step. `memo` is stored with them, all or nothing.
+   */
+  releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array>;
+  /** What was stored last with `releaseSteps`: as secret as the rest. */
+  readonly memo: Uint8Array | undefined;
+  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  readonly identity: string;
 }
 
 /** Of a prediction and a label; the first two want labels 0 and 1, or -1 and +1. */
@@ -1220,6 +1277,22 @@ export interface DpFtrl {
    */
   queries(options: QueriesOptions): Queries;
   /**
+   * The search that `queries` begins with, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const search = dp.querySearch({ workload: { ranges: 16 }, epsilon: 1, delta: 1e-6 });
+   * while (search.advance()) console.log(search.progress.fraction);
+   * const ranges = search.result();
+   * search.dispose();
+   * console.log(ranges.matrices().encoder.length, ranges.labels().length);
+   * ranges.dispose();
+   * ```
+   */
+  querySearch(options: QueriesOptions): QuerySearch;
+  /**
    * The value with about the most records: the exponential mechanism, epsilon-differentially
    * private. How long it takes depends on the counts: let nobody measure it.
    * @example
@@ -1243,6 +1316,18 @@ export interface DpFtrl {
    * ```
    */
   quantile(options: QuantileOptions): number;
+  /**
+   * What epsilon-differential privacy is in Gaussian differential privacy, to add it up with other
+   * releases: root of the sum of squares. Rounded up.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.pureMu(1)); // 1.232...
+   * ```
+   */
+  pureMu(epsilon: number): number;
   /** Handles not yet disposed, for leak tests. */
   readonly liveHandles: number;
 }

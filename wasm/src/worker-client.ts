@@ -6,7 +6,8 @@ import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
 import { optionsObject, outOfRange, wrongType } from './check.js';
 import { DpError, makeError } from './errors.js';
 import { listen, type MessageTarget, type Methods } from './protocol.js';
-import type { Failure, Port, Response, SimulationInfo, StreamInfo } from './protocol.js';
+import type { Failure, Port, QueriesInfo, Response } from './protocol.js';
+import type { SimulationInfo, StreamInfo } from './protocol.js';
 import type * as api from './types.js';
 
 export interface ConnectOptions {
@@ -91,6 +92,20 @@ export interface RemoteLearner extends StreamInfo {
   dispose(): void;
 }
 
+/** Linear queries that live in the worker. */
+export interface RemoteQueries extends QueriesInfo {
+  readonly disposed: boolean;
+  label(query: number): Promise<string>;
+  labels(): Promise<string[]>;
+  matrices(): Promise<api.QueryMatrices>;
+  /** As in the library: each call is a release of its own. */
+  release(
+    histogram: ArrayLike<number>,
+    options?: api.QueryReleaseOptions,
+  ): Promise<api.QueryAnswers>;
+  dispose(): void;
+}
+
 /** A simulation that lives in the worker. */
 export interface RemoteSimulation extends SimulationInfo {
   /** Steps whose results have arrived. */
@@ -125,6 +140,10 @@ export interface Client {
   peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
   learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
+  /** As in the library. Pieces of the search take an eigendecomposition, or a few. */
+  queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
+  winner(options: api.WinnerOptions, call?: CallOptions): Promise<number>;
+  quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
@@ -332,15 +351,15 @@ function readCall(where: string, call: Call = {}, known: string[] = ['signal']):
 
 const WITH_PROGRESS = ['signal', 'onProgress'];
 
-/** Totals or a learner of the worker, as all that any of them can do. */
-class RemoteStream {
+/** Totals, a learner or queries of the worker, as all that any of them can do. */
+class RemoteStream<Info extends object = StreamInfo> {
   private gone = false;
   private readonly epoch: number;
 
   constructor(
     private readonly connection: Connection,
     private readonly id: number,
-    readonly info: StreamInfo,
+    readonly info: Info,
   ) {
     this.epoch = connection.epoch;
   }
@@ -396,6 +415,28 @@ class RemoteStream {
   private requireAlive(): void {
     if (this.disposed) throw new DpError('disposed', 'this handle was disposed of');
   }
+}
+
+async function createQueries(
+  connection: Connection,
+  options: api.QueriesOptions,
+  call: OptimizeCallOptions | undefined,
+): Promise<RemoteQueries> {
+  const given = readCall('queries', call, WITH_PROGRESS);
+  const { id, info } = await connection.call('createQueries', options, given);
+  const remote = new RemoteStream(connection, id, info);
+  return Object.freeze<RemoteQueries>({
+    ...info,
+    get disposed() {
+      return remote.disposed;
+    },
+    label: async (query) => (await remote.ask('label', query)) as string,
+    labels: async () => (await remote.ask('labels')) as string[],
+    matrices: async () => (await remote.ask('matrices')) as api.QueryMatrices,
+    release: async (histogram, options) =>
+      (await remote.ask('release', histogram, options)) as api.QueryAnswers,
+    dispose: () => remote.dispose(),
+  });
 }
 
 /** What totals have in common. */
@@ -518,6 +559,10 @@ export function connect(options: ConnectOptions = {}): Client {
     learner: async (given, call) =>
       remoteLearner(await RemoteStream.create(connection, 'learner', given, call)),
     simulation: (given) => createSimulation(connection, given),
+    queries: (given, call) => createQueries(connection, given, call),
+    winner: async (given, call) => connection.call('winner', given, readCall('winner', call)),
+    quantile: async (given, call) =>
+      connection.call('quantile', given, readCall('quantile', call)),
     liveHandles: () => connection.call('liveHandles', undefined),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),
@@ -526,5 +571,5 @@ export function connect(options: ConnectOptions = {}): Client {
 
 export { DpError, type ErrorCode } from './errors.js';
 export type { BatchProgress } from './batches.js';
-export type { MessageTarget, SimulationInfo, StreamInfo } from './protocol.js';
+export type { MessageTarget, QueriesInfo, SimulationInfo, StreamInfo } from './protocol.js';
 export type * from './types.js';

@@ -11,8 +11,8 @@ import { load } from './index.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
 import type { Port, Request } from './protocol.js';
 import { certificateInPieces, compareInPieces, errorInPieces } from './searches.js';
-import { foundFirst, searching, type Pieces } from './searches.js';
-import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types.js';
+import { foundFirst, queriesInPieces, searching, type Pieces } from './searches.js';
+import type { DpFtrl, OptimizeProgress, Queries, Simulation, SimulationChunk } from './types.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -96,7 +96,7 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 class Server {
   private loadOptions: Methods['load'][0] = {};
   private readonly simulations = new Map<number, Held>();
-  private readonly streams = new Map<number, { stream: Stream; epoch: number }>();
+  private readonly streams = new Map<number, { stream: Stream | Queries; epoch: number }>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private lastId = 0;
@@ -177,6 +177,8 @@ class Server {
         return api.liveHandles;
       case 'calibrate':
       case 'bounds':
+      case 'winner':
+      case 'quantile':
         return api[method](argument as never);
       case 'errorPerStep':
       case 'matrices': {
@@ -191,6 +193,8 @@ class Server {
         return this.inPieces(call, compareInPieces(api, argument as Methods['compare'][0]));
       case 'optimize':
         return this.inPieces(call, searching(api, argument as Methods['optimize'][0]));
+      case 'createQueries':
+        return this.createQueries(api, call);
       case 'createSimulation': {
         const given = argument as Methods['createSimulation'][0];
         const options = await this.inPieces(call, foundFirst(api, given));
@@ -266,7 +270,7 @@ class Server {
     return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
   }
 
-  private stream(id: number): Stream {
+  private stream(id: number): Stream | Queries {
     const held = this.streams.get(id);
     if (!held) throw new DpError('disposed', 'this handle was disposed of');
     return held.stream;
@@ -274,13 +278,30 @@ class Server {
 
   private async batch(call: Call): Promise<Float64Array | undefined> {
     const { id, method, args } = call.argument as Methods['batch'][0];
-    const batch = new BatchCall(this.stream(id), method, args);
+    const batch = new BatchCall(this.stream(id) as Stream, method, args);
     while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
       const { progress } = batch;
       this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
       await nextTask();
     }
     return batch.result();
+  }
+
+  private async createQueries(
+    api: DpFtrl,
+    call: Call,
+  ): Promise<Methods['createQueries'][1] | undefined> {
+    const options = call.argument as Methods['createQueries'][0];
+    const queries = await this.inPieces(call, queriesInPieces(api, options));
+    if (!queries) return undefined;
+    const id = ++this.lastId;
+    this.streams.set(id, { stream: queries, epoch: call.epoch });
+    const { numQueries, numValues, numMeasurements, neighbours, noise, mu } = queries;
+    const { unitError, lowerBound, ratio, textbookRatio } = queries;
+    const sizes = { numQueries, numValues, numMeasurements };
+    const errors = { unitError, lowerBound, ratio, textbookRatio };
+    const standardErrors = queries.standardErrors.slice();
+    return { id, info: { ...sizes, neighbours, noise, mu, ...errors, standardErrors } };
   }
 
   /** Piece by piece, several a slice where they are short; undefined when nobody waits any more. */

@@ -26,6 +26,7 @@ import {
 } from './parameters.ts';
 import { Player } from './player.ts';
 import { PlayerBar } from './player_bar.ts';
+import { QueriesFigure } from './queries_figure.ts';
 import { Ranking } from './ranking.ts';
 import { LaneError, Run } from './run.ts';
 import {
@@ -60,6 +61,9 @@ const viewKeys: ReadonlySet<Key> = new Set([
   'deployed',
   'errors',
   'ranking',
+  'histogram',
+  'queries',
+  'queriesView',
 ]);
 
 /** Parameters of single mechanisms, those that vary any mechanism left out. */
@@ -115,6 +119,7 @@ export class App {
   private readonly factorization: FactorizationFigure;
   private readonly errors: ErrorsFigure;
   private readonly ranking: Ranking;
+  private readonly queries: QueriesFigure;
   private readonly strategies: Strategies;
   private readonly searchBar = new SearchBar();
   private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
@@ -133,6 +138,7 @@ export class App {
     this.ranking = new Ranking(analyst, {
       chosen: (mechanism, parameters) => this.changeMechanism('a', choose('a', mechanism, parameters)),
     });
+    this.queries = new QueriesFigure(analyst, { changed: (patch) => this.change(patch) });
     const moved = (step: number | null): void => this.moveCursor(step);
     this.sums = new SumsFigure(byId('sums'), moved);
     this.learning = new LearningFigure(byId('learning'), moved);
@@ -425,7 +431,13 @@ export class App {
     this.factorization.show(run.settings);
     this.errors.show({ ...run.settings, errors: wanted.errors }, run.lanes);
     this.ranking.show({ ...run.settings, ranking: wanted.ranking });
+    this.showQueries(run);
     this.draw();
+  }
+
+  private showQueries(run: Run): void {
+    const { histogram, queries, queriesView, deployed } = this.wanted;
+    this.queries.show({ ...run.settings, histogram, queries, queriesView, deployed });
   }
 
   private fillSumsView(run: Run): void {
@@ -494,6 +506,7 @@ export class App {
     this.learning.restyle();
     this.factorization.restyle();
     this.errors.restyle();
+    this.queries.restyle();
   }
 
   private playerChanged(): void {

@@ -14,6 +14,8 @@ export interface Line {
   colour?: Colour;
   width?: number;
   dash?: number[];
+  /** A mark for every value instead of a line. */
+  marks?: boolean;
   shown: boolean;
 }
 
@@ -37,6 +39,8 @@ export interface Level {
 
 export interface ChartOptions {
   name: string;
+  /** What the steps are. Default 'step'. */
+  unit?: string;
   lines: Line[];
   bands: Band[];
   numSteps: number;
@@ -218,7 +222,8 @@ export class Chart {
           stroke: colour(line.colour),
           width: line.width ?? 1,
           ...(line.dash ? { dash: line.dash } : {}),
-          points: { show: false },
+          ...(line.marks ? { paths: () => null } : {}),
+          points: { show: line.marks === true, size: 5, width: 0, fill: colour(line.colour) },
         })),
       ],
       bands: this.options.bands.map((band) => ({
@@ -235,9 +240,10 @@ export class Chart {
           border: { show: true, stroke: colour('muted'), width: 1 },
           // On a logarithmic axis uPlot leaves out labels for which there is no room.
           values: (_, splits: (number | null)[]) =>
-            splits.map((step, i) =>
-              step === null ? '' : i === 0 ? `step ${count(step)}` : count(step),
-            ),
+            splits.map((step, i) => {
+              if (step === null || !Number.isInteger(step)) return '';
+              return i === 0 ? `${this.options.unit ?? 'step'} ${count(step)}` : count(step);
+            }),
         },
         {
           ...axis,

@@ -14,35 +14,52 @@ const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
 const promise =
   'Your data never leaves this computer: the page’s own security policy forbids it to send anything.';
 
+export interface CsvBoxOptions {
+  /** What ids begin with. */
+  id: string;
+  describedBy: string;
+  /** Also takes what is dropped anywhere on the page. */
+  anywhere: boolean;
+}
+
 export class CsvBox {
   readonly element: HTMLElement;
-  private readonly text = h('textarea', {
-    id: 'csv-text',
-    rows: 4,
-    spellcheck: 'false',
-    placeholder,
-    'aria-describedby': 'set-source-error set-source-hint',
-  });
+  private readonly text: HTMLTextAreaElement;
 
-  constructor(private readonly events: CsvBoxEvents) {
-    const file = h('input', { type: 'file', accept: '.csv,text/csv,text/plain', id: 'csv-file' });
+  constructor(
+    private readonly events: CsvBoxEvents,
+    { id, describedBy, anywhere }: CsvBoxOptions,
+  ) {
+    const accept = '.csv,text/csv,text/plain';
+    const file = h('input', { type: 'file', accept, id: `${id}-file` });
+    this.text = h('textarea', {
+      id: `${id}-text`,
+      rows: 4,
+      spellcheck: 'false',
+      placeholder,
+      'aria-describedby': describedBy,
+    });
     file.addEventListener('change', () => {
       const [first] = file.files ?? [];
       if (first) void this.takeFile(first);
       file.value = '';
     });
     this.text.addEventListener('paste', () => setTimeout(() => events.text(this.text.value)));
-    const use = h('button', { type: 'button', id: 'csv-use' }, 'Use this text');
+    const use = h('button', { type: 'button', id: `${id}-use` }, 'Use this text');
     use.addEventListener('click', () => events.text(this.text.value));
     this.element = h(
       'div',
       { class: 'drop', hidden: true },
-      h('label', { for: 'csv-text' }, 'Paste a CSV, drop a file on the page, or choose one'),
+      h(
+        'label',
+        { for: `${id}-text` },
+        `Paste a CSV, ${anywhere ? 'drop a file on the page, ' : ''}or choose one`,
+      ),
       this.text,
       h('div', { class: 'drop-tools' }, use, h('label', { class: 'file' }, file, 'Choose a file')),
       h('p', { class: 'hint' }, promise),
     );
-    this.takeDrops();
+    if (anywhere) this.takeDrops();
   }
 
   focus(): void {

@@ -57,10 +57,10 @@ export class DataPanel {
     private readonly controls: Controls,
     private readonly events: DataEvents,
   ) {
-    this.box = new CsvBox({
-      text: (text) => this.take(text),
-      refused: (message) => this.refuse(message),
-    });
+    this.box = new CsvBox(
+      { text: (text) => this.take(text), refused: (message) => this.refuse(message) },
+      { id: 'csv', describedBy: 'set-source-error set-source-hint', anywhere: true },
+    );
     const source = this.field('source', 'Records', this.source);
     source.classList.add('wide');
     this.columnsField = this.field('columns', 'Columns', this.columns);

@@ -24,6 +24,7 @@ import {
   type ParameterValue,
   type Side,
 } from './parameters.ts';
+import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from './histogram.ts';
 
 export interface Settings extends Record<ParameterKey, ParameterValue> {
   mechanism: MechanismName;
@@ -57,6 +58,11 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   errors: 'linear' | 'log';
   /** What the mechanisms are ranked by. */
   ranking: 'max' | 'mean';
+  /** Counts with commas between them. */
+  histogram: string;
+  /** What is asked of the histogram. */
+  queries: QueryKind;
+  queriesView: 'answers' | 'errors';
 }
 
 export type Key = keyof Settings;
@@ -136,6 +142,9 @@ export const defaults: Readonly<Settings> = {
   deployed: false,
   errors: 'linear',
   ranking: 'max',
+  histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
+  queries: 'ranges',
+  queriesView: 'answers',
   ...settingsOf('a', {}),
   ...settingsOf('b', {}),
 };
@@ -315,6 +324,17 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
   },
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
   ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),
+  histogram: {
+    name: 'histogram',
+    read(text) {
+      if (readCounts(text) !== null) return text;
+      const wanted = `${sizes.join(', ')} counts up to ${maxCount} with commas between them`;
+      throw new SettingError('histogram', `histogram must be ${wanted}, got ${quote(text)}`);
+    },
+    write: String,
+  },
+  queries: choice('queries', 'queries', queryKinds),
+  queriesView: choice('queriesView', 'queries-by', ['answers', 'errors'] as const),
 };
 
 /** A mechanism with its parameters, as the library takes it. */

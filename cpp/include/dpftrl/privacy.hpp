@@ -102,6 +102,20 @@ double mu_from_approximate_dp(const ApproximateDp& target);
 /// @checked-by    NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt.
 double noise_multiplier(const ApproximateDp& target);
 
+/// What epsilon-DP is in Gaussian DP: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every mechanism
+/// that is epsilon-DP is mu-GDP, and no smaller mu holds for all of them; near 0 it is 1.2533
+/// epsilon. So pure releases and Gaussian ones add up in mu (compose_mu).
+///
+/// @exactness   an upper bound, by less than 1e-9 relative up to epsilon 20; beyond 700 it is
+///              sqrt(8 epsilon), by 1e-2 or less.
+/// @guarantee   never below the true value.
+/// @throws Error{invalid_argument} epsilon not positive and finite.
+/// @source      the trade-off function of epsilon-DP consists of the chords from the ends to its
+///              fixed point 1 / (1 + e^epsilon), and that of mu-GDP is convex through these points:
+///              Dong, Roth, Su, arXiv 1905.02383.
+/// @checked-by  PureDpIsGaussianDpOfKnownMu.
+double mu_from_pure_dp(double epsilon);
+
 /// Zero-concentrated DP parameter of a mu-GDP mechanism: rho = mu^2 / 2.
 ///
 /// @exactness   the smallest double that is >= mu^2 / 2 (for mu < 1e-140, perhaps the next one).

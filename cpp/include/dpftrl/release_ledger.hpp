@@ -46,6 +46,17 @@ class ReleaseLedger {
   /// @checked-by release_ledger_test
   void decide(std::int64_t step, std::span<const double> record);
 
+  /// The same for a step that several contribute to.
+  ///
+  /// @param contributions  dimension() entries each, any number of them, none included; each is
+  ///                clipped by itself, as in PrefixSum::contribute.
+  /// @throws        as decide; Error{wrong_length} a part of a contribution. Error{bad_state}
+  ///                afterwards, where an earlier call failed after it had taken some of them.
+  void decide_step(std::int64_t step, std::span<const double> contributions);
+
+  /// Tells the key, and so this ledger, from others, and says nothing of it.
+  std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
+
   /// Bytes that remember all that is decided. They contain the TRUE sums, as secret as the records;
   /// not the key.
   /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
@@ -77,12 +88,14 @@ class ReleaseLedger {
   using Code = std::array<std::byte, 16>;
 
   Code code_of(std::int64_t step, std::span<const double> record) const;
+  void require_whole() const;
 
   PrefixSum sums_;
   std::array<std::byte, 64> secret_;  ///< of the codes
   std::vector<Code> codes_;           ///< of the records, one a step
   std::vector<double> releases_;      ///< dimension() a step
   std::int64_t num_acknowledged_ = 0;
+  bool is_torn_ = false;  ///< a step has some of its contributions, and no release
 };
 
 }  // namespace dpftrl

@@ -30,6 +30,10 @@ std::int64_t divisor_of(const ExponentialOptions& options) {
   return options.is_monotone ? options.sensitivity : 2 * options.sensitivity;
 }
 
+void require_contributions(const char* function, std::int64_t max_contributions) {
+  require_between(function, "max_contributions", max_contributions, 1, std::int64_t{1} << 20);
+}
+
 }  // namespace
 
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
@@ -65,9 +69,10 @@ std::int64_t private_winner(std::span<const std::int64_t> histogram, const Winne
                             const Key& key) {
   for (const std::int64_t count : histogram)
     require_between("private_winner", "count", count, 0, kMaxUtility);
+  require_contributions("private_winner", options.max_contributions);
   return exponential_mechanism(histogram,
                                {.epsilon = options.epsilon,
-                                .sensitivity = 1,
+                                .sensitivity = options.max_contributions,
                                 .is_monotone = options.neighbours == Neighbours::zero_out},
                                key);
 }
@@ -78,6 +83,7 @@ QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
   const std::int64_t whole =
       require_between(kName, "denominator", options.denominator, 1, std::int64_t{1} << 20);
   const std::int64_t part = require_between(kName, "numerator", options.numerator, 0, whole);
+  require_contributions(kName, options.max_contributions);
   std::int64_t num_records = 0;
   for (const std::int64_t count : histogram) {
     require_between(kName, "count", count, 0, std::int64_t{1} << 32);
@@ -88,6 +94,7 @@ QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
                            .sensitivity = options.neighbours == Neighbours::replace_one
                                               ? whole
                                               : std::max(part, whole - part)};
+  result.sensitivity *= options.max_contributions;
   std::int64_t below = 0;
   for (const std::int64_t count : histogram) {
     const std::int64_t miss =

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
+#include "gap_progress.hpp"
 #include "nuclear_norm.hpp"
 #include "queries/kronecker.hpp"
+#include "queries/l1_measurements.hpp"
 
 namespace dpftrl {
 namespace {
@@ -51,15 +56,23 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// R of least squares, F M^T (M M^T)^+: R M = F as far as the rows of M reach. Twice refined, as
-/// M M^T has the square of M's condition.
-Matrix decoder_of(const Matrix& f, const Matrix& m) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(m, m.transpose()));
+/// M^+, by the smaller one of its two Gram matrices.
+Matrix pseudo_inverse(const Matrix& m) {
+  const bool is_tall = m.rows() > m.cols();
+  const Eigen::SelfAdjointEigenSolver<Matrix> system(is_tall ? multiply(m.transpose(), m)
+                                                             : multiply(m, m.transpose()));
   const Vector& squares = system.eigenvalues();
   const double least = squares(squares.size() - 1) * 0x1p-44;
   const Vector inverse = squares.unaryExpr([least](double e) { return e > least ? 1 / e : 0; });
   const Matrix v = system.eigenvectors();
-  const Matrix back = multiply(m.transpose(), multiply(v * inverse.asDiagonal(), v.transpose()));
+  const Matrix gram = multiply(v * inverse.asDiagonal(), v.transpose());
+  return is_tall ? multiply(gram, m.transpose()) : multiply(m.transpose(), gram);
+}
+
+/// R of least squares, F M^+: R M = F as far as the rows of M reach. Twice refined, as a Gram
+/// matrix has the square of M's condition.
+Matrix decoder_of(const Matrix& f, const Matrix& m) {
+  const Matrix back = pseudo_inverse(m);
   Matrix decoder = multiply(f, back);
   for (int turn = 0; turn < 2; ++turn) decoder += multiply(f - multiply(decoder, m), back);
   return decoder;
@@ -134,18 +147,21 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-FactorOptimum optimum_of(const Matrix& f, const QueryFactorizationOptions& options) {
+FactorOptimum optimum_of(const Matrix& f, const DenseOptimum& optimum) {
   const std::vector<Eigen::Index> columns = asked_columns(f);
-  const DenseOptimum optimum = find_dense_optimum(
-      {.queries = f(Eigen::all, columns), .objective = options.objective}, options.solver);
   const Matrix& c = optimum.encoder;
-  Eigen::Index rank = 0;
   Matrix encoder = Matrix::Zero(c.rows(), f.cols());
-  for (Eigen::Index i = 0; i < c.rows(); ++i)
-    if (!c.row(i).isZero(0)) encoder(rank++, columns) = c.row(i);
-  encoder.conservativeResize(rank, Eigen::NoChange);
   Vector v = Vector::Zero(f.cols());
-  v(columns) = optimum.column_weights.diagonal() / optimum.column_weights.diagonal().sum();
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const auto place = static_cast<Eigen::Index>(j);
+    encoder.col(columns[j]) = c.col(place);
+    v(columns[j]) = optimum.column_weights(place, place);
+  }
+  Eigen::Index rank = 0;
+  for (Eigen::Index i = 0; i < c.rows(); ++i)
+    if (!c.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
+  encoder.conservativeResize(rank, Eigen::NoChange);
+  v /= v.sum();
   Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   u /= u.sum();
   return {std::move(encoder), proof_of(f, optimum.lower_bound, u, v)};
@@ -190,12 +206,16 @@ double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   return largest;
 }
 
+void require_entries(std::int64_t size) {
+  if (size > kMaxQueryEntries)
+    fail(ErrorCode::resource_exhausted, "query_factorization: a matrix has at most " +
+                                            to_text(kMaxQueryEntries) + " entries, got " +
+                                            to_text(size));
+}
+
 /// The same in the l1 norm, column by column.
-double replace_one_l1(const std::vector<QueryFactorization::Factor>& factors) {
-  IntegerMatrix m = IntegerMatrix::Ones(1, 1);
-  for (const QueryFactorization::Factor& factor : factors)
-    m = detail::kronecker_product(m, factor.encoder);
-  const IntegerMatrix columns = m.transpose();
+double replace_one_l1(const IntegerMatrix& encoder) {
+  const IntegerMatrix columns = encoder.transpose();
   std::int64_t largest = 0;
   for (Eigen::Index i = 0; i < columns.rows(); ++i)
     for (Eigen::Index j = 0; j < i; ++j)
@@ -240,6 +260,22 @@ std::int64_t QueryFactorization::num_values() const {
   return product;
 }
 
+IntegerMatrix QueryFactorization::encoder() const {
+  require_entries(num_measurements() * num_values());
+  IntegerMatrix m = IntegerMatrix::Ones(1, 1);
+  for (const Factor& factor : factors) m = detail::kronecker_product(m, factor.encoder);
+  return m;
+}
+
+Matrix QueryFactorization::decoder() const {
+  std::int64_t num_queries = 1;
+  for (const Factor& factor : factors) num_queries *= factor.decoder.rows();
+  require_entries(num_queries * num_measurements());
+  Matrix r = Matrix::Ones(1, 1);
+  for (const Factor& factor : factors) r = detail::kronecker_product(r, factor.decoder);
+  return r;
+}
+
 Vector QueryFactorization::row_norms() const {
   Matrix norms = Matrix::Ones(1, 1);
   for (const Factor& factor : factors)
@@ -272,7 +308,7 @@ QuerySensitivity QueryFactorization::l1_sensitivity() const {
   result.textbook = 2 * result.add_remove;
   const auto m = static_cast<double>(num_values());
   const bool is_quick = m * m * static_cast<double>(num_measurements()) <= kMaxDistanceCost;
-  result.replace_one = is_quick ? replace_one_l1(factors) : result.textbook;
+  result.replace_one = is_quick ? replace_one_l1(encoder()) : result.textbook;
   return result;
 }
 
@@ -304,45 +340,129 @@ Vector QueryFactorization::decode(std::span<const double> measurements) const {
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
+/// Factor after factor.
+class QueryFactorizer::State {
+ public:
+  State(QueryWorkload workload, const QueryFactorizationOptions& options)
+      : workload_(std::move(workload)), options_(options), way_(options.solver.gap) {
+    const std::size_t num_factors = workload_.factors().size();
+    if (num_factors > kMaxFactors)
+      fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
+                                       std::to_string(num_factors));
+    bits_ = kBits[num_factors - 1];
+    result_.objective = options.objective;
+  }
+
+  bool advance() {
+    if (is_done()) return false;
+    if (options_.strategy != QueryStrategy::optimal) {
+      end_factor(schatten_proof(queries()), plainly_measured());
+    } else if (!solver_) {
+      const std::vector<Eigen::Index> columns = asked_columns(queries());
+      way_ = detail::GapProgress(options_.solver.gap);
+      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns),
+                                          .objective = options_.objective},
+                      options_.solver);
+    } else if (!is_solved_) {
+      is_solved_ = !solver_->advance();
+      way_.reached(solver_->progress().gap);
+      const auto& told = options_.solver.progress;
+      if (!is_solved_ && told) is_solved_ = !told(solver_->progress());
+    } else {
+      const FactorOptimum optimum = optimum_of(queries(), solver_->result());
+      solver_.reset();
+      is_solved_ = false;
+      end_factor(optimum.proof, rounded(queries(), measurements(optimum.encoder), bits_));
+    }
+    return !is_done();
+  }
+
+  QueryFactorizerProgress progress() const {
+    const double part = solver_ ? way_.fraction() : 0;
+    const auto done = static_cast<double>(result_.factors.size());
+    return {solver_ ? solver_->progress().iteration : 0,
+            (done + part) / static_cast<double>(workload_.factors().size())};
+  }
+
+  const QueryWorkload& workload() const { return workload_; }
+
+  QueryFactorization result() {
+    while (advance()) {
+    }
+    QueryFactorization result = result_;
+    if (concentration_ < 1)
+      result.replace_one_lower_bound = std::max(0.0, result.lower_bound - mean_) *
+                                       std::sqrt(2 / (1 - concentration_)) * (1 - 0x1p-36);
+    const Vector rows = result.row_norms();
+    result.unit_error *= options_.objective == Objective::max
+                             ? rows.maxCoeff()
+                             : rows.norm() / std::sqrt(static_cast<double>(rows.size()));
+    return result;
+  }
+
+ private:
+  bool is_done() const { return result_.factors.size() == workload_.factors().size(); }
+  const Matrix& queries() const { return workload_.factors()[result_.factors.size()].queries; }
+
+  QueryFactorization::Factor plainly_measured() const {
+    const Matrix& f = queries();
+    if (options_.strategy == QueryStrategy::queries) return by_themselves(f, bits_);
+    return rounded(f, Matrix::Identity(f.cols(), f.cols()), bits_);
+  }
+
+  Matrix measurements(const Matrix& optimum) const {
+    if (options_.noise == QueryNoise::gaussian) return optimum;
+    return detail::best_l1_measurements(queries(), optimum, options_.objective);
+  }
+
+  void end_factor(const Proof& proof, QueryFactorization::Factor factor) {
+    result_.lower_bound *= proof.lower_bound;
+    mean_ *= proof.mean;
+    concentration_ *= proof.concentration;
+    result_.unit_error *= largest_column(factor);
+    result_.factors.push_back(std::move(factor));
+  }
+
+  QueryWorkload workload_;
+  QueryFactorizationOptions options_;
+  detail::GapProgress way_;
+  int bits_ = 0;
+  std::optional<DenseOptimumSolver> solver_;  ///< of the factor that is worked on
+  bool is_solved_ = false;
+  /// So far: the error without the rows of R.
+  QueryFactorization result_{.factors = {},
+                             .lower_bound = 1 - 0x1p-50,
+                             .replace_one_lower_bound = 0,
+                             .unit_error = 1,
+                             .objective = Objective::mean};
+  double mean_ = 1, concentration_ = 1;
+};
+
+QueryFactorizer::QueryFactorizer(QueryWorkload workload, const QueryFactorizationOptions& options)
+    : state_(std::make_unique<State>(std::move(workload), options)) {}
+QueryFactorizer::~QueryFactorizer() = default;
+QueryFactorizer::QueryFactorizer(QueryFactorizer&&) noexcept = default;
+QueryFactorizer& QueryFactorizer::operator=(QueryFactorizer&&) noexcept = default;
+
+bool QueryFactorizer::advance() {
+  return state_->advance();
+}
+
+QueryFactorizerProgress QueryFactorizer::progress() const {
+  return state_->progress();
+}
+
+const QueryWorkload& QueryFactorizer::workload() const {
+  return state_->workload();
+}
+
+QueryFactorization QueryFactorizer::result() {
+  return state_->result();
+}
+
 QueryFactorization factorize_queries(const QueryWorkload& workload,
                                      const QueryFactorizationOptions& options) {
-  const std::size_t num_factors = workload.factors().size();
-  if (num_factors > kMaxFactors)
-    fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
-                                     std::to_string(num_factors));
-  const int bits = kBits[num_factors - 1];
-  QueryFactorization result{.factors = {},
-                            .lower_bound = 1 - 0x1p-50,
-                            .replace_one_lower_bound = 0,
-                            .unit_error = 1,
-                            .objective = options.objective};
-  double mean = 1, concentration = 1;
-  for (const QueryWorkload::Factor& part : workload.factors()) {
-    const Matrix& f = part.queries;
-    Proof proof{};
-    if (options.strategy == QueryStrategy::optimal) {
-      const FactorOptimum optimum = optimum_of(f, options);
-      proof = optimum.proof;
-      result.factors.push_back(rounded(f, optimum.encoder, bits));
-    } else {
-      proof = schatten_proof(f);
-      result.factors.push_back(options.strategy == QueryStrategy::queries
-                                   ? by_themselves(f, bits)
-                                   : rounded(f, Matrix::Identity(f.cols(), f.cols()), bits));
-    }
-    result.lower_bound *= proof.lower_bound;
-    mean *= proof.mean;
-    concentration *= proof.concentration;
-    result.unit_error *= largest_column(result.factors.back());
-  }
-  if (concentration < 1)
-    result.replace_one_lower_bound = std::max(0.0, result.lower_bound - mean) *
-                                     std::sqrt(2 / (1 - concentration)) * (1 - 0x1p-36);
-  const Vector rows = result.row_norms();
-  result.unit_error *= options.objective == Objective::max
-                           ? rows.maxCoeff()
-                           : rows.norm() / std::sqrt(static_cast<double>(rows.size()));
-  return result;
+  return QueryFactorizer(workload, options).result();
 }
 
 double schatten_query_bound(const QueryWorkload& workload) {

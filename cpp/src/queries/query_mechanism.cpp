@@ -2,6 +2,7 @@
 #include "dpftrl/queries/query_mechanism.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "dpftrl/discrete_gaussian.hpp"
@@ -16,9 +17,17 @@ namespace {
 constexpr const char* kFunction = "query_mechanism";
 /// 2^61 / this is 64: noise beyond 2^61 would be cut.
 constexpr double kMaxScale = 0x1p55;
+constexpr std::int64_t kMaxContributions = std::int64_t{1} << 20;
 
 double for_neighbours(const QuerySensitivity& sensitivity, Neighbours neighbours) {
   return neighbours == Neighbours::replace_one ? sensitivity.replace_one : sensitivity.add_remove;
+}
+
+/// Never below the product; of 1 the number itself.
+double times_up(double value, std::int64_t times) {
+  if (times == 1) return value;
+  return std::nextafter(value * static_cast<double>(times),
+                        std::numeric_limits<double>::infinity());
 }
 
 void require_scale(double scale, double largest) {
@@ -31,20 +40,25 @@ void require_scale(double scale, double largest) {
 
 }  // namespace
 
+void QueryPrivacy::require_sound() const {
+  require_positive(kFunction, "epsilon", epsilon);
+  if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
+  require_between(kFunction, "max_contributions", max_contributions, 1, kMaxContributions);
+}
+
 QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy)
-    : factorization_(std::move(factorization)),
-      privacy_(privacy),
-      noise_(privacy.delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian) {
+    : factorization_(std::move(factorization)), privacy_(privacy), noise_(privacy.noise()) {
   factorization_.require_sound();
-  require_positive(kFunction, "epsilon", privacy.epsilon);
-  if (noise_ == QueryNoise::gaussian) require_inside(kFunction, "delta", privacy.delta, 0, 1);
+  privacy.require_sound();
   const QuerySensitivity l2 = factorization_.l2_sensitivity();
-  unit_error_ = factorization_.unit_error * for_neighbours(l2, privacy.neighbours) / l2.add_remove;
   const QuerySensitivity sensitivity =
       noise_ == QueryNoise::gaussian ? l2 : factorization_.l1_sensitivity();
-  sensitivity_ = for_neighbours(sensitivity, privacy.neighbours);
+  const double of_record = for_neighbours(sensitivity, privacy.neighbours);
+  unit_error_ = factorization_.unit_error * of_record / l2.add_remove;
+  sensitivity_ = times_up(of_record, privacy.max_contributions);
   const bool replaces = privacy.neighbours == Neighbours::replace_one;
-  textbook_ = replaces ? sensitivity.textbook : sensitivity.add_remove;
+  textbook_ =
+      times_up(replaces ? sensitivity.textbook : sensitivity.add_remove, privacy.max_contributions);
   if (!(sensitivity_ > 0))
     fail_argument(kFunction, "num_values", "at least 2 with replace_one", "1, or columns alike");
   if (noise_ == QueryNoise::gaussian) {
@@ -55,6 +69,7 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
     require_scale(noise_scale_, kMaxScale);
   } else {
     noise_scale_ = std::ceil(sensitivity_ / privacy.epsilon * (1 + 0x1p-50));
+    mu_ = mu_from_pure_dp(privacy.epsilon);
     require_scale(noise_scale_, static_cast<double>(kMaxLaplaceScale));
   }
 }

@@ -29,7 +29,7 @@ interface Entry {
   mechanism: string;
   numSteps: number;
   columns: string[];
-  /** Where the state of a release of several runs is kept. */
+  /** Of a release of several runs: the identity of its state, which tells keys apart. */
   state?: string;
 }
 
@@ -49,8 +49,6 @@ export interface Spending extends Omit<Entry, 'when' | 'mu'> {
   mu: number | null;
   neighbours: Neighbours;
   unit: string;
-  /** The state has released before: its entry has to be there, or is written now. */
-  isContinued?: boolean;
 }
 
 /** Root of the sum of squares, never below it; of one mu that mu. */
@@ -167,15 +165,16 @@ export class Budget {
    * spend it unseen. Refuses what would exceed the limit.
    */
   async spend(dp: DpFtrl, spending: Spending): Promise<void> {
-    const { neighbours, unit, isContinued, mu: own, ...entry } = spending;
+    const { neighbours, unit, mu: own, ...entry } = spending;
     if (own === null) {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
       throw new Misuse(`--budget ${what} rounded-gaussian only`);
     }
     await locked(this.path, async () => {
       const ledger = await this.open({ neighbours, unit });
-      const isWritten = ledger.releases.some((it) => it.state === entry.state && it.mu === own);
-      if (isContinued === true && entry.state !== undefined && isWritten) return;
+      const { state } = entry;
+      const isWritten = ledger.releases.some((it) => it.state === state && it.mu === own);
+      if (state !== undefined && isWritten) return;
       const mu = composed([...ledger.releases.map((it) => it.mu), own]);
       const { delta } = ledger.limit;
       const { epsilon } = dp.calibrate({ mu, delta });

@@ -22,6 +22,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl learn      a linear model of a CSV file, learned in one private pass
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
+  dp-ftrl choose     what a CSV file has most of, or in the middle
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
@@ -56,6 +57,11 @@ const PARTICIPATION = `\
 const WORKLOAD = `\
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers
                    without header: a column of learning rates, or a square lower-triangular matrix`;
+
+const COUNTED = `\
+  --user-column ID --max-contributions K
+                   protects persons: column ID says whose row it is. Of each person the first K
+                   rows count; memory grows with the number of persons. With zero-out neighbours`;
 
 const HELP = {
   release: `dp-ftrl release --epsilon E --delta D --clip C [options] [FILE.csv]
@@ -95,10 +101,13 @@ ${STRATEGY}
                    release that would exceed it is refused. Begun with --budget-epsilon E and
                    --budget-delta D
   --state FILE     goes on where the last run with this file stopped: its rows follow those before,
-                   and all runs together are one release with horizon --steps. FILE holds the key
-                   and the true sums: as secret as the rows. Not with --user-column, --time-column
+                   and all runs together are one release with horizon --steps. FILE holds the key,
+                   the true sums, and of --user-column whose rows counted: as secret as the rows.
+                   With --time-column a run ends its last bucket, which is that of its last row or
+                   of --to; rows of a bucket that is released are refused
   --first-step N   with --state: the first row is that of step N, released before; the same rows
-                   get the same releases again, and others are refused
+                   get the same releases again, and others are refused. Not with --user-column,
+                   --time-column
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
@@ -183,8 +192,9 @@ Examples, with the files of examples/:
         [FILE.csv]
 
 Counts how many rows have each value, adds noise to what is best measured for these queries, and
-writes query,answer,std. All answers together are (E, D)-differentially private for one row. How far
-at most their error is from the least that any factorization has is printed, and proved.
+writes query,answer,std. All answers together are (E, D)-differentially private for one row, or for
+one person with --user-column. How far at most their error is from the least that any factorization
+has is printed, and proved.
 
   --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
                    every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
@@ -196,18 +206,20 @@ at most their error is from the least that any factorization has is printed, and
   --other          every domain has one more value, other, for all that it does not list
   --epsilon E      privacy target, > 0
   --delta D        privacy target, below 1. 0: pure, by Laplace noise
+${COUNTED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public
   --measure M      optimal (default), identity (the histogram) or queries (each by itself)
   --objective O    mean (default) or max: which error the measurements make least
   --budget FILE, --budget-epsilon E, --budget-delta D
-                   as in dp-ftrl release, with which it is shared; D > 0
+                   as in dp-ftrl release, with which it is shared. A pure release counts as the
+                   Gaussian DP that all of its epsilon have
   --consistent     answers of one histogram without negative counts; with replace-one, of as many
                    rows as there are. std then is that before
   --integer        with --consistent: of whole numbers
   --output FILE    written whole or not at all, instead of standard output
-  --json           one object: private, neighbours, epsilon, delta, noise, mu, unitError,
-                   lowerBound, ratio, numMeasurements, rmsError, answers
+  --json           one object: private, protects, neighbours, epsilon, delta, noise, mu,
+                   unitError, lowerBound, ratio, numMeasurements, rmsError, answers
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
 
@@ -215,7 +227,37 @@ Examples, with the files of examples/:
   dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 \\
       --delta 1e-6 --consistent examples/gym_visits.csv
   dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 --json \\
+      --user-column member --max-contributions 12 examples/gym_visits.csv
+`,
+  choose: `dp-ftrl choose --winner|--quantile Q --column NAME --domain D --epsilon E [options]
+        [FILE.csv]
+
+Counts how many rows have each value and writes the column and one value: one with about the most
+rows, or one at about a quantile of all rows (exponential mechanism). The choice is
+E-differentially private for one row, or for one person with --user-column. How long it takes
+depends on the counts: let nobody measure it.
+
+  --winner         the value that most rows have; of several columns the combination
+  --quantile Q     the value at that part of the rows, 1/2 or 0.5; of one column
+  --column NAME    repeat for more
+  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts), for
+                   --quantile in order. A row with another value is refused
+  --other          every domain has one more value, other, for all that it does not list
+  --epsilon E      privacy target, 2^-30 to 2^20
+${COUNTED}
+  --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
+                   values, and the number of rows is public
+  --budget FILE, --budget-epsilon E, --budget-delta D
+                   as in dp-ftrl release, with which it is shared
+  --json           one object: private, protects, neighbours, epsilon, choice, values
+  --quiet          no guarantee on standard error
+  --seed S         fixed choice, for tests and demonstrations: NOT private
+
+Examples, with the files of examples/:
+  dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 \\
       examples/gym_visits.csv
+  dp-ftrl choose --winner --column minutes --domain 0:180 --epsilon 2 --user-column member \\
+      --max-contributions 12 --json examples/gym_visits.csv
 `,
   error: `dp-ftrl error --steps N [--mechanism M] [options]
 

@@ -7,6 +7,7 @@ import { Args, type Known } from './args.js';
 import * as bench from './bench.js';
 import * as bounds from './bounds.js';
 import * as calibrate from './calibrate.js';
+import * as choose from './choose.js';
 import * as compare from './compare.js';
 import * as error from './error.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
@@ -26,6 +27,7 @@ const COMMANDS = {
   release,
   learn,
   queries,
+  choose,
   error,
   compare,
   optimize,

@@ -2,7 +2,6 @@
 
 // dp-ftrl release: a CSV in, its private running totals out.
 
-import { resolve } from 'node:path';
 import { load } from '../index.js';
 import { foundFirst } from '../searches.js';
 import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../types.js';
@@ -12,6 +11,7 @@ import { csvCell } from './csv.js';
 import { faultOf, Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
+import { LedgerStepper } from './ledger-steps.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
 import { ProgressLine, watch } from './progress.js';
@@ -143,7 +143,7 @@ async function releaseAll(
       if (fault) return fault;
     }
   }
-  for (const steps of stepper.end()) {
+  for await (const steps of stepper.end()) {
     const fault = await write(steps);
     if (fault) return fault;
   }
@@ -192,7 +192,9 @@ type Settings = ReturnType<typeof readSettings>;
 /** The horizon: as given, or as many steps as the input has, which is then read twice. */
 async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
   const { people, times } = settings;
-  const range = times?.last === undefined ? undefined : times.last - times.first! + 1;
+  // With --state they say where this run ends, not how long all of them are.
+  const isRange = times?.last !== undefined && !settings.state;
+  const range = isRange ? times.last! - times.first! + 1 : undefined;
   if (steps !== undefined) {
     // A saved strategy has its own horizon.
     if (range !== undefined && range !== steps) {
@@ -217,8 +219,8 @@ async function horizonOf(steps: number | undefined, settings: Settings, rows: Ro
 interface Made {
   sums: RowSums;
   stepper: Stepper;
-  /** Nothing was released before this run. */
-  isNew: boolean;
+  /** Of a release of several runs. */
+  identity?: string;
   close(): Promise<void>;
 }
 
@@ -229,8 +231,19 @@ async function makeSums(dp: DpFtrl, settings: Settings, how: PrefixSumOptions): 
   if (state) {
     const totals = await LedgerTotals.open(dp, state, how);
     const sums = { people: undefined, totals };
-    const stepper = new RowStepper({ ...options, sums });
-    return { sums, stepper, isNew: totals.isNew, close: () => totals.close() };
+    try {
+      const stepper =
+        people || times
+          ? new LedgerStepper({ totals, columns: options.columns, people, times })
+          : new RowStepper({ ...options, sums });
+      if (!people && !times && totals.memo) {
+        throw new Misuse('--state was begun with --user-column or --time-column');
+      }
+      return { sums, stepper, identity: totals.identity, close: () => totals.close() };
+    } catch (error) {
+      await totals.close();
+      throw error;
+    }
   }
   const sums: Sums = people
     ? { people, totals: dp.peopleSum(how) }
@@ -238,7 +251,7 @@ async function makeSums(dp: DpFtrl, settings: Settings, how: PrefixSumOptions): 
   const stepper = times
     ? new BucketStepper({ ...options, sums, times })
     : new RowStepper({ ...options, sums });
-  return { sums, stepper, isNew: true, close: () => Promise.resolve(sums.totals.dispose()) };
+  return { sums, stepper, close: () => Promise.resolve(sums.totals.dispose()) };
 }
 
 export async function run(args: Args): Promise<void> {
@@ -267,25 +280,19 @@ export async function run(args: Args): Promise<void> {
   const isSearched = settings.state === undefined && !quiet;
   const line = `release: ${name}`;
   const found = isSearched ? await watch(foundFirst(dp, how), new ProgressLine(line)) : how;
-  const { sums, stepper, isNew, close } = await makeSums(dp, settings, found);
+  const { sums, stepper, identity, close } = await makeSums(dp, settings, found);
   const { totals } = sums;
   const { certificate } = totals;
   const { participation } = target;
-  const instead = settings.state ? {} : { instead: '--user-column' };
-  const whom = protection({ participation, people, times, numSteps, ...instead });
+  const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });
 
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   const progress = new StepProgress(numSteps, { quiet });
   try {
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
-    const state = settings.state && { state: resolve(settings.state.path) };
-    await settings.budget?.spend(dp, {
-      ...spending,
-      ...state,
-      unit: whom.unit,
-      isContinued: !isNew,
-    });
+    const state = identity !== undefined && { state: identity };
+    await settings.budget?.spend(dp, { ...spending, ...state, unit: whom.unit });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const isPrivate = seed === undefined && !showTrue;

@@ -15,8 +15,8 @@ export interface StateSettings {
   firstStep: number | undefined;
 }
 
-/** What a run of its own only knows of itself, and would forget until the next. */
-const OF_ONE_RUN = ['user-column', 'time-column', 'show-nonprivate'];
+/** Of these a repeated row would have to count as it did before, which nobody remembers. */
+const NOT_REPEATED = ['user-column', 'time-column'];
 
 export function readState(args: Args): StateSettings | undefined {
   const path = args.text('state');
@@ -25,8 +25,11 @@ export function readState(args: Args): StateSettings | undefined {
     if (step !== undefined) throw new Misuse('--first-step goes with --state');
     return undefined;
   }
-  const other = OF_ONE_RUN.find((name) => args.has(name));
-  if (other !== undefined) throw new Misuse(`--state does not go with --${other}`);
+  if (args.has('show-nonprivate')) throw new Misuse('--state does not go with --show-nonprivate');
+  const other = NOT_REPEATED.find((name) => args.has(name));
+  if (other !== undefined && step !== undefined) {
+    throw new Misuse(`--first-step does not go with --${other}`);
+  }
   if (!args.has('steps') && !args.has('strategy')) {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
   }
@@ -73,9 +76,13 @@ export class LedgerTotals {
   get step(): number {
     return this.next;
   }
-  /** Nothing was ever released. */
-  get isNew(): boolean {
-    return this.ledger.step === 0;
+
+  /** Tells this state from others, wherever its file is. */
+  get identity(): string {
+    return this.ledger.identity;
+  }
+  get memo(): Uint8Array | undefined {
+    return this.ledger.memo;
   }
 
   stddev(step: number): number {
@@ -85,6 +92,12 @@ export class LedgerTotals {
   async releaseMany(rows: Float64Array): Promise<Float64Array> {
     const noisy = await this.ledger.releaseMany(this.next, rows);
     this.next += rows.length / this.dimension;
+    return noisy;
+  }
+
+  async releaseSteps(steps: Float64Array[], memo: Uint8Array): Promise<Float64Array> {
+    const noisy = await this.ledger.releaseSteps(this.next, steps, memo);
+    this.next += steps.length;
     return noisy;
   }
 

@@ -57,7 +57,7 @@ export function textColumns(people: People | undefined, times: Times | undefined
 export interface Stepper {
   take(batch: Batch): Iterable<Released> | AsyncIterable<Released>;
   /** What only the end of the input completes. */
-  end(): Iterable<Released>;
+  end(): Iterable<Released> | AsyncIterable<Released>;
 }
 
 /** Whose row it is; the cell must not be empty. */
@@ -143,7 +143,7 @@ export class RowStepper implements Stepper {
   }
 }
 
-function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
+export function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
   const [row, line] = [batch.firstRow + i, batch.lines[i]!];
   const what = `row ${row} (line ${line}) is past the horizon of --steps ${totals.numSteps}`;
   return new Misuse(what, { code: 'past_horizon', row, line });

@@ -98,9 +98,11 @@ export function readTimes(args: Args): Times | undefined {
   };
   const [first, last] = [edge('from'), edge('to')];
   if (last !== undefined) {
-    if (first === undefined) throw new Misuse('--to needs --from');
-    if (args.has('steps')) throw new Misuse('give --steps or --to, not both');
-    if (last < first) throw new Misuse('--to must not be before --from');
+    // Of a release of several runs --to ends one of them, and the state knows where it began.
+    const isPart = args.has('state');
+    if (first === undefined && !isPart) throw new Misuse('--to needs --from');
+    if (args.has('steps') && !isPart) throw new Misuse('give --steps or --to, not both');
+    if (first !== undefined && last < first) throw new Misuse('--to must not be before --from');
   }
   return { column, bucket, first, last };
 }
@@ -113,6 +115,11 @@ export class Clock {
 
   constructor(private readonly times: Times) {
     this.first = times.first;
+  }
+
+  /** The bucket of step 0, as soon as it is known. */
+  get origin(): number | undefined {
+    return this.first;
   }
 
   /** Step of the next row. */

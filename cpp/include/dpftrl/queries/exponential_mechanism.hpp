@@ -51,9 +51,11 @@ std::vector<double> exponential_probabilities(std::span<const std::int64_t> util
 struct WinnerOptions {
   double epsilon;
   Neighbours neighbours = Neighbours::zero_out;
+  std::int64_t max_contributions = 1;  ///< records of one person, as in QueryPrivacy
 };
 
-/// Which value has the most records. Utility: the count, of sensitivity 1; with zero_out monotone.
+/// Which value has the most records. Utility: the count, of sensitivity max_contributions; with
+/// zero_out monotone.
 std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
                             const Key& key);
 
@@ -62,12 +64,13 @@ struct QuantileOptions {
   std::int64_t numerator;    ///< of the quantile: 1 of 2 is the median
   std::int64_t denominator;  ///< below 2^20
   Neighbours neighbours = Neighbours::zero_out;
+  std::int64_t max_contributions = 1;  ///< records of one person, as in QueryPrivacy
 };
 
 /// Utilities of values as quantiles: minus `denominator` times by how many records the ranks that
 /// value v covers miss the rank n numerator / denominator.
 /// @return  with their sensitivity: denominator, or with zero_out the larger of numerator and
-///          denominator - numerator.
+///          denominator - numerator; that times max_contributions.
 struct QuantileUtilities {
   std::vector<std::int64_t> utilities;
   std::int64_t sensitivity;

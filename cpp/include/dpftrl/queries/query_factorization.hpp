@@ -6,6 +6,7 @@
 /// integers, and releases have no rounding to account for.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,13 +21,19 @@ using IntegerMatrix = Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic
 
 /// What is measured.
 enum class QueryStrategy {
-  optimal,   ///< of least error for Gaussian noise, with a proof
+  optimal,   ///< of least error, for Gaussian noise with a proof
   identity,  ///< every count of the histogram
   queries,   ///< every answer by itself; up to kMaxQueryValues of them a factor
 };
 
+enum class QueryNoise { gaussian, laplace };
+
 struct QueryFactorizationOptions {
   QueryStrategy strategy = QueryStrategy::optimal;
+  /// Which noise the measurements will get. laplace, as large as the l1 norm of a column:
+  /// QueryStrategy::optimal then is the best of several that are known to be good, and not proved
+  /// to be the best of all.
+  QueryNoise noise = QueryNoise::gaussian;
   /// mean: root mean square over queries; max: the worst one.
   Objective objective = Objective::mean;
   OptimumOptions solver = {.gap = 1e-6};
@@ -53,9 +60,10 @@ struct QueryFactorization {
   };
   std::vector<Factor> factors;
 
-  /// Certified: the error of ANY factorization, with Gaussian noise as large as its largest column,
-  /// is at least this. Mean: gamma_F / sqrt(num_queries), max: gamma_2. Strategies that are not
-  /// optimal have the Schatten bound, ||F||_* / sqrt(num_queries num_values).
+  /// Certified: the error of ANY factorization, with noise as large as its largest column in l2,
+  /// and all the more in l1, is at least this. Mean: gamma_F / sqrt(num_queries), max: gamma_2.
+  /// Strategies that are not optimal have the Schatten bound, ||F||_* / sqrt(num_queries
+  /// num_values).
   /// @guarantee   never above it, rounding included; products: gamma_F and gamma_2 are
   ///              multiplicative, and so are the proofs.
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
@@ -76,6 +84,10 @@ struct QueryFactorization {
 
   std::int64_t num_measurements() const;
   std::int64_t num_values() const;
+  /// M and R as one matrix each.
+  /// @throws Error{resource_exhausted} more than kMaxQueryEntries entries.
+  IntegerMatrix encoder() const;
+  Matrix decoder() const;
   /// Norms of the rows of R.
   Vector row_norms() const;
   QuerySensitivity l2_sensitivity() const;
@@ -90,7 +102,34 @@ struct QueryFactorization {
   Vector decode(std::span<const double> measurements) const;
 };
 
-/// @cost    the optimum of every factor (find_dense_optimum), and one more eigendecomposition.
+struct QueryFactorizerProgress {
+  std::int64_t iterations;  ///< of the factor that is worked on
+  double fraction;          ///< part of the way to the end, 0 to 1
+};
+
+/// The search, one iteration at a time, for those who have to breathe in between.
+/// @throws as factorize_queries, at the latest by the end.
+class QueryFactorizer {
+ public:
+  QueryFactorizer(QueryWorkload workload, const QueryFactorizationOptions& options);
+  ~QueryFactorizer();
+  QueryFactorizer(QueryFactorizer&&) noexcept;
+  QueryFactorizer& operator=(QueryFactorizer&&) noexcept;
+
+  /// One iteration, or what ends a factor (about five). False when nothing is left to do.
+  bool advance();
+  QueryFactorizerProgress progress() const;
+  const QueryWorkload& workload() const;
+  /// Does what is left, if there is something.
+  QueryFactorization result();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// @cost    the optimum of every factor (find_dense_optimum), and one more eigendecomposition; for
+///          Laplace noise up to thirteen more.
 /// @throws Error{unsupported} more than three factors (combine small ones by to_matrix()), too many
 ///         queries for QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queries/l1_measurements.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "dpftrl/queries/query_workload.hpp"
+#include "nuclear_norm.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// Eigenvalues of Gram matrices below this, of the largest, are rounding errors of zeros.
+constexpr double kLeastEigenvalue = 0x1p-44;
+/// Of trees; the best for 64 to 256 values have 8 or 16.
+constexpr Eigen::Index kMaxArity = 32;
+
+/// ||R|| from the rows of R, or from those of anything with rows of the same norms.
+double size_of(const Matrix& rows, Objective objective) {
+  if (objective == Objective::max) return rows.rowwise().norm().maxCoeff();
+  return rows.norm() / std::sqrt(static_cast<double>(rows.rows()));
+}
+
+double largest_column(const Matrix& m) {
+  return m.cwiseAbs().colwise().sum().maxCoeff();
+}
+
+/// Sums of 1, b, b^2, ... neighbouring values, and of all where asked for.
+Matrix tree(Eigen::Index num_values, Eigen::Index arity, bool with_total) {
+  Matrix m(0, num_values);
+  for (Eigen::Index width = 1; width < num_values || (with_total && m.rows() == 0);
+       width *= arity) {
+    const Eigen::Index first = m.rows();
+    const Eigen::Index num_nodes = (num_values + width - 1) / width;
+    m.conservativeResize(first + num_nodes, Eigen::NoChange);
+    m.bottomRows(num_nodes).setZero();
+    for (Eigen::Index v = 0; v < num_values; ++v) m(first + v / width, v) = 1;
+  }
+  if (!with_total) return m;
+  m.conservativeResize(m.rows() + 1, Eigen::NoChange);
+  m.bottomRows(1).setOnes();
+  return m;
+}
+
+class Choice {
+ public:
+  Choice(const Matrix& f, Objective objective) : f_(f), objective_(objective) {
+    best_ = Matrix::Identity(f.cols(), f.cols());
+    error_ = size_of(f, objective);
+  }
+
+  void take(Matrix m, double size) {
+    const double error = size * largest_column(m);
+    if (!(error < error_)) return;
+    error_ = error;
+    best_ = std::move(m);
+  }
+
+  /// F M^+ has rows as long as those of F V S^-1, M^T M = V S^2 V^T. The symmetric root is V S V^T.
+  void consider(const Matrix& m, bool with_root) {
+    const Eigen::SelfAdjointEigenSolver<Matrix> gram(multiply(m.transpose(), m));
+    const Vector& squares = gram.eigenvalues();
+    const double least = squares(squares.size() - 1) * kLeastEigenvalue;
+    const Vector root =
+        squares.unaryExpr([least](double e) { return e > least ? std::sqrt(e) : 0; });
+    const Vector inverse = root.unaryExpr([](double e) { return e > 0 ? 1 / e : 0; });
+    const Matrix v = gram.eigenvectors();
+    const double size = size_of(multiply(f_, v * inverse.asDiagonal()), objective_);
+    take(m, size);
+    if (with_root) take(multiply(v * root.asDiagonal(), v.transpose()), size);
+  }
+
+  Matrix best() && { return std::move(best_); }
+
+ private:
+  const Matrix& f_;
+  Objective objective_;
+  Matrix best_;
+  double error_;
+};
+
+}  // namespace
+
+Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, Objective objective) {
+  Choice choice(f, objective);
+  for (Eigen::Index arity = 2; arity <= kMaxArity && arity < f.cols(); arity *= 2)
+    for (const bool with_total : {false, true})
+      choice.consider(tree(f.cols(), arity, with_total), false);
+  if (f.rows() <= kMaxQueryValues) choice.consider(f, false);
+  choice.consider(optimum, true);
+  return std::move(choice).best();
+}
+
+}  // namespace dpftrl::detail

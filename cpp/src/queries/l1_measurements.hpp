@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What to measure where noise is as large as the l1 norm of the columns (internal header).
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+/// Of what is known to be good, the M with the least ||F M^+|| max_j ||M_j||_1: every value; the
+/// queries; sums of 1, b, b^2, ... neighbouring values, for several b, with the total or without;
+/// `optimum`, that of the l2 norm, and its symmetric root, which answers with the same error and is
+/// gathered around the diagonal. Not the least of all M: no solver for that is known here.
+Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, Objective objective);
+
+}  // namespace dpftrl::detail

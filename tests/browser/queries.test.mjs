@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 5: a histogram that is drawn, typed or loaded, and what is answered about it.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import { launch, openPage, readKey, reveal, serveSite, settled, textOf } from './support.mjs';
+
+let site;
+let browser;
+let library;
+before(async () => {
+  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+async function open(hash = '') {
+  const opened = await openPage(browser, `${site.url}#steps=20&${hash}`, { calm: true });
+  await settled(opened.page);
+  await reveal(opened.page, 'queries', '.map');
+  return opened;
+}
+
+/** The numbers of the table, row after row, when they are about this histogram and workload. */
+async function table(page, { queries }) {
+  await page.waitForFunction(
+    (n) => document.getElementById('queries-note').textContent.startsWith(`${n} queries`),
+    {},
+    queries,
+  );
+  await page.$eval('#queries-numbers', (details) => (details.open = true));
+  await page.waitForSelector('#queries:not([aria-busy])');
+  await page.waitForSelector('#queries-numbers tbody tr');
+  return page.$$eval('#queries-numbers tbody tr', (rows) =>
+    rows.map((row) => [
+      row.querySelector('th').textContent,
+      ...[...row.querySelectorAll('data')].map((cell) => Number(cell.value)),
+    ]),
+  );
+}
+
+/** What the table must show. */
+function expected(workload, histogram, more = {}) {
+  const target = { workload, epsilon: 1, delta: 1e-6, ...more };
+  const best = library.queries(target);
+  const each = library.queries({ ...target, strategy: 'queries' });
+  const [a, b] = [best, each].map((one) => one.release(histogram, { insecureSeed: 1 }).answers);
+  const { queries, numValues } = best.matrices();
+  const rows = best.labels().map((label, i) => {
+    const truth = histogram.reduce((sum, count, v) => sum + count * queries[i * numValues + v], 0);
+    return [label, a[i], best.standardErrors[i], b[i], each.standardErrors[i], truth];
+  });
+  best.dispose();
+  each.dispose();
+  return rows;
+}
+
+const countsOf = (page) =>
+  page.$$eval('.bar-slot', (all) => all.map((bar) => Number(bar.getAttribute('aria-valuenow'))));
+
+test('queries: answers, errors and matrices are those of the library', async () => {
+  const { page, said, asked } = await open('histogram=5,0,40,7&queries=ranges');
+  const rows = await table(page, { queries: 10 });
+  assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7]));
+  assert.match(await textOf(page, '#queries .map:nth-child(1) .map-at'), /^10 × 4, 20 entries/);
+  assert.match(await textOf(page, '#queries .map:nth-child(3) .map-at'), /^4 × 4,/);
+  assert.match(await textOf(page, '#queries-note'), /proved to be at most .* % above the least of any/);
+  await page.select('#queries-view', 'errors');
+  await page.waitForSelector('#queries .plot[aria-label^=Errors]');
+  const rms = (column) => Math.sqrt(rows.reduce((sum, row) => sum + row[column] ** 2, 0) / 10);
+  const key = await readKey(page, '#queries');
+  assert.ok(Math.abs(key['std, factorization'] / rms(2) - 1) < 1e-12);
+  assert.ok(Math.abs(key['std, noise on each'] / rms(4) - 1) < 1e-12);
+  await page.select('#queries-workload', 'rectangles');
+  assert.deepEqual(
+    await table(page, { queries: 9 }),
+    expected({ product: [{ ranges: 2 }, { ranges: 2 }] }, [5, 0, 40, 7]),
+  );
+  await page.click('#deployed');
+  await reveal(page, 'queries', '.map');
+  await page.waitForFunction(() => !document.querySelector('#queries .key-group.secret'));
+  assert.equal((await table(page, { queries: 9 }))[0].length, 5, 'no true answers');
+  assert.deepEqual(said, []);
+  assert.ok(asked.every((url) => /^(blob|data):/.test(url) || url.startsWith(site.url)));
+  await page.close();
+});
+
+test('queries: bars are drawn with the pointer and with the keyboard', async () => {
+  const { page, said } = await open('histogram=10,10,10,10&queries=identity');
+  const box = await page.$eval('.bars', (bars) => {
+    const { x, y, width, height } = bars.getBoundingClientRect();
+    return { x, y, width, height };
+  });
+  // The upper edge stands for 20 records.
+  const at = (value, records) => [
+    box.x + ((value + 0.5) * box.width) / 4,
+    box.y + (1 - records / 20) * box.height,
+  ];
+  await page.mouse.move(...at(1, 4));
+  await page.mouse.down();
+  await page.mouse.move(...at(2, 16), { steps: 8 });
+  await page.mouse.up();
+  const drawn = await countsOf(page);
+  assert.deepEqual([drawn[0], drawn[3]], [10, 10]);
+  assert.ok(Math.abs(drawn[2] - 16) <= 1, `${drawn}`);
+  assert.ok(drawn[1] < 12, `${drawn}`);
+  await page.focus('.bar-slot');
+  for (const key of ['ArrowUp', 'ArrowUp', 'ArrowRight', 'Home', 'ArrowRight', 'PageDown']) {
+    await page.keyboard.press(key);
+  }
+  const typed = [12, 0, Math.max(0, drawn[2] - 10), 10];
+  assert.deepEqual(await countsOf(page), typed);
+  assert.match(await textOf(page, '.bars-at'), /^value 2: /);
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  assert.equal(await focused(), 'value 2');
+  const shown = await table(page, { queries: 4 });
+  await page.waitForFunction(
+    (truths) =>
+      [...document.querySelectorAll('#queries-numbers tbody tr')].every(
+        (row, i) => Number(row.lastElementChild.firstElementChild.value) === truths[i],
+      ),
+    {},
+    typed,
+  );
+  assert.equal(shown.length, 4);
+  const hash = decodeURIComponent(await page.evaluate(() => location.hash));
+  assert.match(hash, new RegExp(`histogram=${typed.join(',')}(&|$)`));
+  await page.reload();
+  await settled(page);
+  await reveal(page, 'queries', '.map');
+  assert.deepEqual(await countsOf(page), typed);
+  await page.select('#histogram-size', '8');
+  await page.waitForFunction(() => document.querySelectorAll('.bar-slot').length === 8);
+  assert.deepEqual(await countsOf(page), typed.flatMap((n) => [Math.ceil(n / 2), Math.floor(n / 2)]));
+  assert.equal((await table(page, { queries: 8 })).length, 8);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('queries: a histogram of a CSV stays here, and says what lies outside', async () => {
+  const { page, said, asked } = await open('histogram=1,1,1,1&queries=identity');
+  const loaded = asked.length;
+  await page.$eval('.histogram-source', (details) => (details.open = true));
+  const give = (text) =>
+    page.$eval(
+      '#histogram-csv-text',
+      (area, value) => {
+        area.value = value;
+        document.getElementById('histogram-csv-use').click();
+      },
+      text,
+    );
+  await give('name,n\nx,\ny,2\n');
+  await page.waitForFunction(() => !document.getElementById('histogram-error').hidden);
+  assert.match(await textOf(page, '#histogram-error'), /no column has a number in every row/);
+  await give('n\n0\n1\n1\n3\n4\n-2\n');
+  await page.waitForFunction(() => document.querySelector('.bars-at').textContent === '6 records');
+  assert.deepEqual(await countsOf(page), [1, 1, 2, 2], 'from -2 to 4');
+  await page.$eval('#histogram-low', (input) => {
+    input.value = '0';
+    input.dispatchEvent(new Event('change'));
+  });
+  await page.waitForFunction(() => /1 rows lie outside/.test(document.body.textContent));
+  assert.deepEqual(await countsOf(page), [2, 2, 0, 2]);
+  assert.deepEqual(
+    (await table(page, { queries: 4 })).map((row) => row.at(-1)),
+    [2, 2, 0, 2],
+  );
+  const hash = decodeURIComponent(await page.evaluate(() => location.hash));
+  assert.match(hash, /histogram=1,1,1,1/, 'no data in the address');
+  assert.equal(asked.length, loaded, 'nothing was sent or fetched');
+  await page.click('#histogram-reset');
+  await page.waitForFunction(() => document.querySelectorAll('.bar-slot').length === 16);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('queries: what an address cannot mean is told', async () => {
+  const { page } = await openPage(browser, `${site.url}#steps=20&histogram=1,2,3`, { calm: true });
+  await settled(page);
+  assert.match(await textOf(page, '#notice'), /histogram must be 4, 8, 16, 32 counts/);
+  await page.close();
+});

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl choose, and what it shares with dp-ftrl queries: persons, and budgets of pure releases.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const dp = await (await importEntry('dp-ftrl')).load();
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-choose-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** ann has most rows, and all of the 5s. */
+const rows = [
+  ...Array.from({ length: 30 }, () => ['ann', 5, 'red']),
+  ...Array.from({ length: 10 }, (_, i) => [`p${i}`, 3, 'red']),
+  ...Array.from({ length: 4 }, (_, i) => [`p${i}`, 2, 'blue']),
+];
+const input = `who,size,colour\n${rows.map((row) => `${row.join()}\n`).join('')}`;
+const sizes = ['--column', 'size', '--domain', '1:6'];
+const strong = ['--epsilon', '500'];
+const persons = (most) => ['--user-column', 'who', '--max-contributions', String(most)];
+
+async function accepted(args) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return { stdout, stderr };
+}
+
+test('choose: the winner, a quantile, and a combination, with whom they protect', async () => {
+  const winner = await accepted(['choose', '--winner', ...sizes, ...strong]);
+  assert.equal(winner.stdout, 'size\n5\n');
+  assert.match(winner.stderr, /500-differentially private, zero-out neighbours: one row is/);
+  for (const [quantile, value] of [['1/4', 3], ['0.05', 2], ['1/2', 5]]) {
+    const { stdout } = await accepted(['choose', '--quantile', quantile, ...sizes, ...strong]);
+    assert.equal(stdout, `size\n${value}\n`, quantile);
+  }
+  const colours = ['--column', 'colour', '--domain', 'blue,red'];
+  const both = await accepted(['choose', '--winner', ...sizes, ...colours, ...strong]);
+  assert.equal(both.stdout, 'size,colour\n5,red\n');
+  const other = ['--column', 'size', '--domain', '1:3', '--other'];
+  assert.equal((await accepted(['choose', '--winner', ...other, ...strong])).stdout, 'size\nother\n');
+  const seeded = ['--epsilon', '0.01', '--seed', '7', '--json'];
+  const first = await accepted(['choose', '--winner', ...sizes, ...seeded]);
+  assert.match(first.stderr, /NOT private/);
+  const result = JSON.parse(first.stdout);
+  const histogram = [0, 4, 10, 0, 30, 0];
+  const expected = dp.winner({ histogram, epsilon: 0.01, insecureSeed: 7 });
+  assert.deepEqual(result, {
+    private: false,
+    protects: 'one row',
+    neighbours: 'zero-out',
+    epsilon: 0.01,
+    choice: 'winner',
+    values: { size: String(expected + 1) },
+  });
+});
+
+test('persons: the first rows of each count, and the noise is for as many', async () => {
+  const most = await accepted(['choose', '--winner', ...sizes, ...strong, ...persons(2)]);
+  assert.equal(most.stdout, 'size\n3\n', 'ann counts twice');
+  assert.match(most.stderr, /one person \(column "who"\) is protected, of whom the first 2 rows/);
+  const seed = ['--seed', '3', '--json'];
+  const ask = ['queries', '--workload', 'identity', ...sizes, '--epsilon', '1', ...seed];
+  for (const [delta, k] of [['1e-6', 1], ['1e-6', 3], ['0', 1], ['0', 3]]) {
+    const { stdout } = await accepted([...ask, '--delta', delta, ...persons(k)]);
+    const { answers, protects, mu } = JSON.parse(stdout);
+    assert.equal(protects, 'one person (column "who")');
+    const seen = new Map();
+    const histogram = [0, 0, 0, 0, 0, 0];
+    for (const [who, size] of rows) {
+      seen.set(who, (seen.get(who) ?? 0) + 1);
+      if (seen.get(who) <= k) histogram[size - 1] += 1;
+    }
+    const privacy = { epsilon: 1, delta: Number(delta) };
+    const made = dp.queries({ workload: { identity: 6 }, ...privacy, maxContributions: k });
+    const { answers: expected } = made.release(histogram, { insecureSeed: 3 });
+    assert.deepEqual(answers.map(({ answer }) => answer), [...expected]);
+    const single = dp.queries({ workload: { identity: 6 }, ...privacy });
+    close(answers[0].std, k * single.standardErrors[0], 1e-6);
+    close(mu, single.mu, 1e-9);
+    made.dispose();
+    single.dispose();
+  }
+});
+
+test('persons: of a choice the odds are those of as many rows', () => {
+  const histogram = [0, 3];
+  const draws = (options) => {
+    const draw = (_, i) => dp.winner({ histogram, epsilon: 1, ...options, insecureSeed: i });
+    const drawn = Array.from({ length: 4000 }, draw);
+    return drawn.reduce((sum, one) => sum + one, 0) / 4000;
+  };
+  // e^(3 / k) / (1 + e^(3 / k)); 6 standard deviations are below 0.047.
+  for (const k of [1, 3]) {
+    const odds = Math.exp(3 / k);
+    assert.ok(Math.abs(draws({ maxContributions: k }) - odds / (1 + odds)) < 0.047, `${k}`);
+  }
+});
+
+test('budget: pure releases and choices count as the Gaussian DP of their epsilon', async () => {
+  const path = join(folder, 'budget.json');
+  const limit = ['--budget', path, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
+  const spend = ['--epsilon', '0.3', ...persons(2), ...limit];
+  const runs = [
+    ['queries', '--workload', 'prefix', ...sizes, '--delta', '0', ...spend],
+    ['choose', '--winner', ...sizes, ...spend],
+    ['choose', '--quantile', '1/2', ...sizes, ...spend],
+    ['queries', '--workload', 'prefix', ...sizes, '--delta', '1e-6', ...spend],
+  ];
+  for (const run of runs) await accepted(run);
+  const { spent, releases } = JSON.parse(readFileSync(path, 'utf8'));
+  const pure = dp.pureMu(0.3);
+  const gaussian = dp.calibrate({ epsilon: 0.3, delta: 1e-6 }).mu;
+  // A release that is not counted would leave the root of fewer squares.
+  close(spent.mu, Math.hypot(pure, pure, pure, gaussian), 1e-9);
+  assert.ok(spent.mu >= Math.hypot(pure, pure, pure, gaussian));
+  assert.deepEqual(
+    releases.map(({ mechanism, delta }) => [mechanism, delta]),
+    [
+      ['queries prefix, optimal', 0],
+      ['winner', 0],
+      ['quantile 1/2', 0],
+      ['queries prefix, optimal', 1e-6],
+    ],
+  );
+  const before = readFileSync(path, 'utf8');
+  const large = ['choose', '--winner', ...sizes, '--epsilon', '3', ...persons(2), '--budget', path];
+  const { stdout } = await fails(large, 2, /all 5 would spend .* beyond the limit/, { input });
+  assert.equal(stdout, '');
+  assert.equal(readFileSync(path, 'utf8'), before);
+  const ofRows = ['choose', '--winner', ...sizes, '--epsilon', '0.1', '--budget', path];
+  await fails(ofRows, 2, /they do not add up/, { input });
+  // 2 Phi^-1(e / (1 + e)).
+  close(dp.pureMu(1), 1.2320353853449013, 1e-10);
+});
+
+test('choose: misuse is told', async () => {
+  const bad = join(folder, 'bad.csv');
+  writeFileSync(bad, 'who,size\n,3\n');
+  const base = ['choose', ...sizes, ...strong];
+  const cases = [
+    [base, /give one of --winner and --quantile/],
+    [[...base, '--winner', '--quantile', '1/2'], /give one of/],
+    [[...base, '--quantile', 'half'], /a fraction such as 1\/2 or 0\.5, got "half"/],
+    [[...base, '--quantile', '3/2'], /numerator must be/],
+    [[...base, '--quantile', '1/2', '--other'], /one --column, whose values are in order/],
+    [['choose', '--winner', ...strong], /--column is required/],
+    [['choose', '--winner', ...sizes], /--epsilon is required/],
+    [[...base, '--winner', '--user-column', 'who'], /needs --max-contributions/],
+    [[...base, '--winner', '--max-contributions', '2'], /needs --user-column/],
+    [[...base, '--winner', ...persons(2), '--neighbours', 'replace-one'], /goes with zero-out/],
+    [[...base, '--winner', ...persons(2), bad], /row 1 \(line 2\), column "who" is missing/],
+    [[...base.slice(0, 4), '1:3', ...strong, '--winner'], /outside --domain/],
+  ];
+  for (const [args, message] of cases) await fails(args, 2, message, { input });
+});

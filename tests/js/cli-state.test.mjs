@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --state with persons and with time buckets: several runs are one release, whoever they cut apart.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-state-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let numStates = 0;
+const freshState = () => join(folder, `state-${++numStates}`);
+
+const header = 'when,who,x\n';
+/** Four days, of which the third has no rows. */
+const days = [
+  '2026-03-01,ann,1\n2026-03-01,bob,2\n2026-03-01,ann,1\n',
+  '2026-03-02,ann,3\n2026-03-02,eve,0.5\n',
+  '',
+  '2026-03-04,bob,1\n2026-03-04,ann,1\n2026-03-04,ann,1\n2026-03-04,eve,2\n',
+];
+const base = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '3', '--column', 'x'];
+const target = [...base, '--mechanism', 'tree', '--steps', '10', '--seed', '5', '--quiet'];
+const people = ['--user-column', 'who', '--max-contributions', '2'];
+const apart = [...people, '--min-separation', '2'];
+const daily = ['--time-column', 'when', '--bucket', 'day'];
+
+async function rowsOf(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd().split('\n').slice(1);
+}
+
+for (const [name, options] of [
+  ['persons by rows', people],
+  ['persons by rows, apart', apart],
+  ['days', daily],
+  ['persons by days', [...people, ...daily]],
+  ['persons by days, apart', [...apart, ...daily]],
+]) {
+  test(`state: ${name}, several runs give what one gives`, async () => {
+    const whole = await rowsOf([...target, ...options], header + days.join(''));
+    const state = ['--state', freshState()];
+    const parts = [];
+    for (const part of [days[0], days[1] + days[2], days[3]]) {
+      parts.push(...(await rowsOf([...target, ...options, ...state], header + part)));
+    }
+    assert.deepEqual(parts, whole);
+    assert.equal(parts.length, options.includes('--time-column') ? 4 : 9);
+  });
+}
+
+test('state: who has had his share has none tomorrow', async () => {
+  const once = ['--user-column', 'who', '--max-contributions', '1', ...daily];
+  const [state, other] = [freshState(), freshState()];
+  const day = (n, who, x) => `${header}2026-03-0${n},${who},${x}\n`;
+  const run = (path, input) => rowsOf([...target, ...once, '--state', path], input);
+  assert.deepEqual(await run(state, day(1, 'ann', 1)), await run(other, day(1, 'ann', 1)));
+  // Whatever ann brings on the second day, nobody sees it.
+  assert.deepEqual(await run(state, day(2, 'ann', 3)), await run(other, day(2, 'ann', -3)));
+  assert.notDeepEqual(await run(state, day(3, 'bob', 3)), await run(other, day(3, 'bob', -3)));
+});
+
+test('state: the last day of a run is over; --to ends a run later', async () => {
+  const path = freshState();
+  const args = [...target, ...people, ...daily, '--state', path];
+  const until = ['--from', '2026-03-01', '--to', '2026-03-03'];
+  assert.equal((await rowsOf([...args, ...until], header + days[0] + days[1])).length, 3);
+  const late = await fails(args, 2, /row 1 \(line 2\) is in a day that an earlier run/, {
+    input: `${header}2026-03-03,ann,1\n`,
+  });
+  assert.equal(late.stdout.trim().split('\n').length, 1, 'only the header');
+  await fails([...args, '--to', '2026-03-04'], 2, /row 1 \(line 2\) is after --to/, {
+    input: `${header}2026-03-05,ann,1\n`,
+  });
+  assert.equal((await rowsOf(args, header + days[3])).length, 1);
+  await fails([...args, '--from', '2026-02-01'], 2, /--from is not that of the first run/, {
+    input: header + days[3],
+  });
+  await fails(args, 2, /past the horizon/, { input: `${header}2026-03-11,ann,1\n` });
+});
+
+test('state: other persons, buckets and options, and damaged bytes, are refused', async () => {
+  const path = freshState();
+  const input = header + days[0];
+  const run = [...target, ...people, ...daily, '--state', path];
+  await rowsOf(run, input);
+  const next = { input: header + days[1] };
+  const separated = [...target, ...apart, ...daily, '--state', path];
+  await fails(separated, 2, /must be of this mechanism|begun with another/, next);
+  const hour = ['--time-column', 'when', '--bucket', 'hour'];
+  const hourly = [...target, ...people, ...hour, '--state', path];
+  await fails(hourly, 2, /another --time-column or --bucket/, next);
+  await fails([...target, '--state', path], 2, /must be of this mech|begun with --user-column/, next);
+  await fails([...run, '--first-step', '1'], 2, /--first-step does not go with --user-column/, next);
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf('ann');
+  const bad = `${path}-bad`;
+  copyFileSync(path, bad);
+  bytes.write('eve', at);
+  writeFileSync(bad, bytes);
+  await fails([...run.slice(0, -1), bad], 2, /what it says of persons is damaged/, next);
+  // A state without persons does not become one with.
+  const plain = freshState();
+  await rowsOf([...target, '--state', plain], header + days[0]);
+  await fails([...target, ...daily, '--state', plain], 2, /begun without/, next);
+});
