@@ -272,7 +272,13 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   await remoteLearner.learn(records, labels);
   learner.learn(records, labels);
   assert.equal(remoteLearner.lambda, learner.lambda);
-  assert.equal(await remoteLearner.step(), 10_000);
+  for (const one of [learner, remoteLearner]) await one.endBatch();
+  assert.equal(await remoteLearner.numWaiting(), 0);
+  assert.deepEqual(
+    await remoteLearner.losses([1, -2], [1, 1]),
+    learner.losses(Float64Array.of(1, -2), Float64Array.of(1, 1)),
+  );
+  assert.equal(await remoteLearner.step(), 10_001);
   assert.deepEqual(await remoteLearner.model(), learner.model());
   for (const handle of [own, people, learner]) handle.dispose();
   for (const handle of [remote, remotePeople, remoteLearner]) handle.dispose();

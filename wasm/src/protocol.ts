@@ -26,6 +26,16 @@ export type StreamInfo = Pick<
   'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
 > & { lambda?: number };
 
+/** What a stream is asked outside of batches. */
+export type Question =
+  | 'step'
+  | 'numDropped'
+  | 'stddev'
+  | 'model'
+  | 'numWaiting'
+  | 'endBatch'
+  | 'losses';
+
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
@@ -41,12 +51,13 @@ export interface Methods {
   certificate: [api.MechanismOptions, api.CheckedCertificate];
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
+  heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
   disposeSimulation: [{ id: number }, undefined];
   createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
   /** `name` is a property or a method that takes no time. */
-  ask: [{ id: number; name: 'step' | 'numDropped' | 'stddev' | 'model'; args: unknown[] }, unknown];
+  ask: [{ id: number; name: Question; args: unknown[] }, unknown];
   disposeStream: [{ id: number }, undefined];
   liveHandles: [undefined, number];
 }

@@ -27,6 +27,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
   dp-ftrl bounds     the least error there can be, proved and published
   dp-ftrl calibrate  noise multiplier for a privacy target
+  dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
 
   dp-ftrl COMMAND --help    its options
@@ -316,6 +317,33 @@ Examples:
   dp-ftrl calibrate --epsilon 1 --delta 1e-6
   dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json
 `,
+  experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
+dp-ftrl experiment --from FILE.json --plot FILE.svg
+
+Measures something that is known of private sums and private learning, prints what was found beside
+what was expected, and saves it: numbers as JSON, and a picture drawn from them. Seeds are fixed, so
+that the same run finds the same numbers. Synthetic data only.
+
+  error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
+  regret           regret against epsilon, every mechanism on three streams
+  tree-ratio       mean squared error of the binary tree over that of the square root
+  sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
+  epochs           several passes: one factorization for all of them, or restarts with completion
+  lower-bound      the certified lower bound closing in on the errors
+
+  --steps N        horizon; the longest one, and of epochs the length of a pass
+  --repeats R      runs with other seeds, or the amount of noise to measure
+  --result FILE    the numbers
+  --plot FILE      the picture
+  --from FILE      draws what --result wrote
+  --json           prints the numbers
+  --quiet          no progress
+
+Examples:
+  dp-ftrl experiment error-per-step --steps 64 --plot error.svg
+  dp-ftrl experiment epochs --steps 16 --repeats 1 --result epochs.json
+`,
+
   bench: `dp-ftrl bench [--time MS] [--json]
 
 Times of releases, errors, a search and a calibration on this machine, and in how many normals of

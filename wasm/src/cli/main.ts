@@ -9,6 +9,7 @@ import * as bounds from './bounds.js';
 import * as calibrate from './calibrate.js';
 import * as compare from './compare.js';
 import * as error from './error.js';
+import * as experiment from './experiment.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
 import * as learn from './learn.js';
@@ -31,6 +32,7 @@ const COMMANDS = {
   optimize,
   bounds,
   calibrate,
+  experiment,
   bench,
 } satisfies Record<string, Command>;
 
