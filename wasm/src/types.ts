@@ -874,6 +874,8 @@ export interface LearnedModel {
     zeroLoss: number;
     /** Share of right classes; null where there are none. */
     progressiveAccuracy: number | null;
+    /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */
+    heldOutLoss?: { average: number; last: number };
   };
 }
 

@@ -133,7 +133,8 @@ running totals get noise, and the weights follow from those alone. So the model 
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
-  --loss L         logistic (default), hinge, squared, huber, absolute or quantile
+  --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
+  --classes K      of --loss softmax: labels are 0 to K - 1
   --quantile T     of the label that --loss quantile is after, between 0 and 1 (default 0.5)
   --huber-threshold H
                    errors beyond which --loss huber is a line (default 1)
@@ -155,6 +156,12 @@ running totals get noise, and the weights follow from those alone. So the model 
   --regularisation L
                    default: the value of the regret theorem
   --doubling       L is that of the first step, and grows with the square root of the steps
+  --descent        gradient descent with the rate 1 / L instead of FTRL; with --mechanism independent
+                   it is DP-SGD
+  --momentum B, --rates A,B,...
+                   of --descent: momentum, and rates in units of 1 / L, the last one for the rest
+  --momentum-through post-processing|workload
+                   the encoder is that for prefix sums (default), or made for the momentum
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
 ${MECHANISMS}
@@ -173,6 +180,8 @@ ${PARTICIPATION}
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    and the loss of predicting 0: NOT private
+  --test FILE.csv  adds the loss of the model, and of its latest weights, on other rows: NOT private,
+                   and needs --show-nonprivate
 
 Examples, with the files of examples/:
   dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
