@@ -295,7 +295,7 @@ std::optional<Table> table_of(const val& options) {
 
 val simulation_create(const val& options) {
   return guarded([&] {
-    SimulationOptions wanted{.mechanism = mechanism_options(options),
+    SimulationOptions wanted{.mechanism = learner_mechanism(options),
                              .dimension = std::nullopt,
                              .insecure_noise_seed = optional_seed(options, "noiseSeed"),
                              .grid = std::nullopt,
@@ -308,6 +308,7 @@ val simulation_create(const val& options) {
                              .domain = text(options, "domain"),
                              .radius = number(options, "radius"),
                              .lambda = optional_number(options, "lambda"),
+                             .descent = descent_of(options),
                              .num_regret_prefixes = count(options, "numRegretPrefixes")};
     if (!options["dimension"].isUndefined()) wanted.dimension = count(options, "dimension");
     auto simulation = std::make_unique<Simulation>(wanted);
@@ -322,9 +323,10 @@ val simulation_create(const val& options) {
     const std::optional<SimulationTheory>& theory = simulation->theory();
     object.set("clippingImpossible", theory && theory->clipping_impossible);
     object.set("lambda", theory ? pair(theory->private_lambda, theory->twin_lambda) : pair(0, 0));
-    object.set("regretBound", theory
-                                  ? pair(theory->private_bound.total(), theory->twin_bound.total())
-                                  : val::null());
+    object.set("regretBound",
+               theory && theory->private_bound && theory->twin_bound
+                   ? pair(theory->private_bound->total(), theory->twin_bound->total())
+                   : val::null());
     object.set("id", handles().add(std::move(simulation)));
     return object;
   });
@@ -369,6 +371,17 @@ val simulation_advance(double handle, double max_steps) {
   });
 }
 
+val simulation_held_out_risk(double handle, double num_examples) {
+  return guarded([&] {
+    const HeldOutRisk risk =
+        handles().get<Simulation>(handle).held_out_risk(count_of(num_examples));
+    val object = val::object();
+    object.set("average", pair(risk.private_average, risk.twin_average));
+    object.set("last", pair(risk.private_last, risk.twin_last));
+    return object;
+  });
+}
+
 val dispose(double handle) {
   return guarded([&] {
     handles().remove(handle);
@@ -404,6 +417,7 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("simulationCreate", &simulation_create);
   emscripten::function("simulationStep", &simulation_step);
   emscripten::function("simulationAdvance", &simulation_advance);
+  emscripten::function("simulationHeldOutRisk", &simulation_held_out_risk);
   emscripten::function("dispose", &dispose);
   emscripten::function("liveHandles", &live_handles);
 }

@@ -22,18 +22,24 @@ namespace {
 
 using emscripten::val;
 
+/// Overwrites the beginning of a Float64Array that only the facade knows.
+void write_to(const val& target, const double* values, std::size_t size) {
+  target.call<void>("set", val(emscripten::typed_memory_view(size, values)));
+}
+
 val learner_create(const val& options) {
   return guarded([&] {
     const double radius = number(options, "radius");
     const PrefixSumOptions how = totals_options(options);
     auto learner = std::make_unique<DpFtrl>(
-        DpFtrlOptions{.mechanism = Mechanism::make(mechanism_options(options)),
+        DpFtrlOptions{.mechanism = Mechanism::make(learner_mechanism(options)),
                       .key = how.key,
                       .dimension = how.dimension,
-                      .loss = make_loss(text(options, "loss"), loss_parameters(options)),
+                      .loss = learner_loss(options),
                       .domain = make_domain(text(options, "domain"), radius),
                       .radius = radius,
                       .lambda = optional_number(options, "lambda"),
+                      .descent = descent_of(options),
                       .doubling = options["doubling"].as<bool>(),
                       .batch_size = count(options, "batchSize"),
                       .grid = how.grid,
@@ -48,42 +54,68 @@ val learner_create(const val& options) {
   });
 }
 
-/// Learns from row after row, and overwrites `labels` with the predictions that came before.
-val learner_learn(double handle, const val& features, const val& labels) {
-  std::vector<double> known;
-  val reply = over_rows<DpFtrl>(handle, features,
-                                [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
-                                  if (i == 0) known = numbers_of(labels);
-                                  known.at(i) = learner.step(row, known.at(i));
-                                });
-  labels.call<void>("set", val(emscripten::typed_memory_view(known.size(), known.data())));
+/// Learns from row after row, and overwrites `scores` with the predictions that came before.
+val learner_learn(double handle, const val& features, const val& labels, const val& scores) {
+  std::vector<double> known, predicted;
+  val reply = over_rows<DpFtrl>(
+      handle, features, [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
+        const auto width = static_cast<std::size_t>(learner.num_scores());
+        if (i == 0) {
+          known = numbers_of(labels);
+          predicted.resize(known.size() * width);
+        }
+        learner.step(row, known.at(i), std::span(predicted).subspan(i * width, width));
+      });
+  write_to(scores, predicted.data(), predicted.size());
   return reply;
+}
+
+/// Overwrites `scores` with the predictions for row after row, and learns nothing.
+val learner_predict(double handle, const val& features, const val& scores) {
+  std::vector<double> predicted = numbers_of(scores);
+  val reply = over_rows<DpFtrl>(
+      handle, features, [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
+        const auto width = static_cast<std::size_t>(learner.num_scores());
+        learner.predict(row, std::span(predicted).subspan(i * width, width));
+      });
+  write_to(scores, predicted.data(), predicted.size());
+  return reply;
+}
+
+/// Learns from slopes of the caller's, one for each row.
+val learner_learn_along(double handle, const val& features, const val& slopes) {
+  std::vector<double> given;
+  return over_rows<DpFtrl>(handle, features,
+                           [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
+                             if (i == 0) given = numbers_of(slopes);
+                             learner.step_along(row, std::span(given).subspan(i, 1));
+                           });
 }
 
 /// Overwrites `last` and `average` with the weights.
 val learner_weights(double handle, const val& last, const val& average) {
   return guarded([&] {
     const DpFtrl& learner = handles().get<DpFtrl>(handle);
-    const auto write = [](const val& target, const Vector& weights) {
-      const auto size = static_cast<std::size_t>(weights.size());
-      target.call<void>("set", val(emscripten::typed_memory_view(size, weights.data())));
-    };
-    write(last, learner.iterate());
-    write(average, learner.average());
+    const Vector mean = learner.average();
+    const auto size = static_cast<std::size_t>(mean.size());
+    write_to(last, learner.iterate().data(), size);
+    write_to(average, mean.data(), size);
     return val::null();
   });
 }
 
-/// Overwrites `predictions` with their losses.
-val learner_losses(double handle, const val& predictions, const val& labels) {
+/// Overwrites `values`, one for each label, with the losses of as many scores.
+val learner_losses(double handle, const val& scores, const val& labels, const val& values) {
   return guarded([&] {
     const VectorLoss& loss = handles().get<DpFtrl>(handle).loss();
-    std::vector<double> values = numbers_of(predictions);
-    const std::vector<double> known = numbers_of(labels);
-    double slope = 0;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = loss.evaluate({&values[i], 1}, loss.label(known.at(i)), {&slope, 1});
-    predictions.call<void>("set", val(emscripten::typed_memory_view(values.size(), values.data())));
+    const auto width = static_cast<std::size_t>(loss.num_scores());
+    const std::vector<double> predicted = numbers_of(scores);
+    std::vector<double> known = numbers_of(labels);
+    std::vector<double> slopes(width);
+    for (std::size_t i = 0; i < known.size(); ++i)
+      known[i] = loss.evaluate(std::span(predicted).subspan(i * width, width), loss.label(known[i]),
+                               slopes);
+    write_to(values, known.data(), known.size());
     return val::null();
   });
 }
@@ -113,6 +145,8 @@ val learner_state(double handle) {
 EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   emscripten::function("learnerCreate", &learner_create);
   emscripten::function("learnerLearn", &learner_learn);
+  emscripten::function("learnerPredict", &learner_predict);
+  emscripten::function("learnerLearnAlong", &learner_learn_along);
   emscripten::function("learnerWeights", &learner_weights);
   emscripten::function("learnerLosses", &learner_losses);
   emscripten::function("learnerEndBatch", &learner_end_batch);

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What losses are called on the other side.
+/// What losses and update rules are called on the other side.
 
 #include <emscripten/val.h>
 
+#include <memory>
+#include <optional>
+
 #include "convert.hpp"
+#include "dpftrl/learn/descent.hpp"
 #include "dpftrl/learn/loss.hpp"
+#include "dpftrl/learn/softmax_loss.hpp"
+#include "dpftrl/mechanism.hpp"
 
 namespace dpftrl::wasm {
 
 inline LossParameters loss_parameters(const emscripten::val& options) {
   return {.quantile = number(options, "quantile"),
           .huber_threshold = number(options, "huberThreshold")};
+}
+
+/// Of a learner. One of the caller's own has the slopes from there: any of one score will do.
+inline std::shared_ptr<const VectorLoss> learner_loss(const emscripten::val& options) {
+  const std::string name = text(options, "loss");
+  if (name == "softmax") return std::make_shared<const SoftmaxLoss>(count(options, "numClasses"));
+  return make_loss(name == "function" ? "squared" : name, loss_parameters(options));
+}
+
+/// The facade makes every field of it, or none.
+inline std::optional<DescentSchedule> descent_of(const emscripten::val& options) {
+  const emscripten::val given = options["descent"];
+  if (given.isUndefined()) return std::nullopt;
+  return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
+}
+
+/// With the encoder for the workload of the descent, where that is asked for.
+inline MechanismOptions learner_mechanism(const emscripten::val& options) {
+  MechanismOptions wanted = mechanism_options(options);
+  const emscripten::val given = options["descent"];
+  if (!given.isUndefined() && given["throughWorkload"].as<bool>())
+    wanted.encoder_momentum = number(given, "momentum");
+  return wanted;
 }
 
 }  // namespace dpftrl::wasm

@@ -54,6 +54,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
   StrategyOptions strategy_options{.name = options.strategy,
                                    .num_steps = options.num_steps,
                                    .workload = options.workload,
+                                   .encoder_momentum = options.encoder_momentum,
                                    .parameters = options.parameters,
                                    .participation = options.participation};
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);

@@ -25,16 +25,9 @@ std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> 
 }  // namespace
 
 void clip_to_norm(std::span<double> record, double clip_norm) {
-  require_positive("clip_to_norm", "clip_norm", clip_norm);
-  require_all_finite("clip_to_norm", "record", record);
-  double largest = 0;
-  for (const double x : record) largest = std::max(largest, std::abs(x));
-  if (largest == 0) return;
-  double sum = 0;
-  for (const double x : record) sum += (x / largest) * (x / largest);
-  const double ratio = std::sqrt(sum);  // norm / largest; the norm itself may overflow
-  if (largest * ratio <= clip_norm) return;
-  for (double& x : record) x = x / largest / ratio * clip_norm;
+  const detail::Clip clip(record, clip_norm);
+  if (!clip.changes()) return;
+  for (double& x : record) x = clip(x);
 }
 
 PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "double_double.hpp"
-#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/error.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -26,19 +26,28 @@ bool is_power_of_two(double value) {
   return value > 0 && std::isnormal(value) && std::frexp(value, &exponent) == 0.5;
 }
 
+Clip::Clip(std::span<const double> record, double clip_norm)
+    : clip_norm_(require_positive("clip_to_norm", "clip_norm", clip_norm)) {
+  require_all_finite("clip_to_norm", "record", record);
+  for (const double x : record) largest_ = std::max(largest_, std::abs(x));
+  if (largest_ == 0) return;
+  double sum = 0;
+  for (const double x : record) sum += (x / largest_) * (x / largest_);
+  const double ratio = std::sqrt(sum);  // the norm itself may overflow
+  if (!(largest_ * ratio <= clip_norm)) ratio_ = ratio;
+}
+
 Quantiser::Quantiser(double clip_norm, double grid, std::int64_t dimension)
     : clip_norm_(clip_norm),
       grid_(grid),
       max_norm_squared_(floor_of_square(clip_norm / grid)),
-      quantised_(static_cast<std::size_t>(dimension)),
-      scratch_(static_cast<std::size_t>(dimension)) {}
+      quantised_(static_cast<std::size_t>(dimension)) {}
 
 std::span<const std::int64_t> Quantiser::operator()(std::span<const double> record) {
-  std::copy(record.begin(), record.end(), scratch_.begin());
-  clip_to_norm(scratch_, clip_norm_);
+  const Clip clip(record, clip_norm_);
   std::int64_t norm_squared = 0;
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    quantised_[i] = static_cast<std::int64_t>(scratch_[i] / grid_);  // toward zero
+  for (std::size_t i = 0; i < record.size(); ++i) {
+    quantised_[i] = static_cast<std::int64_t>(clip(record[i]) / grid_);  // toward zero
     norm_squared += quantised_[i] * quantised_[i];
   }
   // Clipping rounds; the integers do not. This loop is what the privacy proof rests on.

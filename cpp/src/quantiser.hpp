@@ -15,6 +15,20 @@ inline constexpr double kMaxNormInGrids = 0x1p31;
 
 bool is_power_of_two(double value);
 
+/// min(1, clip_norm / ||record||) x, for the entries x of a record.
+class Clip {
+ public:
+  /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
+  Clip(std::span<const double> record, double clip_norm);
+  bool changes() const { return ratio_ > 0; }
+  double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_norm_ : x; }
+
+ private:
+  double clip_norm_;
+  double largest_ = 0;  ///< magnitude
+  double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
+};
+
 class Quantiser {
  public:
   /// @param grid  clip_norm / grid between 1 and kMaxNormInGrids.
@@ -33,7 +47,6 @@ class Quantiser {
   double grid_;
   std::int64_t max_norm_squared_;
   std::vector<std::int64_t> quantised_;
-  std::vector<double> scratch_;
 };
 
 }  // namespace dpftrl::detail

@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace dpftrl::detail {
+namespace {
+
+/// Rows kept for later take no more memory than this, but for the one that is asked for.
+constexpr std::int64_t kMaxWindowEntries = std::int64_t{1} << 19;
+
+}  // namespace
 
 std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   const auto width = static_cast<std::size_t>(noise_.dimension());
@@ -11,8 +17,9 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
     end_of_window_ = first_of_window_;
     noise_.seek(step);
     // No more rows at once than were asked for before.
+    const std::int64_t room = std::max<std::int64_t>(1, kMaxWindowEntries / noise_.dimension());
     const std::int64_t count =
-        std::min({noise_.window_size(), std::max<std::int64_t>(1, step), num_steps() - step});
+        std::min({noise_.window_size(), room, std::max<std::int64_t>(1, step), num_steps() - step});
     window_.resize(static_cast<std::size_t>(count) * width);
     noise_.next_rounded(window_, count, scale_);
     first_of_window_ = step;

@@ -47,7 +47,7 @@ TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_wit
   for (const char* strategy : {"independent", "tree", "square-root", "optimal"})
     for (const char* domain : {"ball", "whole-space"}) {
       const Runs found = runs(strategy, domain, 6);
-      const RegretBound bound = found.theory.private_bound;
+      const RegretBound bound = *found.theory.private_bound;
       EXPECT_TRUE(found.theory.clipping_impossible);
       EXPECT_GT(found.mean, bound.regularisation + bound.stability) << strategy << " " << domain;
       EXPECT_LE(found.mean, bound.total()) << strategy << " " << domain;
@@ -71,7 +71,7 @@ TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_sm
 TEST(Adversary, every_domain_survives_it) {
   for (const char* domain : {"box", "simplex", "simplex-entropic"}) {
     const Runs found = runs("square-root", domain, 6);
-    EXPECT_LE(found.mean, found.theory.private_bound.total()) << domain;
+    EXPECT_LE(found.mean, found.theory.private_bound->total()) << domain;
   }
 }
 

@@ -89,6 +89,30 @@ TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) 
   }
 }
 
+TEST(DpFtrl, slopes_of_a_caller_teach_what_the_loss_teaches) {
+  DpFtrlOptions made = options();
+  made.batch_size = 3;
+  made.loss = std::make_shared<const SoftmaxLoss>(2);
+  DpFtrl own(made);
+  DpFtrl told(made);
+  std::vector<double> x(kDimension), scores(2), slopes(2);
+  for (std::int64_t t = 0; t < 3 * kNumSteps; ++t) {
+    const double y = stream().example(t, x) > 0 ? 1 : 0;
+    told.predict(x, scores);
+    made.loss->evaluate(scores, y, slopes);
+    told.step_along(x, slopes);
+    own.step(x, y, scores);
+  }
+  EXPECT_EQ(told.iterate(), own.iterate());
+  EXPECT_EQ(told.num_examples(), own.num_examples());
+  EXPECT_GT(told.iterate().norm(), 0);
+  const auto message = [&](const std::vector<double>& given) {
+    return testing::error_text([&] { DpFtrl(made).step_along(x, given); });
+  };
+  EXPECT_EQ(message({1}), "wrong_length | dp_ftrl: slopes must have 2 entries, got 1");
+  EXPECT_EQ(message({1, kNan}), "invalid_argument | dp_ftrl: slopes[1] must be finite, got NaN");
+}
+
 TEST(DpFtrl, default_lambda_is_that_of_the_theorem) {
   const DpFtrlOptions made = options();
   EXPECT_EQ(DpFtrl(made).lambda(),

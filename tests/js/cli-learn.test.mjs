@@ -3,7 +3,7 @@
 // dp-ftrl learn, and dp-ftrl bench.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -236,4 +236,52 @@ test('bench: every measurement with its ratio to the first', async () => {
   assert.match(stdout, /^what +time +of one +normals\nMath\.random, Box-Muller .* 1\n/);
   await fails(['bench', 'x.csv'], 2, /bench reads no file, got x\.csv/);
   await fails(['bench', '--time', '0'], 2, /--time must be a positive number/);
+});
+
+test('learn: softmax, descent, and a loss on other rows', async () => {
+  const path = join(folder, 'test.csv');
+  writeFileSync(path, csv);
+  const show = ['--show-nonprivate', '--seed', '4', '--json', ...ranges];
+  const run = async (...more) => {
+    const { code, stdout, stderr } = await dpFtrl([...learn, ...show, ...more], { input: csv });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const softmax = await run('--loss', 'softmax', '--classes', '2', '--test', path);
+  assert.equal(softmax.weights.length, 6);
+  const { average, last } = softmax.nonprivate.heldOutLoss;
+  const scores = dp.predict(softmax, rows.flatMap(([a, b]) => [a, b]));
+  const losses = rows.map(([, , y], i) => {
+    const gap = scores[2 * i + 1 - y] - scores[2 * i + y];
+    return Math.log1p(Math.exp(gap));
+  });
+  close(average, losses.reduce((sum, value) => sum + value, 0) / rows.length, 1e-9);
+  assert.ok(last < average && average < Math.log(2));
+  assert.ok(softmax.nonprivate.progressiveAccuracy > 0.6);
+
+  const sgd = ['--mechanism', 'independent', '--descent', '--momentum', '0.5'];
+  const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--label', 'y'];
+  const descent = await dpFtrl(['learn', ...privacy, ...sgd, ...show], { input: csv });
+  const learner = dp.learner({
+    mechanism: 'independent',
+    numSteps: 400,
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 3,
+    insecureSeed: 4,
+    descent: { momentum: 0.5 },
+  });
+  learner.learn(
+    rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]),
+    rows.map(([, , y]) => y),
+  );
+  const { weights } = learner.model();
+  learner.dispose();
+  JSON.parse(descent.stdout).weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+
+  await fails([...learn, '--test', path], 2, /--test .* needs --show-nonprivate/);
+  await fails([...learn, '--classes', '2'], 2, /--classes needs --loss softmax/);
+  await fails([...learn, '--loss', 'softmax'], 2, /--classes is required/);
+  await fails([...learn, '--momentum', '0.5'], 2, /--momentum needs --descent/);
+  await fails([...learn, '--descent', '--momentum', '1'], 2, /--momentum must be a number from 0/);
 });

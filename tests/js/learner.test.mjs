@@ -141,6 +141,123 @@ test('learner: every loss and domain learns, and losses are those of the formula
   }
 });
 
+test('learner: a loss given as a function teaches what the loss of that name teaches', () => {
+  const { features, labels } = examples(40);
+  const options = { numSteps: 14, batchSize: 3, domain: 'box' };
+  const sizes = [];
+  const huber = (predictions, known) => {
+    sizes.push(predictions.length);
+    const errors = predictions.map((p, i) => p - known[i]);
+    return {
+      slopes: errors.map((e) => Math.max(-1, Math.min(1, e))),
+      values: errors.map((e) => (Math.abs(e) <= 1 ? e ** 2 / 2 : Math.abs(e) - 0.5)),
+    };
+  };
+  const run = (loss) =>
+    withLearner({ ...options, loss }, (learner) => {
+      const predictions = new Float64Array(40);
+      learner.learn(features.subarray(0, 2), labels.subarray(0, 1), predictions.subarray(0, 1));
+      learner.learn(features.subarray(2), labels.subarray(1), predictions.subarray(1));
+      const { loss: name, ...model } = learner.model();
+      return { model, predictions, losses: learner.losses(predictions, labels) };
+    });
+  const [named, own] = [run('huber'), run(huber)];
+  assert.deepEqual(own, named);
+  assert.deepEqual(sizes.slice(0, 4), [1, 2, 3, 3], 'once for all that meet the same weights');
+  withLearner({ ...options, loss: () => ({ slopes: [1, 2] }) }, (learner) => {
+    rejects(
+      () => learner.learn([1, 1], [1]),
+      TypeError,
+      'wrong_length',
+      /loss: slopes must have 1 entries, got 2/,
+    );
+    assert.equal(learner.numWaiting, 0);
+  });
+  withLearner({ ...options, loss: (p) => ({ slopes: p.map(() => NaN) }) }, (learner) => {
+    assert.throws(() => learner.learn([1, 1], [1]), /learn: example 0: .*slopes\[0\] must be finite/);
+  });
+});
+
+test('learner: softmax has a score for each class, and of two it is logistic', () => {
+  const { features, labels } = examples(200);
+  const options = { numSteps: 200, clipNorm: 10, domain: 'whole-space', lambda: 5, epsilon: 1e5 };
+  const predictions = new Float64Array(400);
+  const model = withLearner({ ...options, loss: 'softmax', numClasses: 2 }, (learner) => {
+    assert.equal(learner.numScores, 2);
+    learner.learn(features, labels, predictions);
+    const [value] = learner.losses([3, 1], [1]);
+    close(value, Math.log1p(Math.exp(2)), 1e-12);
+    return learner.model();
+  });
+  assert.deepEqual([model.loss, model.numClasses, model.weights.length], ['softmax', 2, 4]);
+  // Scores of the two classes are opposite; their difference is the score of the logistic model,
+  // which moves half as far for its lambda.
+  const logistic = withLearner({ ...options, lambda: 2.5 }, (learner) => {
+    learner.learn(features, labels);
+    return learner.model();
+  });
+  const { lastWeights: w } = model;
+  logistic.lastWeights.forEach((weight, j) => close(w[2 + j] - w[j], weight, 0.02));
+  const read = JSON.parse(JSON.stringify(model));
+  const scores = dp.predict(read, features);
+  assert.equal(scores.length, 400);
+  const { weights } = model;
+  close(scores[3], weights[2] * features[2] + weights[3] * features[3], 1e-12);
+  const numRight = labels.filter((y, i) => scores[2 * i + 1] >= scores[2 * i] === y > 0).length;
+  assert.ok(numRight > 180, `${numRight} of 200`);
+  const make = (more) => () => dp.learner({ ...target, numSteps: 4, loss: 'softmax', ...more });
+  rejects(make({ numClasses: 1 }), RangeError, 'invalid_argument', /numClasses must be between 2/);
+  rejects(make({}), TypeError, 'wrong_type', /numClasses must be a number/);
+  rejects(make({ numClasses: 2, quantile: 0.5 }), TypeError, 'wrong_type', /quantile is no option/);
+  const stray = () => dp.learner({ ...target, numSteps: 4, numClasses: 3 });
+  rejects(stray, RangeError, 'invalid_argument', /numClasses must be left away/);
+});
+
+test('learner: descent with momentum is a function of the releases', () => {
+  const { features, labels } = examples(30);
+  const descent = { momentum: 0.9, rates: [1, 0.5, 0.25] };
+  const mechanism = 'square-root';
+  const options = { mechanism, numSteps: 30, domain: 'whole-space', lambda: 40 };
+  const sums = dp.prefixSum({ ...target, mechanism, numSteps: 30, dimension: 2 });
+  withLearner({ ...options, descent }, (learner) => {
+    let [weights, velocity, before] = [[0, 0], [0, 0], [0, 0]];
+    for (let t = 0; t < 30; ++t) {
+      const x = features.subarray(2 * t, 2 * t + 2);
+      const y = labels[t] > 0 ? 1 : -1;
+      const slope = -y / (1 + Math.exp(y * (weights[0] * x[0] + weights[1] * x[1])));
+      learner.learn(x, labels.subarray(t, t + 1));
+      const total = [...sums.release([slope * x[0], slope * x[1]])];
+      velocity = velocity.map((v, j) => 0.9 * v + total[j] - before[j]);
+      const rate = descent.rates[Math.min(t, 2)] / 40;
+      weights = weights.map((w, j) => w - rate * velocity[j]);
+      before = total;
+    }
+    learner.model().lastWeights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+  });
+  sums.dispose();
+  const through = (more) =>
+    withLearner({ ...options, descent: { momentum: 0.9, ...more } }, (learner) => {
+      learner.learn(features, labels);
+      return learner.model();
+    });
+  const [own, after] = [through({ through: 'workload' }), through({})];
+  assert.notDeepEqual(own.weights, after.weights);
+  assert.notEqual(own.certificate.meanError, after.certificate.meanError);
+  const make = (more) => () => dp.learner({ ...target, numSteps: 4, ...more });
+  const workload = { momentum: 0.9, through: 'workload' };
+  rejects(make({ descent: workload }), DpError, 'unsupported', /honaker: .* encoder for momentum/);
+  rejects(make({ descent: { momentum: 1 } }), RangeError, 'invalid_argument', /momentum must be/);
+  rejects(make({ descent: { rate: 1 } }), TypeError, 'wrong_type', /descent: unknown option "rate"/);
+  rejects(make({ descent: 1 }), TypeError, 'wrong_type', /descent must be an object, got number/);
+  rejects(
+    make({ descent: { ...workload, rates: [1] } }),
+    TypeError,
+    'wrong_type',
+    /rates go through post-processing/,
+  );
+  rejects(make({ descent: {}, doubling: true }), RangeError, 'invalid_argument', /doubling is for/);
+});
+
 test('learner: a doubling lambda grows with the square root of the steps', () => {
   const { features, labels } = examples(5);
   withLearner({ numSteps: 8, lambda: 3, doubling: true }, (learner) => {

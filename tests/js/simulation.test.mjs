@@ -224,3 +224,33 @@ test('simulation: bad steps, and a disposed one', () => {
   rejects(() => simulation.advance(1), DpError, 'disposed', /this simulation was disposed of/);
   rejects(() => simulation.finished, DpError, 'disposed', /disposed/);
 });
+
+test('simulation: DP-SGD has a bound of its own, other descents have none', () => {
+  const bound = (options) => withSimulation(options, ({ regretBound }) => regretBound);
+  const sgd = bound({ mechanism: 'independent', descent: {} });
+  assert.ok(sgd.private > sgd.twin);
+  assert.notEqual(sgd.private, bound({ mechanism: 'independent' }).private);
+  assert.equal(bound({ mechanism: 'tree', descent: {} }), null);
+  assert.equal(bound({ mechanism: 'independent', descent: { momentum: 0.5 } }), null);
+});
+
+test('simulation: held-out risk is log 2 before learning, and falls', () => {
+  withSimulation({ numSteps: 400, mechanism: 'tree' }, (simulation) => {
+    const nothing = Math.log(2); // of the weights 0, where both learners start
+    const before = simulation.heldOutRisk(50);
+    for (const { private: own, twin } of [before.average, before.last]) {
+      close(own, nothing, 1e-12);
+      close(twin, nothing, 1e-12);
+    }
+    const { regret } = simulation.advance(400);
+    const { average, last } = simulation.heldOutRisk(2000);
+    assert.ok(average.twin < nothing && last.twin < nothing);
+    assert.ok(average.twin < average.private);
+    assert.ok(regret.twin.at(-1) > 0);
+    rejects(() => simulation.heldOutRisk(0), RangeError, 'invalid_argument', /numExamples/);
+    rejects(() => simulation.heldOutRisk(1.5), RangeError, 'invalid_argument', /an integer/);
+  });
+  withSimulation({ numSteps: 4, stream: 'adversarial' }, (simulation) => {
+    assert.throws(() => simulation.heldOutRisk(5), { code: 'unsupported' });
+  });
+});

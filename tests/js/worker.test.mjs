@@ -307,7 +307,13 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   await remoteLearner.learn(records, labels);
   learner.learn(records, labels);
   assert.equal(remoteLearner.lambda, learner.lambda);
-  assert.equal(await remoteLearner.step(), 10_000);
+  for (const one of [learner, remoteLearner]) await one.endBatch();
+  assert.equal(await remoteLearner.numWaiting(), 0);
+  assert.deepEqual(
+    await remoteLearner.losses([1, -2], [1, 1]),
+    learner.losses(Float64Array.of(1, -2), Float64Array.of(1, 1)),
+  );
+  assert.equal(await remoteLearner.step(), 10_001);
   assert.deepEqual(await remoteLearner.model(), learner.model());
   for (const handle of [own, people, learner]) handle.dispose();
   for (const handle of [remote, remotePeople, remoteLearner]) handle.dispose();
@@ -346,6 +352,20 @@ test('worker: a record that is refused in the middle of a batch has its own numb
   });
   await assert.rejects(learner.learn([1, 2], [1]), /features must have 1 entries, got 2/);
   learner.dispose();
+  const loss = () => ({ slopes: [0] });
+  await assert.rejects(client.learner({ ...options, loss }), /loss must be a name for a worker/);
+});
+
+test('worker: held-out risk is that of the library', async () => {
+  const options = { numSteps: 50, ...target };
+  const [own, remote] = [dp.simulation(options), await client.simulation(options)];
+  own.advance(50);
+  await remote.advance(50);
+  assert.deepEqual(await remote.heldOutRisk(20), own.heldOutRisk(20));
+  await assert.rejects(remote.heldOutRisk(0), code('invalid_argument'));
+  own.dispose();
+  remote.dispose();
+  await assert.rejects(remote.heldOutRisk(20), code('disposed'));
 });
 
 test('worker: batches can be aborted, and what was cancelled is gone', async () => {

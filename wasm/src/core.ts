@@ -212,10 +212,19 @@ interface CoreFunctions {
   peopleSumStddev: [[id: number, step: number], number];
   peopleSumNumDropped: [[id: number], number];
   learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  /** Overwrites the labels with the predictions. */
-  learnerLearn: [[id: number, features: Float64Array, labels: Float64Array], null];
+  /** Overwrites the scores with the predictions. */
+  learnerLearn: [
+    [id: number, features: Float64Array, labels: Float64Array, scores: Float64Array],
+    null,
+  ];
+  learnerPredict: [[id: number, features: Float64Array, scores: Float64Array], null];
+  learnerLearnAlong: [[id: number, features: Float64Array, slopes: Float64Array], null];
   learnerWeights: [[id: number, last: Float64Array, average: Float64Array], null];
-  learnerLosses: [[id: number, predictions: Float64Array, labels: Float64Array], null];
+  /** Overwrites the values, one for each label. */
+  learnerLosses: [
+    [id: number, scores: Float64Array, labels: Float64Array, values: Float64Array],
+    null,
+  ];
   learnerEndBatch: [[id: number], null];
   learnerState: [[id: number], CoreLearnerState];
   noiseCreate: [[options: CoreFactorization & object], number];
@@ -237,6 +246,7 @@ interface CoreFunctions {
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
+  simulationHeldOutRisk: [[id: number, numExamples: number], import('./types.js').HeldOutRisk];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
   /** Does what is left of the search. */

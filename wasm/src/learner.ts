@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { float64s, overwrite, Scratch, writableLength } from './check.js';
+import { float64s, overwrite, Scratch, writableLength, wrongType } from './check.js';
 import type { Core, CoreLearnerState, CorePrefixSum } from './core.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
-import { LOSS_OPTIONS, readLoss } from './loss.js';
+import { LOSS_OPTIONS, readLearnerLoss } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
 import { MODE_OPTIONS, readMode } from './totals.js';
-import type { Certificate, LearnedModel, Learner, LossName, MechanismName } from './types.js';
+import type { BatchLoss, Certificate, LearnedModel, Learner, MechanismName } from './types.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
   ...MODE_OPTIONS,
   'dimension',
   ...LOSS_OPTIONS,
+  'numClasses',
   'doubling',
   'batchSize',
   'mechanismLambda',
@@ -22,24 +23,59 @@ const OPTIONS = [
   'insecureSeed',
 ];
 
+/** What of a learner's options its handle keeps. */
+interface Facts {
+  dimension: number;
+  batchSize: number;
+  loss: Learner['loss'];
+  /** Of softmax, else 1. */
+  numClasses: number;
+  batchLoss: BatchLoss | undefined;
+  insecure: boolean;
+}
+
+/** What a function of the caller's gave for some examples. */
+function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Array) {
+  const where = 'loss';
+  const given: unknown = loss(predictions, labels);
+  if (typeof given !== 'object' || given === null) {
+    throw wrongType(where, 'its result', 'an object with slopes', given);
+  }
+  const { slopes, values } = given as { slopes?: unknown; values?: unknown };
+  const read = (name: string, value: unknown) => {
+    const numbers = float64s(where, name, value);
+    requireLength(where, name, numbers.length, labels.length);
+    return numbers;
+  };
+  return {
+    slopes: () => read('slopes', slopes),
+    values: () => read('values', values),
+  };
+}
+
 class CoreLearnerHandle extends CoreHandle implements Learner {
   readonly certificate: Certificate;
   readonly grid: number;
+  readonly dimension: number;
+  readonly batchSize: number;
+  readonly loss: Learner['loss'];
+  readonly numScores: number;
+  readonly insecure: boolean;
+  private readonly batchLoss: BatchLoss | undefined;
   private readonly features = new Scratch();
   private readonly labels = new Scratch();
+  private readonly scores = new Scratch();
 
-  constructor(
-    core: Core,
-    backstop: Backstop,
-    made: CorePrefixSum,
-    readonly dimension: number,
-    readonly batchSize: number,
-    readonly loss: LossName,
-    readonly insecure: boolean,
-  ) {
+  constructor(core: Core, backstop: Backstop, made: CorePrefixSum, facts: Facts) {
     super(core, backstop, made.id, 'learner');
     this.certificate = Object.freeze(made.certificate);
     this.grid = made.grid;
+    this.dimension = facts.dimension;
+    this.batchSize = facts.batchSize;
+    this.loss = facts.loss;
+    this.numScores = facts.numClasses;
+    this.insecure = facts.insecure;
+    this.batchLoss = facts.batchLoss;
   }
 
   get numSteps(): number {
@@ -64,10 +100,12 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
 
   losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array {
     const where = 'losses';
-    const values = float64s(where, 'predictions', predictions).slice();
-    const known = this.labels.copy(where, 'labels', labels);
-    requireLength(where, 'labels', known.length, values.length);
-    this.core.call('learnerLosses', this.id, values, known);
+    const scores = float64s(where, 'predictions', predictions);
+    const known = float64s(where, 'labels', labels);
+    requireLength(where, 'predictions', scores.length, known.length * this.numScores);
+    if (this.batchLoss) return outcome(this.batchLoss, scores, known).values();
+    const values = new Float64Array(known.length);
+    this.core.call('learnerLosses', this.id, scores, known, values);
     return values;
   }
 
@@ -80,27 +118,47 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     const known = this.labels.copy(where, 'labels', labels);
     const rows = this.features.copy(where, 'features', features);
     requireLength(where, 'features', rows.length, known.length * this.dimension);
+    const numScores = known.length * this.numScores;
     if (predictions !== undefined) {
       const length = writableLength(where, 'predictions', predictions);
-      requireLength(where, 'predictions', length, known.length);
+      requireLength(where, 'predictions', length, numScores);
     }
-    try {
-      this.core.call('learnerLearn', this.id, rows, known);
-    } catch (error) {
-      throw this.nameExample(error);
+    const scores = this.scores.array(where, 'predictions', numScores);
+    if (this.batchLoss) this.learnAlong(this.batchLoss, rows, known, scores);
+    else this.numbered(0, () => this.core.call('learnerLearn', this.id, rows, known, scores));
+    if (predictions !== undefined) overwrite(predictions, scores);
+  }
+
+  /** Examples up to the end of their batch meet the same weights, and the loss all at once. */
+  private learnAlong(
+    loss: BatchLoss,
+    rows: Float64Array,
+    labels: Float64Array,
+    scores: Float64Array,
+  ): void {
+    for (let begin = 0, end; begin < labels.length; begin = end) {
+      end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
+      const batch = rows.slice(begin * this.dimension, end * this.dimension);
+      const predicted = new Float64Array(end - begin);
+      this.numbered(begin, () => {
+        this.core.call('learnerPredict', this.id, batch, predicted);
+        const slopes = outcome(loss, predicted.slice(), labels.slice(begin, end)).slopes();
+        this.core.call('learnerLearnAlong', this.id, batch, slopes);
+      });
+      scores.set(predicted, begin);
     }
-    if (predictions !== undefined) overwrite(predictions, known);
   }
 
   model(): LearnedModel {
-    const last = new Float64Array(this.dimension);
-    const average = new Float64Array(this.dimension);
+    const last = new Float64Array(this.dimension * this.numScores);
+    const average = new Float64Array(last.length);
     this.core.call('learnerWeights', this.id, last, average);
     return {
       format: MODEL_FORMAT,
       version: MODEL_VERSION,
       loss: this.loss,
-      inputs: Array.from(last, (_, i) => ({ name: `x${i + 1}` })),
+      ...(this.loss === 'softmax' && { numClasses: this.numScores }),
+      inputs: Array.from({ length: this.dimension }, (_, i) => ({ name: `x${i + 1}` })),
       intercept: false,
       weights: Array.from(average),
       lastWeights: Array.from(last),
@@ -114,13 +172,18 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     return this.core.call('learnerState', this.id);
   }
 
-  private nameExample(error: unknown): unknown {
-    const failed = error as Error & { released?: number; learned?: number };
-    if (typeof failed.released !== 'number') return error;
-    failed.learned = failed.released / this.dimension;
-    delete failed.released;
-    failed.message = `learn: example ${failed.learned}: ${failed.message}`;
-    return failed;
+  /** An error of the core says which example it is about, counted from `first`. */
+  private numbered(first: number, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      const failed = error as Error & { released?: number; learned?: number };
+      if (typeof failed?.released !== 'number') throw error;
+      failed.learned = first + failed.released / this.dimension;
+      delete failed.released;
+      failed.message = `learn: example ${failed.learned}: ${failed.message}`;
+      throw failed;
+    }
   }
 }
 
@@ -133,13 +196,14 @@ export function makeLearner(
   const where = 'learner';
   const reader = readOptions(where, options, OPTIONS);
   const mechanism = readPrefixMechanism(reader, mechanisms);
+  const { batchLoss, ...loss } = readLearnerLoss(reader);
   const complete = {
     ...mechanism,
     // Here `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
-    ...readLoss(reader),
+    ...loss,
     doubling: reader.has('doubling') && reader.flag('doubling'),
     batchSize: reader.countOr('batchSize', 1),
     grid: reader.numberOr('grid', undefined),
@@ -148,7 +212,6 @@ export function makeLearner(
   return withKey(where, complete, (options) => {
     const made = core.call('learnerCreate', options);
     const insecure = options.insecureSeed !== undefined;
-    const { dimension, batchSize, loss } = options;
-    return new CoreLearnerHandle(core, backstop, made, dimension, batchSize, loss, insecure);
+    return new CoreLearnerHandle(core, backstop, made, { ...options, batchLoss, insecure });
   });
 }

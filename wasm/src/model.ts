@@ -16,6 +16,7 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'format',
   'version',
   'loss',
+  'numClasses',
   'inputs',
   'intercept',
   'weights',
@@ -30,6 +31,8 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
 /** What prediction needs of a model. */
 interface Linear {
   inputs: ModelInput[];
+  /** Rows of weights. */
+  numScores: number;
   weights: Float64Array;
 }
 
@@ -65,17 +68,20 @@ function readModel(outer: string, value: unknown): Linear {
     throw outOfRange(where, 'version', `${MODEL_VERSION}, the one this package reads`, version);
   }
   const reader = new Reader(where, optionsObject(where, value, FIELDS));
-  reader.oneOf('loss', LOSSES);
+  const loss = reader.oneOf('loss', [...LOSSES, 'softmax', 'function']);
+  const numScores = loss === 'softmax' ? reader.count('numClasses') : 1;
+  if (numScores < 1) throw outOfRange(where, 'numClasses', 'at least 1', numScores);
   const given = reader.raw('inputs');
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
   const inputs = given.map((input, i) => readInput(`${where}: inputs[${i}]`, input));
   const weights = readWeights(where, reader, 'weights');
-  const wanted = inputs.length + Number(reader.flag('intercept'));
+  const wanted = numScores * (inputs.length + Number(reader.flag('intercept')));
   if (wanted === 0 || weights.length !== wanted) {
-    const what = `one weight for each of its inputs and the intercept, ${wanted}`;
+    const each = numScores === 1 ? '' : ' in each class';
+    const what = `one weight for each of its inputs and the intercept${each}, ${wanted}`;
     throw makeError('wrong_length', `${where}: weights must be ${what}, got ${weights.length}`);
   }
-  return { inputs, weights };
+  return { inputs, numScores, weights };
 }
 
 /** What the model learns from, in place of the value of an input. */
@@ -87,7 +93,7 @@ export function scaled(value: number, { low, high }: ModelInput): number {
 
 export function predict(model: unknown, features: unknown, out?: Float64Array): Float64Array {
   const where = 'predict';
-  const { inputs, weights } = readModel(where, model);
+  const { inputs, numScores, weights } = readModel(where, model);
   const width = inputs.length;
   const rows = float64s(where, 'features', features);
   if (width === 0 || rows.length % width !== 0) {
@@ -95,13 +101,19 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
     throw makeError('wrong_length', `${where}: features must have ${wanted}, got ${rows.length}`);
   }
   const numRows = rows.length / width;
-  if (out !== undefined) requireLength(where, 'out', writableLength(where, 'out', out), numRows);
+  const length = numRows * numScores;
+  if (out !== undefined) requireLength(where, 'out', writableLength(where, 'out', out), length);
   const bad = rows.findIndex((value) => !Number.isFinite(value));
   if (bad >= 0) throw outOfRange(where, `features[${bad}]`, 'finite', rows[bad]);
-  const scores = newFloat64s(where, 'features', numRows);
-  for (let i = 0; i < numRows; ++i) {
-    let score = weights.length > width ? weights[width]! : 0;
-    for (let j = 0; j < width; ++j) score += weights[j]! * scaled(rows[i * width + j]!, inputs[j]!);
+  const scores = newFloat64s(where, 'features', length);
+  const stride = weights.length / numScores;
+  for (let i = 0; i < length; ++i) {
+    const row = Math.floor(i / numScores) * width;
+    const first = (i % numScores) * stride;
+    let score = stride > width ? weights[first + width]! : 0;
+    for (let j = 0; j < width; ++j) {
+      score += weights[first + j]! * scaled(rows[row + j]!, inputs[j]!);
+    }
     scores[i] = score;
   }
   if (out === undefined) return scores;

@@ -44,7 +44,17 @@ export type QueriesInfo = Pick<
 
 /** What can be asked of something that lives in the worker: properties, and short methods. */
 export type Question =
-  'step' | 'numDropped' | 'stddev' | 'model' | 'label' | 'labels' | 'matrices' | 'release';
+  | 'step'
+  | 'numDropped'
+  | 'stddev'
+  | 'model'
+  | 'numWaiting'
+  | 'endBatch'
+  | 'losses'
+  | 'label'
+  | 'labels'
+  | 'matrices'
+  | 'release';
 
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
@@ -62,6 +72,7 @@ export interface Methods {
   certificate: [api.MechanismOptions, api.CheckedCertificate];
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
+  heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
   disposeSimulation: [{ id: number }, undefined];
   createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
   /** In pieces, and reports its progress meanwhile. */

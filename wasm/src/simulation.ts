@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { outOfRange, wrongType } from './check.js';
+import { outOfRange, Reader, wrongType } from './check.js';
 import type { Core, CoreSimulation } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from './options.js';
 import { LOSS_OPTIONS, readLoss } from './loss.js';
-import type { Certificate, MechanismName, Simulation, SimulationChunk } from './types.js';
+import type { Certificate, HeldOutRisk, MechanismName, Simulation } from './types.js';
+import type { SimulationChunk } from './types.js';
 
 const STREAMS = [
   'stationary',
@@ -67,6 +68,11 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
       throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
     }
     return this.core.call('simulationAdvance', this.id, maxSteps);
+  }
+
+  heldOutRisk(numExamples: number): HeldOutRisk {
+    const count = new Reader('heldOutRisk', { numExamples }).count('numExamples');
+    return this.core.call('simulationHeldOutRisk', this.id, count);
   }
 }
 

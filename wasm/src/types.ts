@@ -832,9 +832,41 @@ export interface LossOptions {
   radius?: number;
   /** Regularisation strength; default: the value of the regret theorem. */
   lambda?: number;
+  /** Gradient descent on the noisy gradients instead of FTRL: with 'independent' it is DP-SGD. */
+  descent?: DescentOptions;
 }
 
-export interface LearnerOptions extends MechanismOptions, LossOptions {
+/** Projected gradient descent: everything here is post-processing of the releases. */
+export interface DescentOptions {
+  /** Of each step, in units of 1 / lambda; from the last one on always that. Default: 1. */
+  rates?: ArrayLike<number>;
+  /** From 0 to below 1. Default 0. */
+  momentum?: number;
+  /**
+   * 'workload': the encoder is made for sums with this momentum, of mechanisms that have one for
+   * every Toeplitz workload ('square-root', its relatives, 'independent', 'output').
+   * 'post-processing', the default: for prefix sums.
+   */
+  through?: 'post-processing' | 'workload';
+}
+
+/**
+ * A loss of the caller's for some examples at once: the derivative of each in its prediction, and,
+ * for `losses`, its value. It must not keep the arrays it is given.
+ */
+export type BatchLoss = (
+  predictions: Float64Array,
+  labels: Float64Array,
+) => { slopes: ArrayLike<number>; values?: ArrayLike<number> };
+
+export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'loss'> {
+  /**
+   * Default 'logistic'. 'softmax' has a score for each of `numClasses` classes, labels 0, 1, ... A
+   * function is asked once for all examples that meet the same weights.
+   */
+  loss?: LossName | 'softmax' | BatchLoss;
+  /** Of 'softmax'. */
+  numClasses?: number;
   /** Entries of each example (features). Default 1. */
   dimension?: number;
   /**
@@ -872,14 +904,16 @@ export interface Learner extends Handle {
   /** Examples in the batch that is not full yet: not in the weights so far. */
   readonly numWaiting: number;
   readonly grid: number;
-  readonly loss: LossName;
-  /** Of the next step. */
+  readonly loss: LossName | 'softmax' | 'function';
+  /** Predictions of an example: the classes of 'softmax', else 1. */
+  readonly numScores: number;
+  /** Of the next step; of descent the inverse of its rate. */
   readonly lambda: number;
   /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
   readonly insecure: boolean;
   /**
    * Learns from `labels.length` examples, features row after row. Labels of classes are 0 or 1, or
-   * -1 or +1. `predictions` gets for each what was predicted before its label was
+   * -1 or +1. `predictions` gets for each the `numScores` scores from before its label was
    * known: that reads the example, and is NOT private. If an example is refused, the error's
    * `learned` says how many there were before it.
    * Put one with features 0 in its place: leaving it out would shift all that follow.
@@ -909,7 +943,9 @@ export interface ModelInput {
 export interface LearnedModel {
   format: 'dp-ftrl model';
   version: 1;
-  loss: LossName;
+  loss: LossName | 'softmax' | 'function';
+  /** Of 'softmax': the weights of one class follow those of another. */
+  numClasses?: number;
   inputs: ModelInput[];
   /** The last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
@@ -931,6 +967,8 @@ export interface LearnedModel {
     zeroLoss: number;
     /** Share of right classes; null where there are none. */
     progressiveAccuracy: number | null;
+    /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */
+    heldOutLoss?: { average: number; last: number };
   };
 }
 
@@ -1006,10 +1044,24 @@ export interface Simulation extends Handle {
   readonly grid: number;
   /** Regularisation used by the private learner and by its twin; 0 without a learner. */
   readonly lambda: { private: number; twin: number };
-  /** Bound of the regret theorem on the expected average regret; null without a learner. */
+  /**
+   * Bound of the regret theorem on the expected average regret; null without a learner, and for
+   * descent with rates, momentum or correlated noise.
+   */
   readonly regretBound: { private: number; twin: number } | null;
   /** Runs at most `maxSteps` steps. Past the end: an empty chunk. */
   advance(maxSteps: number): SimulationChunk;
+  /**
+   * Mean loss on so many examples of the synthetic stream that come after the horizon: of the
+   * average of the weights played, whose expected risk exceeds that of any fixed weights by at most
+   * the average regret where examples are independent, and of the latest weights.
+   */
+  heldOutRisk(numExamples: number): HeldOutRisk;
+}
+
+export interface HeldOutRisk {
+  average: { private: number; twin: number };
+  last: { private: number; twin: number };
 }
 
 /** The library. Functions exist only here: `const dp = await load()`. */
@@ -1198,7 +1250,7 @@ export interface DpFtrl {
   /**
    * Predictions of a model for examples of the inputs it names, row after row: the score, whose
    * sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for squared
-   * loss.
+   * loss; a score for each class of 'softmax'.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

@@ -83,6 +83,10 @@ export interface RemoteLearner extends StreamInfo {
   readonly lambda: number;
   readonly disposed: boolean;
   step(): Promise<number>;
+  numWaiting(): Promise<number>;
+  /** As in the library, like `losses`. */
+  endBatch(): Promise<void>;
+  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Promise<Float64Array>;
   learn(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
@@ -117,6 +121,7 @@ export interface RemoteSimulation extends SimulationInfo {
    * hands the arrays over without copying.
    */
   advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
+  heldOutRisk(numExamples: number): Promise<api.HeldOutRisk>;
   dispose(): void;
 }
 
@@ -138,6 +143,7 @@ export interface Client {
   certificate(options: api.MechanismOptions, call?: OptimizeCallOptions): Promise<api.CheckedCertificate>;
   prefixSum(options: api.PrefixSumOptions, call?: CallOptions): Promise<RemotePrefixSum>;
   peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
+  /** Of a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
   /** As in the library. Pieces of the search take an eigendecomposition, or a few. */
@@ -300,11 +306,20 @@ class Remote {
     if (!(maxMilliseconds >= 0)) {
       throw outOfRange('advance', 'maxMilliseconds', 'at least 0', maxMilliseconds);
     }
-    if (this.disposed) throw new DpError('disposed', 'this simulation was disposed of');
+    this.requireAlive();
     const argument = { id: this.id, maxSteps, maxMilliseconds };
     const chunk = await this.connection.call('advance', argument);
     this.step = chunk.firstStep + chunk.numSteps;
     return chunk;
+  }
+
+  async heldOutRisk(numExamples: number): Promise<api.HeldOutRisk> {
+    this.requireAlive();
+    return this.connection.call('heldOutRisk', { id: this.id, numExamples });
+  }
+
+  private requireAlive(): void {
+    if (this.disposed) throw new DpError('disposed', 'this simulation was disposed of');
   }
 
   dispose(): void {
@@ -332,6 +347,7 @@ async function createSimulation(
       return remote.disposed;
     },
     advance: (maxSteps, advanceOptions) => remote.advance(maxSteps, advanceOptions),
+    heldOutRisk: (numExamples) => remote.heldOutRisk(numExamples),
     dispose: () => remote.dispose(),
   });
 }
@@ -490,6 +506,12 @@ function remoteLearner(stream: RemoteStream): RemoteLearner {
       return stream.disposed;
     },
     step: async () => (await stream.ask('step')) as number,
+    numWaiting: async () => (await stream.ask('numWaiting')) as number,
+    endBatch: async () => {
+      await stream.ask('endBatch');
+    },
+    losses: async (predictions, labels) =>
+      (await stream.ask('losses', predictions, labels)) as Float64Array,
     learn: async (features, labels, call) => {
       await stream.batch('learn', [features, labels], call);
     },
@@ -556,8 +578,13 @@ export function connect(options: ConnectOptions = {}): Client {
       remotePrefixSum(await RemoteStream.create(connection, 'prefixSum', given, call)),
     peopleSum: async (given, call) =>
       remotePeopleSum(await RemoteStream.create(connection, 'peopleSum', given, call)),
-    learner: async (given, call) =>
-      remoteLearner(await RemoteStream.create(connection, 'learner', given, call)),
+    learner: async (given, call) => {
+      const loss: unknown = given?.loss;
+      if (typeof loss === 'function') {
+        throw wrongType('learner', 'loss', 'a name for a worker', loss);
+      }
+      return remoteLearner(await RemoteStream.create(connection, 'learner', given, call));
+    },
     simulation: (given) => createSimulation(connection, given),
     queries: (given, call) => createQueries(connection, given, call),
     winner: async (given, call) => connection.call('winner', given, readCall('winner', call)),

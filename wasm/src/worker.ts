@@ -202,6 +202,10 @@ class Server {
       }
       case 'advance':
         return this.advance(argument as Methods['advance'][0], epoch);
+      case 'heldOutRisk': {
+        const { id, numExamples } = argument as Methods['heldOutRisk'][0];
+        return this.simulation(id).simulation.heldOutRisk(numExamples);
+      }
       case 'disposeSimulation': {
         const { id } = argument as { id: number };
         this.simulations.get(id)?.simulation.dispose();
@@ -328,13 +332,18 @@ class Server {
     }
   }
 
+  private simulation(id: number) {
+    const held = this.simulations.get(id);
+    if (!held) throw new DpError('disposed', 'this simulation was disposed of');
+    return held;
+  }
+
   /** In slices, with a look at the messages between them. */
   private async advance(
     { id, maxSteps, maxMilliseconds }: Methods['advance'][0],
     epoch: number,
   ): Promise<SimulationChunk> {
-    const held = this.simulations.get(id);
-    if (!held) throw new DpError('disposed', 'this simulation was disposed of');
+    const held = this.simulation(id);
     const { simulation } = held;
     const chunks: SimulationChunk[] = [];
     const start = performance.now();

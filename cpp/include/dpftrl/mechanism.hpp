@@ -25,6 +25,7 @@ struct MechanismOptions {
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
   std::optional<Workload> workload = {};  ///< default: prefix sums
+  double encoder_momentum = 0;            ///< see StrategyOptions
   StrategyParameters parameters = {};
 };
 

@@ -70,7 +70,7 @@ class PrefixSum {
   ///
   /// @param record  dimension entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
-  ///                function of the noisy measurements so far.
+  ///                function of the noisy measurements so far. May be `record` itself.
   /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
   /// Gaussian mechanism
   ///                rounded to the grid, so the sequence is mu-GDP for the mechanism's mu and

@@ -26,11 +26,9 @@ Vector Domain::start(std::int64_t dimension) const {
   return Vector::Zero(static_cast<Eigen::Index>(dimension));
 }
 
-void Domain::leader(std::span<const double> start, std::span<const double> sums, double lambda,
-                    std::span<double> next) const {
-  for (std::size_t i = 0; i < next.size(); ++i) next[i] = start[i] - sums[i] / lambda;
-  require_all_finite("ftrl", "prefix_sum / lambda", next);
-  project(next);
+void Domain::leader(std::span<const double> sums, double lambda, std::span<double> point) const {
+  for (std::size_t i = 0; i < point.size(); ++i) point[i] -= sums[i] / lambda;
+  project(point);
 }
 
 void WholeSpace::project(std::span<double> /*point*/) const {}
@@ -131,18 +129,18 @@ std::optional<double> Simplex::diameter(std::int64_t dimension) const {
   return radius_ * std::sqrt(regulariser_ == Regulariser::euclidean ? 1 - 1 / d : 2 * std::log(d));
 }
 
-void Simplex::leader(std::span<const double> start, std::span<const double> sums, double lambda,
-                     std::span<double> next) const {
-  if (regulariser_ == Regulariser::euclidean) return Domain::leader(start, sums, lambda, next);
+void Simplex::leader(std::span<const double> sums, double lambda, std::span<double> point) const {
+  if (regulariser_ == Regulariser::euclidean) return Domain::leader(sums, lambda, point);
+  // From the least sum on, so that an overflow can only end in a weight of 0.
+  const double least = *std::ranges::min_element(sums);
   double largest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    next[i] = std::log(start[i]) - sums[i] / (lambda * radius_);
-    largest = std::max(largest, next[i]);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    point[i] = std::log(point[i]) - (sums[i] - least) / lambda / radius_;
+    largest = std::max(largest, point[i]);
   }
-  require_finite("ftrl", "prefix_sum / lambda", largest);
   double total = 0;
-  for (double& x : next) total += x = std::exp(x - largest);
-  for (double& x : next) x *= radius_ / total;
+  for (double& x : point) total += x = std::exp(x - largest);
+  for (double& x : point) x *= radius_ / total;
 }
 
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius) {

@@ -32,6 +32,7 @@ double first_lambda(const DpFtrlOptions& options, const PrefixSum& sums) {
   setting.release_noise /= static_cast<double>(options.batch_size);
   // 1 in mode grid; in mode lattice every step is noisier by the same factor.
   setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
+  if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
   return options.doubling ? last / std::sqrt(static_cast<double>(setting.num_steps)) : last;
 }
@@ -49,21 +50,20 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
       lambda_(first_lambda(options, sums_)),
-      ftrl_({.dimension = model_size_of(options),
-             .lambda = lambda_ * static_cast<double>(options.batch_size),
-             .domain = options.domain,
-             .doubling = options.doubling}),
+      rule_(make_rule({.dimension = model_size_of(options),
+                       .lambda = lambda_ * static_cast<double>(options.batch_size),
+                       .domain = options.domain,
+                       .descent = options.descent,
+                       .doubling = options.doubling})),
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
-      gradient_(static_cast<std::size_t>(model_size_of(options))),
-      release_(gradient_.size()),
-      next_release_(gradient_.size()) {
+      row_(static_cast<std::size_t>(model_size_of(options))) {
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
-  if (!std::isfinite(0x1p103 * sums_.grid() / ftrl_.lambda()))
+  if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
 }
 
 double DpFtrl::lambda() const {
-  return ftrl_.lambda() / static_cast<double>(batch_size_);
+  return rule_->lambda() / static_cast<double>(batch_size_);
 }
 
 void DpFtrl::step(std::span<const double> features, double label, std::span<double> scores) {
@@ -71,13 +71,27 @@ void DpFtrl::step(std::span<const double> features, double label, std::span<doub
   predict(features, scores);
   const double known_label = loss_->label(label);
   loss_->evaluate(scores, known_label, slopes_);
-  clipped_gradient(slopes_, features, mechanism().clip_norm(), gradient_);
+  clipped_gradient(slopes_, features, mechanism().clip_norm(), row_);
+  take_gradient();
+}
+
+void DpFtrl::step_along(std::span<const double> features, std::span<const double> slopes) {
+  require_going();
+  require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
+  require_length("dp_ftrl", "slopes", static_cast<std::int64_t>(slopes.size()), num_scores());
+  require_all_finite("dp_ftrl", "features", features);
+  require_all_finite("dp_ftrl", "slopes", slopes);
+  clipped_gradient(slopes, features, mechanism().clip_norm(), row_);
+  take_gradient();
+}
+
+void DpFtrl::take_gradient() {
   if (num_waiting_ + 1 < batch_size_) {
-    sums_.contribute(gradient_);
+    sums_.contribute(row_);
     ++num_waiting_;
   } else {
     // In one piece: an example whose release failed was not learned from, and may come again.
-    sums_.release(gradient_, next_release_);
+    sums_.release(row_, row_);
     follow_release();
   }
   ++num_examples_;
@@ -98,16 +112,15 @@ double DpFtrl::step(std::span<const double> features, double label) {
 
 void DpFtrl::end_batch() {
   require_going();
-  sums_.release(next_release_);
+  sums_.release(row_);
   follow_release();
 }
 
 void DpFtrl::follow_release() {
-  release_.swap(next_release_);
   num_waiting_ = 0;
   // The noise is spent: an error now would invite the same example for another step.
   try {
-    ftrl_.update(release_);
+    rule_->update(row_);
   } catch (const Error&) {
     has_left_doubles_ = true;
   }

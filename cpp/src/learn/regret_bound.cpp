@@ -6,6 +6,7 @@
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/strategy/identity.hpp"
 
 namespace dpftrl {
 namespace {
@@ -33,6 +34,14 @@ double best_lambda(const RegretSetting& setting, double stability) {
   const double n = static_cast<double>(setting.num_steps);
   const double factor = stability + noise_growth(setting) * setting.release_noise;
   return setting.gradient_bound / setting.radius * std::sqrt(n * 2 * factor);
+}
+
+/// d nu^2 / L^2. The releases of C = I are running totals of the noise of the gradients, whose mean
+/// variance over n steps is (n + 1) / 2 of theirs.
+double step_noise_squared(const RegretSetting& setting) {
+  const double n = static_cast<double>(setting.num_steps);
+  return static_cast<double>(setting.dimension) * setting.release_noise * setting.release_noise *
+         2 / (n + 1);
 }
 
 }  // namespace
@@ -110,6 +119,23 @@ double theorem_lambda(const RegretSetting& setting) {
 double hazan_lambda(const RegretSetting& setting) {
   require_setting("hazan_lambda", setting);
   return best_lambda(setting, 2);
+}
+
+std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
+                                                const Strategy& strategy, double lambda) {
+  require_setting("descent_regret_bound", setting);
+  require_positive("descent_regret_bound", "lambda", lambda);
+  if (strategy.name() != IndependentStrategy::kName) return std::nullopt;
+  RegretBound bound = bound_with(setting, lambda, 0.5, 0);
+  bound.noise = bound.stability * step_noise_squared(setting);
+  return bound;
+}
+
+double descent_lambda(const RegretSetting& setting, const Strategy& strategy) {
+  require_setting("descent_lambda", setting);
+  if (strategy.name() != IndependentStrategy::kName) return theorem_lambda(setting);
+  return setting.gradient_bound / setting.radius *
+         std::sqrt(static_cast<double>(setting.num_steps) * (1 + step_noise_squared(setting)));
 }
 
 }  // namespace dpftrl

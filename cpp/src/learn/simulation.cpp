@@ -86,8 +86,8 @@ double gradient_bound(const SimulationOptions& options, const Loss& loss, const 
 /// The same algorithm as DpFtrl on exact sums of its own clipped gradients.
 class TwinLearner {
  public:
-  TwinLearner(const FtrlOptions& options, const Loss& loss, double clip_norm)
-      : ftrl_(options),
+  TwinLearner(const RuleOptions& options, const Loss& loss, double clip_norm)
+      : rule_(make_rule(options)),
         loss_(loss),
         clip_norm_(clip_norm),
         gradient_(static_cast<std::size_t>(options.dimension)),
@@ -95,22 +95,33 @@ class TwinLearner {
 
   double step(std::span<const double> features, double label) {
     const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
-    const double prediction = ftrl_.iterate().dot(x);
+    const double prediction = rule_->iterate().dot(x);
     clipped_gradient(loss_.slope(prediction, label), features, clip_norm_, gradient_);
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += gradient_[i];
-    ftrl_.update(sums_);
+    rule_->update(sums_);
     return prediction;
   }
 
-  const Ftrl& ftrl() const { return ftrl_; }
+  const UpdateRule& rule() const { return *rule_; }
 
  private:
-  Ftrl ftrl_;
+  std::unique_ptr<UpdateRule> rule_;
   const Loss& loss_;
   double clip_norm_;
   std::vector<double> gradient_;
   std::vector<double> sums_;
 };
+
+/// The theorem that covers a rule, if there is one.
+std::optional<RegretBound> bound_of(const std::optional<DescentSchedule>& descent,
+                                    const RegretSetting& setting, const Strategy& strategy,
+                                    double lambda) {
+  if (!descent) return regret_bound(setting, lambda);
+  if (!descent->rates.empty() || descent->momentum != 0) return std::nullopt;
+  // Without noise the two theorems agree.
+  if (setting.release_noise == 0) return regret_bound(setting, lambda);
+  return descent_regret_bound(setting, strategy, lambda);
+}
 
 struct Learners {
   std::shared_ptr<const Loss> loss;
@@ -185,7 +196,9 @@ void Simulation::State::make_learners(const SimulationOptions& options,
       regret_setting(mechanism->certificate(), dimension, *domain, options.radius);
   RegretSetting exact = setting;
   exact.release_noise = 0;
-  const double private_lambda = options.lambda.value_or(theorem_lambda(setting));
+  const Strategy& strategy = mechanism->strategy();
+  const double private_lambda = options.lambda.value_or(
+      options.descent ? descent_lambda(setting, strategy) : theorem_lambda(setting));
   const double twin_lambda = options.lambda.value_or(theorem_lambda(exact));
 
   if (num_steps < mechanism->num_steps()) {
@@ -198,13 +211,13 @@ void Simulation::State::make_learners(const SimulationOptions& options,
     setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps));
     setting.num_steps = exact.num_steps = num_steps;
   }
-  theory =
-      SimulationTheory{.private_lambda = private_lambda,
-                       .twin_lambda = twin_lambda,
-                       .private_bound = regret_bound(setting, private_lambda),
-                       .twin_bound = regret_bound(exact, twin_lambda),
-                       .clipping_impossible = gradient_bound(options, *loss, *domain, dimension) <=
-                                              mechanism->clip_norm()};
+  theory = SimulationTheory{
+      .private_lambda = private_lambda,
+      .twin_lambda = twin_lambda,
+      .private_bound = bound_of(options.descent, setting, strategy, private_lambda),
+      .twin_bound = bound_of(options.descent, exact, strategy, twin_lambda),
+      .clipping_impossible =
+          gradient_bound(options, *loss, *domain, dimension) <= mechanism->clip_norm()};
   learners.reset(new Learners{
       .loss = loss,
       .learner = DpFtrl({.mechanism = mechanism,
@@ -214,9 +227,13 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .domain = domain,
                          .radius = options.radius,
                          .lambda = private_lambda,
+                         .descent = options.descent,
                          .grid = options.grid}),
-      .twin = TwinLearner({.dimension = dimension, .lambda = twin_lambda, .domain = domain}, *loss,
-                          mechanism->clip_norm()),
+      .twin = TwinLearner({.dimension = dimension,
+                           .lambda = twin_lambda,
+                           .domain = domain,
+                           .descent = options.descent},
+                          *loss, mechanism->clip_norm()),
       .comparator = ComparatorSolver({.loss = loss,
                                       .dimension = dimension,
                                       .radius = options.radius,
@@ -321,7 +338,7 @@ HeldOutRisk Simulation::State::held_out_risk(std::int64_t num_examples) const {
     risk.append(features, learners->loss->label(label));
   }
   Vector unused;
-  const Ftrl& twin = learners->twin.ftrl();
+  const UpdateRule& twin = learners->twin.rule();
   return {.private_average = risk.at(learners->learner.average(), unused),
           .private_last = risk.at(learners->learner.iterate(), unused),
           .twin_average = risk.at(twin.average(), unused),
@@ -365,7 +382,7 @@ Vector Simulation::private_iterate() const {
   return learns() ? state_->learners->learner.iterate() : Vector();
 }
 Vector Simulation::twin_iterate() const {
-  return learns() ? state_->learners->twin.ftrl().iterate() : Vector();
+  return learns() ? state_->learners->twin.rule().iterate() : Vector();
 }
 HeldOutRisk Simulation::held_out_risk(std::int64_t num_examples) const {
   return state_->held_out_risk(num_examples);

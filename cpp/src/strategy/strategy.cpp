@@ -340,6 +340,17 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
     fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
 }
 
+/// That the family makes encoders for momentum, and decodes the prefix sums from them.
+void require_encoder_momentum(const Family& family, const StrategyOptions& options) {
+  if (options.encoder_momentum == 0) return;
+  const bool is_able = family.info.workloads == WorkloadSupport::adapted &&
+                       family.makes == Makes::toeplitz && !options.parameters.epoch_length &&
+                       (!options.workload || options.workload->is_prefix());
+  if (!is_able)
+    fail(ErrorCode::unsupported,
+         options.name + ": prefix sums cannot be decoded from an encoder for momentum");
+}
+
 /// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
 /// be wrapped in: epochs first, then columns of norm 1, then another workload.
 StrategyPointer wrap(const Family& family, const StrategyOptions& options,
@@ -384,6 +395,7 @@ Eigen::Index Strategy::dense_size() const {
 
 void require_strategy_options(const StrategyOptions& options) {
   require_known_parameters(find_family(options.name).info, options);
+  require_encoder_momentum(find_family(options.name), options);
   if (options.workload && options.workload->num_steps() != options.num_steps)
     fail_argument("make_strategy", "workload",
                   "of num_steps = " + to_text(options.num_steps) + " steps",
@@ -398,9 +410,12 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
       options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
   if (options.parameters.plan)
     return planned_strategy(family.info.name, *options.parameters.plan, workload);
-  const bool is_adapted =
-      workload.is_toeplitz() && family.info.workloads == WorkloadSupport::adapted;
-  const Workload designed_for = is_adapted ? workload : Workload::prefix_sums(options.num_steps);
+  const Workload aim = options.encoder_momentum == 0
+                           ? workload
+                           : Workload::momentum({.num_steps = options.num_steps,
+                                                 .momentum = options.encoder_momentum});
+  const bool is_adapted = aim.is_toeplitz() && family.info.workloads == WorkloadSupport::adapted;
+  const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.num_steps);
   const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
                           family.info.name == kNormalizedSquareRoot;
   const bool is_made = workload.is_prefix() || family.makes == Makes::any ||

@@ -28,6 +28,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
   dp-ftrl bounds     the least error there can be, proved and published
   dp-ftrl calibrate  noise multiplier for a privacy target
+  dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
 
   dp-ftrl COMMAND --help    its options
@@ -141,7 +142,8 @@ running totals get noise, and the weights follow from those alone. So the model 
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
-  --loss L         logistic (default), hinge, squared, huber, absolute or quantile
+  --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
+  --classes K      of --loss softmax: labels are 0 to K - 1
   --quantile T     of the label that --loss quantile is after, between 0 and 1 (default 0.5)
   --huber-threshold H
                    errors beyond which --loss huber is a line (default 1)
@@ -163,6 +165,12 @@ running totals get noise, and the weights follow from those alone. So the model 
   --regularisation L
                    default: the value of the regret theorem
   --doubling       L is that of the first step, and grows with the square root of the steps
+  --descent        gradient descent with the rate 1 / L instead of FTRL; with --mechanism independent
+                   it is DP-SGD
+  --momentum B, --rates A,B,...
+                   of --descent: momentum, and rates in units of 1 / L, the last one for the rest
+  --momentum-through post-processing|workload
+                   the encoder is that for prefix sums (default), or made for the momentum
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
 ${MECHANISMS}
@@ -181,6 +189,8 @@ ${PARTICIPATION}
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    and the loss of predicting 0: NOT private
+  --test FILE.csv  adds the loss of the model, and of its latest weights, on other rows: NOT private,
+                   and needs --show-nonprivate
 
 Examples, with the files of examples/:
   dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
@@ -373,6 +383,33 @@ Examples:
   dp-ftrl calibrate --epsilon 1 --delta 1e-6
   dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json
 `,
+  experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
+dp-ftrl experiment --from FILE.json --plot FILE.svg
+
+Measures something that is known of private sums and private learning, prints what was found beside
+what was expected, and saves it: numbers as JSON, and a picture drawn from them. Seeds are fixed, so
+that the same run finds the same numbers. Synthetic data only.
+
+  error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
+  regret           regret against epsilon, every mechanism on three streams
+  tree-ratio       mean squared error of the binary tree over that of the square root
+  sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
+  epochs           several passes: one factorization for all of them, or restarts with completion
+  lower-bound      the certified lower bound closing in on the errors
+
+  --steps N        horizon; the longest one, and of epochs the length of a pass
+  --repeats R      runs with other seeds, or the amount of noise to measure
+  --result FILE    the numbers
+  --plot FILE      the picture
+  --from FILE      draws what --result wrote
+  --json           prints the numbers
+  --quiet          no progress
+
+Examples:
+  dp-ftrl experiment error-per-step --steps 64 --plot error.svg
+  dp-ftrl experiment epochs --steps 16 --repeats 1 --result epochs.json
+`,
+
   bench: `dp-ftrl bench [--time MS] [--json]
 
 Times of releases, errors, a search and a calibration on this machine, and in how many normals of

@@ -3,10 +3,10 @@
 // dp-ftrl learn: a CSV in, a private linear model out.
 
 import { load } from '../index.js';
-import { classifies, DOMAINS, LOSSES } from '../loss.js';
+import { DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
 import { foundFirst } from '../searches.js';
-import type { LearnedModel, Learner, ModelInput } from '../types.js';
+import type { DpFtrl, LearnedModel, Learner, ModelInput } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Misuse } from './failure.js';
@@ -14,6 +14,7 @@ import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mech
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput } from './output.js';
 import { ProgressLine, watch } from './progress.js';
+import { Progressive } from './progressive.js';
 import { guarantee, protection } from './protection.js';
 import { readInputs, SeenRanges } from './ranges.js';
 import { report } from './report.js';
@@ -36,6 +37,12 @@ export const options: Known = {
   steps: 'value',
   quantile: 'value',
   'huber-threshold': 'value',
+  classes: 'value',
+  descent: 'flag',
+  momentum: 'value',
+  'momentum-through': 'value',
+  rates: 'value',
+  test: 'value',
   domain: 'value',
   radius: 'value',
   regularisation: 'value',
@@ -51,12 +58,34 @@ export const options: Known = {
   quiet: 'flag',
 };
 
-/** The option of one loss. */
-function onlyWith(wanted: boolean, args: Args, name: 'quantile' | 'huber-threshold') {
-  if (!wanted && args.has(name)) {
-    throw new Misuse(`--${name} needs --loss ${name.replace('-threshold', '')}`);
+/** The options of one loss each. */
+function readParameters(args: Args, loss: string) {
+  const only = { quantile: 'quantile', 'huber-threshold': 'huber', classes: 'softmax' };
+  for (const [name, wanted] of Object.entries(only)) {
+    if (wanted !== loss && args.has(name)) throw new Misuse(`--${name} needs --loss ${wanted}`);
   }
-  return name === 'quantile' ? args.probability(name) : args.positive(name);
+  return {
+    quantile: args.probability('quantile'),
+    huberThreshold: args.positive('huber-threshold'),
+    numClasses: loss === 'softmax' ? required('classes', args.count('classes')) : undefined,
+  };
+}
+
+/** Gradient descent instead of FTRL, where it is asked for. */
+function readDescent(args: Args) {
+  const stray = ['momentum', 'momentum-through', 'rates'].find((name) => args.has(name));
+  if (!args.has('descent')) {
+    if (stray !== undefined) throw new Misuse(`--${stray} needs --descent`);
+    return undefined;
+  }
+  const wanted = 'a number from 0 to below 1';
+  return {
+    momentum: args.number('momentum', wanted, (beta) => beta >= 0 && beta < 1) ?? 0,
+    ...(args.has('rates') && { rates: args.numbers('rates')! }),
+    ...(args.has('momentum-through') && {
+      through: args.oneOf('momentum-through', ['post-processing', 'workload'], 'post-processing'),
+    }),
+  };
 }
 
 function readSettings(args: Args) {
@@ -69,10 +98,13 @@ function readSettings(args: Args) {
   if (batchSize > 1 && participation !== 'single') {
     throw new Misuse('--batch protects one row: not with --epochs or --participations');
   }
-  const loss = args.oneOf('loss', LOSSES, 'logistic');
+  if (args.has('test') && !showTrue) {
+    throw new Misuse('--test measures a loss on data: it needs --show-nonprivate');
+  }
+  const loss = args.oneOf('loss', [...LOSSES, 'softmax'], 'logistic');
   const optional = {
-    quantile: onlyWith(loss === 'quantile', args, 'quantile'),
-    huberThreshold: onlyWith(loss === 'huber', args, 'huber-threshold'),
+    ...readParameters(args, loss),
+    descent: readDescent(args),
     radius: args.positive('radius'),
     lambda: args.positive('regularisation'),
   };
@@ -96,6 +128,7 @@ function readSettings(args: Args) {
     budget: Budget.read(args),
     seed: args.seed(),
     showTrue,
+    test: args.text('test'),
     quiet: args.has('quiet'),
   };
 }
@@ -144,35 +177,6 @@ async function survey(
   return { numRows, inputs: fromData ? seen.complete() : inputs };
 }
 
-/** Sums of the losses of predictions that were made before the label was known. NOT private. */
-class Progressive {
-  private loss = 0;
-  private zeroLoss = 0;
-  private numCorrect = 0;
-  private numExamples = 0;
-
-  constructor(private readonly learner: Learner) {}
-
-  add(predictions: Float64Array, labels: Float64Array): void {
-    const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
-    this.loss += sum(this.learner.losses(predictions, labels));
-    this.zeroLoss += sum(this.learner.losses(new Float64Array(labels.length), labels));
-    predictions.forEach((prediction, i) => {
-      this.numCorrect += Number(prediction >= 0 === labels[i]! > 0);
-    });
-    this.numExamples += labels.length;
-  }
-
-  result(): NonNullable<LearnedModel['nonprivate']> {
-    const mean = (total: number) => (this.numExamples === 0 ? 0 : total / this.numExamples);
-    return {
-      progressiveLoss: mean(this.loss),
-      zeroLoss: mean(this.zeroLoss),
-      progressiveAccuracy: classifies(this.learner.loss) ? mean(this.numCorrect) : null,
-    };
-  }
-}
-
 /** Learns from a batch; a row that is refused is named. */
 function learnFrom(
   learner: Learner,
@@ -192,7 +196,7 @@ function learnFrom(
     features.set(row, i * dimension);
     labels[i] = examples.label(batch, i);
   }
-  const predictions = progressive && new Float64Array(numRows);
+  const predictions = progressive && new Float64Array(numRows * learner.numScores);
   try {
     learner.learn(features, labels, predictions);
   } catch (error) {
@@ -210,11 +214,45 @@ function learnFrom(
   if (progressive) progressive.add(predictions!, labels);
 }
 
+/** Mean losses of the average and of the latest weights on rows that nobody learned from. */
+async function heldOut(
+  dp: DpFtrl,
+  { learner, model, label, file }: {
+    learner: Learner;
+    model: LearnedModel;
+    label: string;
+    file: string;
+  },
+): Promise<{ average: number; last: number }> {
+  const columns = [...model.inputs.map(({ name }) => name), label];
+  const rows = await RowStream.open([file], { columns, texts: [] });
+  const examples = new Examples(rows.columns, label);
+  const [average, last] = [new Progressive(learner), new Progressive(learner)];
+  for await (const batch of rows.rows()) {
+    const features: number[] = [];
+    const labels = new Float64Array(batch.numRows);
+    labels.forEach((_, i) => {
+      features.push(...examples.row(batch, i));
+      labels[i] = examples.label(batch, i);
+    });
+    average.add(dp.predict(model, features), labels);
+    last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
+    if (batch.fault) throw batch.fault;
+  }
+  if (average.numSeen === 0) throw new Misuse(`--test ${file} has no rows`);
+  return { average: average.result().progressiveLoss, last: last.result().progressiveLoss };
+}
+
 function describe(model: LearnedModel, learner: Learner): string {
   const { lambda, batchSize } = learner;
   const { certificate, inputs, intercept, weights, loss, numExamples, nonprivate } = model;
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
-  const rows = Object.fromEntries(names.map((name, j) => [`weight ${name}`, weights[j]!]));
+  const rows = Object.fromEntries(
+    weights.map((weight, j) => {
+      const ofClass = model.numClasses ? ` of class ${Math.floor(j / names.length)}` : '';
+      return [`weight ${names[j % names.length]}${ofClass}`, weight];
+    }),
+  );
   const facts = {
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
@@ -230,6 +268,10 @@ function describe(model: LearnedModel, learner: Learner): string {
       'loss of no model (NOT private)': nonprivate.zeroLoss,
       ...(nonprivate.progressiveAccuracy !== null && {
         'progressive accuracy (NOT private)': nonprivate.progressiveAccuracy,
+      }),
+      ...(nonprivate.heldOutLoss && {
+        'held-out loss of the average (NOT private)': nonprivate.heldOutLoss.average,
+        'held-out loss of the last (NOT private)': nonprivate.heldOutLoss.last,
       }),
     }),
     ...rows,
@@ -331,13 +373,22 @@ export async function run(args: Args): Promise<void> {
     }
     if (learner.numWaiting > 0) learner.endBatch();
     progress.end();
-    const model: LearnedModel = {
+    const bare: LearnedModel = {
       ...learner.model(),
       inputs,
       intercept,
       private: seed === undefined && !showTrue,
       protects: whom.unit,
-      ...(progressive && { nonprivate: progressive.result() }),
+    };
+    const heldOutLoss =
+      settings.test === undefined
+        ? undefined
+        : await heldOut(dp, { learner, model: bare, label, file: settings.test });
+    const model: LearnedModel = {
+      ...bare,
+      ...(progressive && {
+        nonprivate: { ...progressive.result(), ...(heldOutLoss && { heldOutLoss }) },
+      }),
     };
     const json = `${JSON.stringify(model)}\n`;
     if (path !== undefined) await writeFile(path, json);

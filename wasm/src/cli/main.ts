@@ -10,6 +10,7 @@ import * as calibrate from './calibrate.js';
 import * as choose from './choose.js';
 import * as compare from './compare.js';
 import * as error from './error.js';
+import * as experiment from './experiment.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
 import * as learn from './learn.js';
@@ -33,6 +34,7 @@ const COMMANDS = {
   optimize,
   bounds,
   calibrate,
+  experiment,
   bench,
 } satisfies Record<string, Command>;
 

@@ -41,11 +41,10 @@ class Domain {
   virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
 
   virtual Regulariser regulariser() const { return Regulariser::euclidean; }
-  /// Writes argmin_{w in K} <sums, w> + lambda R(w) with R kept near `start`, a point of K; here
-  /// the projection of start - sums / lambda. `next` may not be `sums`.
-  /// @throws Error{invalid_argument} sums / lambda is not finite.
-  virtual void leader(std::span<const double> start, std::span<const double> sums, double lambda,
-                      std::span<double> next) const;
+  /// Overwrites `point`, a point w_1 of K, by argmin_{w in K} <sums, w> + lambda R(w), R kept near
+  /// w_1; here the projection of w_1 - sums / lambda.
+  /// @param sums  not `point`; w_1 - sums / lambda must be finite.
+  virtual void leader(std::span<const double> sums, double lambda, std::span<double> point) const;
 };
 
 /// K = R^d.
@@ -108,9 +107,8 @@ class Simplex final : public Domain {
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
   Regulariser regulariser() const override { return regulariser_; }
-  /// Entropic: radius * softmax(ln start - sums / (lambda radius)), whose largest exponent is 0.
-  void leader(std::span<const double> start, std::span<const double> sums, double lambda,
-              std::span<double> next) const override;
+  /// Entropic: radius * softmax(ln w_1 - sums / (lambda radius)), whose largest exponent is 0.
+  void leader(std::span<const double> sums, double lambda, std::span<double> point) const override;
 
  private:
   double radius_;

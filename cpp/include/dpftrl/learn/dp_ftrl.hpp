@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Private online learning: clipped gradients into a private prefix sum, its releases into FTRL.
+/// Private online learning: clipped gradients into a private prefix sum, its releases into FTRL or
+/// into gradient descent.
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "dpftrl/learn/domain.hpp"
-#include "dpftrl/learn/ftrl.hpp"
 #include "dpftrl/learn/loss.hpp"
+#include "dpftrl/learn/rules.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/random.hpp"
@@ -25,8 +26,11 @@ struct DpFtrlOptions {
   std::shared_ptr<const VectorLoss> loss;
   std::shared_ptr<const Domain> domain;
   double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
-  std::optional<double> lambda = {};  ///< > 0; default: `theorem_lambda`
-  /// lambda grows with the square root of the steps, by doubling, to about what it is without.
+  std::optional<double> lambda = {};  ///< > 0; default: `default_lambda`
+  /// Gradient descent instead of FTRL.
+  std::optional<DescentSchedule> descent = {};
+  /// FTRL only: lambda grows with the square root of the steps, by doubling, to about what it is
+  /// without.
   bool doubling = false;
   /// Examples of a step, 1 .. 2^31: each gradient is clipped by itself.
   std::int64_t batch_size = 1;
@@ -70,6 +74,14 @@ class DpFtrl {
   /// For losses of one score: returns it.
   double step(std::span<const double> features, double label);
 
+  /// Learns from the slopes of any loss at the scores of `predict`, in place of those of loss():
+  /// the loss of a caller who works on many examples at once.
+  /// @param slopes  num_scores() entries, finite.
+  /// @guarantee     that of `step`.
+  /// @throws as `step`.
+  /// @checked-by learn_dp_ftrl_test "slopes of a caller teach what the loss teaches"
+  void step_along(std::span<const double> features, std::span<const double> slopes);
+
   /// Ends the step before the batch is full; with no example in it, the step has none. The sum is
   /// divided by batch_size() all the same, so that nothing depends on how many there were.
   /// @throws Error{past_horizon} after num_steps() batches.
@@ -80,11 +92,11 @@ class DpFtrl {
   /// For losses of one score.
   double predict(std::span<const double> features) const;
 
-  const Vector& iterate() const { return ftrl_.iterate(); }
+  const Vector& iterate() const { return rule_->iterate(); }
   /// Over the steps.
-  Vector average() const { return ftrl_.average(); }
-  /// The latest release; zeros before the first step.
-  std::span<const double> release() const { return release_; }
+  Vector average() const { return rule_->average(); }
+  /// That of the step which ended last, until the next example comes; zeros before the first.
+  std::span<const double> release() const { return row_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
@@ -101,12 +113,14 @@ class DpFtrl {
   std::int64_t num_examples() const { return num_examples_; }
   /// Examples in the batch that is not ended yet.
   std::int64_t num_waiting() const { return num_waiting_; }
-  /// That of the next point to play.
+  /// That of the next point to play; of descent the inverse of the next rate.
   double lambda() const;
   double grid() const { return sums_.grid(); }
 
  private:
-  /// The next iterate from what `next_release_` holds; the batch is over.
+  /// One more example, whose clipped gradient is in `row_`.
+  void take_gradient();
+  /// The next iterate from the release in `row_`; the batch is over.
   void follow_release();
   void require_going() const;
 
@@ -114,15 +128,13 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  double lambda_;  ///< the first
-  Ftrl ftrl_;      ///< on sums, of lambda_ * batch_size_
+  double lambda_;                     ///< the first
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda_ * batch_size_
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;
   std::vector<double> slopes_;
-  std::vector<double> gradient_;
-  std::vector<double> release_;
-  std::vector<double> next_release_;
+  std::vector<double> row_;  ///< of model_size(): a gradient on its way in, or the release
 };
 
 }  // namespace dpftrl

@@ -4,9 +4,11 @@
 /// The regret theorem of follow the regularised leader on noisy sums, with constants.
 
 #include <cstdint>
+#include <optional>
 
 #include "dpftrl/learn/domain.hpp"
 #include "dpftrl/mechanism.hpp"
+#include "dpftrl/strategy.hpp"
 
 namespace dpftrl {
 
@@ -93,5 +95,25 @@ double theorem_lambda(const RegretSetting& setting);
 
 /// The lambda that makes `hazan_regret_bound` smallest.
 double hazan_lambda(const RegretSetting& setting);
+
+/// Expected regret of projected gradient descent with the rate 1 / lambda, no momentum, on
+/// gradients each with noise of its own, for a Euclidean regulariser:
+///
+///     lambda D^2 / (2 n)  +  L^2 / (2 lambda)  +  d nu^2 / (2 lambda),
+///
+/// nu the std of the noise of one coordinate of a gradient. The noise costs its second moment only:
+/// it is independent of the iterate that it meets.
+///
+/// @param strategy  the encoder of the releases, C = I.
+/// @return      nothing for other encoders, whose noise the iterates depend on.
+/// @exactness   upper bound.
+/// @source      Zinkevich, ICML 2003; docs/math/learning.md.
+/// @checked-by  learn_descent_test
+std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
+                                                const Strategy& strategy, double lambda);
+
+/// The lambda that makes `descent_regret_bound` smallest, (1 / D) sqrt(n (L^2 + d nu^2)); for other
+/// encoders `theorem_lambda`.
+double descent_lambda(const RegretSetting& setting, const Strategy& strategy);
 
 }  // namespace dpftrl

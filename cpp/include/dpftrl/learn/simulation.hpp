@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dpftrl/learn/descent.hpp"
 #include "dpftrl/learn/loss.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/streams.hpp"
@@ -43,7 +44,8 @@ struct SimulationOptions {
   std::string domain = "ball";     ///< see make_domain; the comparators', too, if it is bounded
   double radius = 1;               ///< of the domain, or of the comparators
   std::optional<double> lambda;    ///< for both learners; default: each its theorem's
-  std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0: regret is not measured
+  std::optional<DescentSchedule> descent;  ///< both learners descend, instead of FTRL
+  std::int64_t num_regret_prefixes = 64;   ///< 0 .. 65536; 0: regret is not measured
   double comparator_gap_tolerance = 1e-6;
 };
 
@@ -82,12 +84,14 @@ struct HeldOutRisk {
   double twin_last;
 };
 
-/// What the regret theorem says about a learner of this simulation.
+/// What the regret theorems say about the learners of a simulation.
 struct SimulationTheory {
-  double private_lambda;      ///< used
-  double twin_lambda;         ///< used
-  RegretBound private_bound;  ///< on the expected average regret after the last step
-  RegretBound twin_bound;
+  double private_lambda;  ///< used
+  double twin_lambda;     ///< used
+  /// On the expected average regret after the last step. Nothing for descent with rates, momentum
+  /// or correlated noise.
+  std::optional<RegretBound> private_bound;
+  std::optional<RegretBound> twin_bound;
   /// No gradient of this run can exceed the clip norm, which the theorem assumes. False: the bounds
   /// are those of the clipped problem and may be exceeded.
   bool clipping_impossible;

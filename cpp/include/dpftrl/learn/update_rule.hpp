@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// From prefix sums of gradients to the next point to play.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dpftrl/learn/domain.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl {
+
+/// Coordinates of one model; a vector of them must be addressable on 32-bit machines.
+inline constexpr std::int64_t kMaxModelDimension = std::int64_t{1} << 30;
+
+/// Plays w_1, w_2, ..., each a function of the sums of the gradients so far, exact or noisy, and of
+/// nothing else. Only the iterate is projected, never a sum.
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+
+  /// The current iterate counts as played; the next one follows from s_t, the sum of the first t
+  /// gradients.
+  /// @throws Error{wrong_length, invalid_argument} prefix_sum of another length or not finite, or
+  ///         an iterate that would not be: nothing changes.
+  void update(std::span<const double> prefix_sum);
+
+  /// w_{t+1} after t updates: the point to play next.
+  const Vector& iterate() const { return iterate_; }
+  /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
+  Vector average() const;
+  std::int64_t num_updates() const { return num_updates_; }
+  std::int64_t dimension() const { return iterate_.size(); }
+  /// Regularisation of the point to play next: 1 / lambda is the size of a step.
+  virtual double lambda() const = 0;
+
+ protected:
+  struct Options {
+    std::int64_t dimension;
+    std::shared_ptr<const Domain> domain;
+    Vector start;  ///< a point of K; empty: that of the domain
+  };
+  /// @throws Error{invalid_argument} dimension out of range, no domain, start outside K;
+  ///         Error{wrong_length} start. The messages begin with `where`.
+  UpdateRule(std::string_view where, const Options& options);
+
+  const Domain& domain() const { return *domain_; }
+
+ private:
+  /// Throws, before anything changes, if `next` would leave the doubles.
+  virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
+  /// Overwrites w_t by w_{t+1}. Does not throw.
+  virtual void next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
+
+  std::shared_ptr<const Domain> domain_;
+  Vector iterate_;
+  Vector played_sum_;
+  std::int64_t num_updates_ = 0;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/error.hpp"
+
+namespace dpftrl {
+
+Descent::Descent(const DescentOptions& options)
+    : UpdateRule(
+          "descent",
+          {.dimension = options.dimension, .domain = options.domain, .start = options.start}),
+      lambda_(require_positive("descent", "lambda", options.lambda)),
+      schedule_(options.schedule),
+      latest_sum_(Vector::Zero(static_cast<Eigen::Index>(options.dimension))),
+      velocity_(latest_sum_) {
+  if (domain().regulariser() != Regulariser::euclidean)
+    fail_argument("descent", "domain", "one with the Euclidean regulariser",
+                  std::string(domain().name()));
+  for (const double each : schedule_.rates) require_positive("descent", "rates", each);
+  if (!(schedule_.momentum >= 0 && schedule_.momentum < 1))
+    fail_argument("descent", "momentum", "at least 0 and below 1", to_text(schedule_.momentum));
+}
+
+double Descent::rate() const {
+  if (schedule_.rates.empty()) return 1;
+  const std::int64_t last = std::ssize(schedule_.rates) - 1;
+  return schedule_.rates[static_cast<std::size_t>(std::min(last, num_updates()))];
+}
+
+void Descent::require_finite_step(std::span<const double> prefix_sum) const {
+  const double size = rate() / lambda_;
+  double extent = 0;
+  for (Eigen::Index i = 0; i < velocity_.size(); ++i) {
+    const double gradient = prefix_sum[static_cast<std::size_t>(i)] - latest_sum_(i);
+    const double velocity = schedule_.momentum * velocity_(i) + gradient;
+    extent += std::abs(velocity) + std::abs(size * velocity) + std::abs(iterate()(i));
+  }
+  require_finite("descent", "iterate", extent);
+}
+
+void Descent::next(std::span<const double> prefix_sum, std::span<double> iterate) {
+  const double size = rate() / lambda_;
+  for (Eigen::Index i = 0; i < velocity_.size(); ++i) {
+    const std::size_t k = static_cast<std::size_t>(i);
+    velocity_(i) = schedule_.momentum * velocity_(i) + (prefix_sum[k] - latest_sum_(i));
+    latest_sum_(i) = prefix_sum[k];
+    iterate[k] -= size * velocity_(i);
+  }
+  domain().project(iterate);
+}
+
+}  // namespace dpftrl

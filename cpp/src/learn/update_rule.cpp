@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/update_rule.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "dpftrl/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+std::span<double> span_of(Vector& v) {
+  return {v.data(), static_cast<std::size_t>(v.size())};
+}
+
+}  // namespace
+
+UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_(options.domain) {
+  require_between(where, "dimension", options.dimension, 1, kMaxModelDimension);
+  if (!domain_) fail(ErrorCode::invalid_argument, std::string(where) + ": domain must be given");
+  iterate_ = options.start.size() == 0 ? domain_->start(options.dimension) : options.start;
+  require_length(where, "start", iterate_.size(), options.dimension);
+  require_all_finite(where, "start", span_of(iterate_));
+  played_sum_ = iterate_;
+  domain_->project(span_of(played_sum_));
+  if (iterate_ != played_sum_)
+    fail_argument(where, "start", "a point of the domain",
+                  "one of norm " + to_text(iterate_.stableNorm()));
+  played_sum_.setZero();
+}
+
+void UpdateRule::update(std::span<const double> prefix_sum) {
+  require_length("ftrl", "prefix_sum", static_cast<std::int64_t>(prefix_sum.size()), dimension());
+  require_all_finite("ftrl", "prefix_sum", prefix_sum);
+  require_finite_step(prefix_sum);
+  played_sum_ += iterate_;
+  next(prefix_sum, span_of(iterate_));
+  ++num_updates_;
+}
+
+Vector UpdateRule::average() const {
+  if (num_updates_ == 0) return iterate_;
+  return played_sum_ / static_cast<double>(num_updates_);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/descent.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/workload.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Sums of random gradients of two coordinates, one row a step.
+Matrix random_sums(Eigen::Index num_steps) {
+  std::mt19937_64 generator(4);
+  std::normal_distribution<double> normal;
+  Matrix sums = Matrix::NullaryExpr(num_steps, 2, [&] { return normal(generator); });
+  for (Eigen::Index t = 1; t < num_steps; ++t) sums.row(t) += sums.row(t - 1);
+  return sums;
+}
+
+std::span<const double> row_of(const Matrix& sums, Eigen::Index t) {
+  return {sums.row(t).data(), static_cast<std::size_t>(sums.cols())};
+}
+
+TEST(Descent, is_ftrl_over_the_whole_space_and_differs_on_a_ball) {
+  const Matrix sums = random_sums(30);
+  for (const char* name : {"whole-space", "ball"}) {
+    const std::shared_ptr<const Domain> domain = make_domain(name, 0.5);
+    Ftrl ftrl({.dimension = 2, .lambda = 3, .domain = domain});
+    Descent descent({.dimension = 2, .lambda = 3, .domain = domain});
+    double largest = 0;
+    for (Eigen::Index t = 0; t < sums.rows(); ++t) {
+      ftrl.update(row_of(sums, t));
+      descent.update(row_of(sums, t));
+      largest = std::max(largest, (ftrl.iterate() - descent.iterate()).norm());
+    }
+    EXPECT_EQ(largest <= 1e-13, domain->name() == "whole-space") << largest;
+  }
+}
+
+TEST(Descent, rates_and_momentum_are_the_workload_of_that_name) {
+  const Eigen::Index num_steps = 12;
+  const Matrix sums = random_sums(num_steps);
+  std::vector<double> rates;
+  for (Eigen::Index t = 0; t < num_steps; ++t) rates.push_back(1 / std::sqrt(1.0 + double(t)));
+  Descent descent({.dimension = 2,
+                   .lambda = 2,
+                   .domain = make_domain("whole-space", 1),
+                   .schedule = {.rates = rates, .momentum = 0.9}});
+  const Matrix workload = Workload::learning_rates({.rates = rates, .momentum = 0.9}).matrix();
+  Matrix gradients = sums;
+  for (Eigen::Index t = num_steps - 1; t > 0; --t) gradients.row(t) -= sums.row(t - 1);
+  const Matrix moved = workload * gradients;
+  for (Eigen::Index t = 0; t < num_steps; ++t) {
+    EXPECT_DOUBLE_EQ(descent.lambda(), 2 / rates[static_cast<std::size_t>(t)]);
+    descent.update(row_of(sums, t));
+    EXPECT_LE((descent.iterate() + moved.row(t).transpose() / 2).norm(), 1e-12);
+  }
+}
+
+TEST(Descent, refused_updates_change_nothing) {
+  Descent descent({.dimension = 1,
+                   .lambda = 1e-10,
+                   .domain = make_domain("whole-space", 1),
+                   .schedule = {.rates = {1, 2}, .momentum = 0.5}});
+  descent.update(std::vector<double>{1});
+  const double before = descent.iterate()(0);
+  const auto message = [&](double sum) {
+    return testing::error_text([&] { descent.update(std::vector<double>{sum}); });
+  };
+  EXPECT_EQ(message(1e300), "invalid_argument | descent: iterate must be finite, got inf");
+  EXPECT_EQ(message(std::numeric_limits<double>::infinity()),
+            "invalid_argument | ftrl: prefix_sum[0] must be finite, got inf");
+  EXPECT_EQ(descent.iterate()(0), before);
+  descent.update(std::vector<double>{1});
+  EXPECT_DOUBLE_EQ(descent.iterate()(0), before - 2e10 * 0.5);
+}
+
+TEST(Descent, bad_options_are_refused_by_name) {
+  const auto message = [](const DescentSchedule& schedule, const char* domain) {
+    return testing::error_text([&] {
+      Descent{
+          {.dimension = 2, .lambda = 1, .domain = make_domain(domain, 1), .schedule = schedule}};
+    });
+  };
+  EXPECT_EQ(message({.momentum = 1}, "ball"),
+            "invalid_argument | descent: momentum must be at least 0 and below 1, got 1");
+  EXPECT_EQ(message({.rates = {1, 0}}, "ball"),
+            "invalid_argument | descent: rates must be positive and finite, got 0");
+  EXPECT_EQ(message({}, "simplex-entropic"),
+            "invalid_argument | descent: domain must be one with the Euclidean regulariser, got "
+            "simplex-entropic");
+}
+
+TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
+  // C is made for the momentum, B decodes prefix sums: what descent makes of them has the rows of
+  // A C^-1, the decoder that the strategy has for the momentum itself.
+  const std::int64_t n = 24;
+  const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  const Matrix undo = Workload::prefix_sums(n).matrix().inverse();
+  for (const char* name : {"square-root", "independent", "banded-square-root",
+                           "banded-inverse-square-root", "normalized-square-root"}) {
+    StrategyOptions options{.name = name, .num_steps = n, .encoder_momentum = 0.9};
+    const auto designed = make_strategy(options);
+    options.encoder_momentum = 0;
+    options.workload = momentum;
+    const auto own = make_strategy(options);
+    EXPECT_TRUE(designed->workload().is_prefix());
+    EXPECT_LE((designed->encoder() - own->encoder()).norm(), 1e-12) << name;
+    const Matrix decoded = momentum.matrix() * undo * designed->decoder();
+    EXPECT_LE((decoded - own->decoder()).norm(), 1e-11) << name;
+  }
+  EXPECT_EQ(testing::error_text(
+                [] { make_strategy({.name = "tree", .num_steps = 24, .encoder_momentum = 0.9}); }),
+            "unsupported | tree: prefix sums cannot be decoded from an encoder for momentum");
+  EXPECT_EQ(
+      testing::error_text(
+          [] { make_strategy({.name = "square-root", .num_steps = 24, .encoder_momentum = 1.5}); }),
+      "invalid_argument | momentum_workload: momentum must be at least 0 and below 1, got 1.5");
+}
+
+/// Of DP-SGD on a stream of 600 steps: mean regret over seeds, and what the theorem says.
+struct Found {
+  double regret;
+  SimulationTheory theory;
+};
+
+Found descend(const char* stream, const char* strategy, double noise_scale) {
+  constexpr std::uint64_t kRuns = 8;
+  Found found{};
+  for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
+    Simulation simulation({.mechanism = {.strategy = strategy,
+                                         .num_steps = 600,
+                                         .target = {.epsilon = 1 / noise_scale, .delta = 1e-6}},
+                           .dimension = 5,
+                           .insecure_noise_seed = seed,
+                           .stream = stream,
+                           .stream_seed = seed,
+                           .descent = DescentSchedule{},
+                           .num_regret_prefixes = 1});
+    found.regret += simulation.advance(600).regret.back().private_regret / kRuns;
+    found.theory = *simulation.theory();
+  }
+  return found;
+}
+
+TEST(Descent, mean_regret_stays_below_the_expected_bound) {
+  for (const char* stream : {"stationary", "drifting", "adversarial"}) {
+    const Found found = descend(stream, "independent", 1);
+    ASSERT_TRUE(found.theory.private_bound.has_value());
+    EXPECT_LE(found.regret, found.theory.private_bound->total()) << stream;
+    EXPECT_GT(found.theory.private_bound->noise, 0);
+    EXPECT_EQ(found.theory.twin_bound->noise, 0);
+  }
+}
+
+TEST(Descent, without_its_noise_term_the_bound_is_exceeded) {
+  const Found found = descend("stationary", "independent", 8);
+  const RegretBound bound = found.theory.private_bound.value();
+  EXPECT_LE(found.regret, bound.total());
+  EXPECT_GT(found.regret, bound.regularisation + bound.stability) << bound.total();
+}
+
+TEST(Descent, correlated_noise_has_no_bound) {
+  EXPECT_FALSE(descend("stationary", "honaker", 1).theory.private_bound.has_value());
+}
+
+TEST(Descent, lambda_minimises_its_bound) {
+  const auto mechanism = Mechanism::make({.strategy = "independent",
+                                          .num_steps = 400,
+                                          .target = {.epsilon = 1, .delta = 1e-6},
+                                          .clip_norm = 0.5});
+  const RegretSetting setting = regret_setting(mechanism->certificate(), 7, 2);
+  const Strategy& strategy = mechanism->strategy();
+  const double best = descent_lambda(setting, strategy);
+  const double least = descent_regret_bound(setting, strategy, best)->total();
+  // D sqrt((L^2 + d nu^2) / n), nu the std of the noise of a gradient.
+  const double nu = mechanism->release_stddev(0);
+  EXPECT_NEAR(least, 2 * std::sqrt((0.25 + 7 * nu * nu) / 400), 1e-9 * least);
+  for (const double factor : {0.9, 1.1})
+    EXPECT_GT(descent_regret_bound(setting, strategy, factor * best)->total(), least);
+}
+
+TEST(Descent, learners_refuse_doubling_beside_it) {
+  DpFtrlOptions options{
+      .mechanism = Mechanism::make(
+          {.strategy = "independent", .num_steps = 4, .target = {.epsilon = 1, .delta = 1e-6}}),
+      .key = Key::insecure_from_seed(1),
+      .dimension = 2,
+      .loss = make_loss("logistic"),
+      .domain = make_domain("ball", 1)};
+  options.descent = DescentSchedule{.momentum = 0.5};
+  EXPECT_NO_THROW(DpFtrl{options});
+  options.doubling = true;
+  EXPECT_EQ(testing::error_text([&] { DpFtrl{options}; }),
+            "invalid_argument | descent: doubling is for FTRL; rates say the same here");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl experiment: small versions of the findings, and the pictures drawn from them.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails, json } from './support/command.mjs';
+import { dpFtrl } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-experiment-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function experiment(name, steps, repeats = 1) {
+  return json(['experiment', name, '--steps', String(steps), '--repeats', String(repeats)]);
+}
+
+function curve({ panels }, name, panel = 0) {
+  return panels[panel].series.find((series) => series.name === name);
+}
+
+function found({ findings }, pattern) {
+  return findings.filter(({ what }) => pattern.test(what)).map(({ value }) => value);
+}
+
+function isFalling(values) {
+  return values.every((value, i) => i === 0 || value < values[i - 1]);
+}
+
+test('experiment: errors of each step are those of the mechanisms, the better the later', async () => {
+  const result = await experiment('error-per-step', 64);
+  const ones = (t) => t.toString(2).replaceAll('0', '').length;
+  const { x, y } = curve(result, 'tree');
+  assert.equal(x.length, 64);
+  x.forEach((t, i) => close(y[i], Math.sqrt(7 * ones(t)), 1e-12));
+  assert.ok(isFalling(found(result, /mean square/)));
+});
+
+test('experiment: regret falls with epsilon, and mechanisms order as their errors', async () => {
+  const result = await experiment('regret', 64, 2);
+  assert.deepEqual(
+    result.panels.map(({ title }) => title),
+    ['stationary', 'sparse', 'adversarial'],
+  );
+  for (const { series, title } of result.panels) {
+    assert.equal(series.length, 25, title);
+    assert.ok(series.every(({ y }) => y.every(Number.isFinite)));
+  }
+  const all = found(result, /rank correlation/);
+  assert.equal(all.length, 15);
+  assert.ok(all.reduce((sum, value) => sum + value, 0) / all.length > 0.5, all.join(' '));
+});
+
+test('experiment: the tree is worse than the square root by the predicted factor', async () => {
+  const result = await experiment('tree-ratio', 4096, 4);
+  const errors = found(result, /standard error/);
+  const ratios = result.findings.filter(({ what }) => /measured/.test(what));
+  assert.deepEqual(ratios.map(({ expected }) => Number(expected.toFixed(2))), [5.69, 6.18]);
+  // Fixed seeds; 5 standard errors beforehand: a false alarm in 10^6.
+  ratios.forEach(({ value, expected }, i) => {
+    assert.ok(Math.abs(value - expected) < 5 * errors[i], `${value} ${expected} ${errors[i]}`);
+    assert.ok(5 * errors[i] < expected / 4, 'precise enough to tell 5.69 from 4.3');
+  });
+});
+
+test('experiment: correlated noise beats a tree, and both learn from more budget', async () => {
+  const result = await experiment('sgd', 128, 2);
+  for (const panel of [0, 1]) {
+    const optimal = curve(result, 'DP-FTRL, optimal', panel).y;
+    const tree = curve(result, 'DP-FTRL, tree', panel).y;
+    optimal.slice(1).forEach((value, i) => assert.ok(value < tree[i + 1], `${value} ${tree[i + 1]}`));
+    for (const name of ['DP-FTRL, optimal', 'DP-SGD, independent noise']) {
+      const { y } = curve(result, name, panel);
+      assert.ok(y.at(-1) < y[0], name);
+    }
+  }
+});
+
+test('experiment: one factorization beats restarts in error at every number of passes', async () => {
+  const result = await experiment('epochs', 16);
+  const one = curve(result, 'one factorization: banded square root').y;
+  const restarts = curve(result, 'restarts: square root').y;
+  one.slice(1).forEach((value, i) => assert.ok(value < restarts[i + 1]));
+  assert.equal(one[0], restarts[0]);
+});
+
+test('experiment: errors stay above the bound, and the search closes the gap', async () => {
+  const result = await experiment('lower-bound', 64);
+  for (const name of ['square-root', 'normalized-square-root', 'blt-normalized', 'optimal']) {
+    assert.ok(curve(result, name).y.every((ratio) => ratio >= 1 - 1e-12), name);
+  }
+  assert.ok(curve(result, 'Schatten-1 bound').y.every((ratio) => ratio <= 1));
+  const [errors, bounds] = result.panels[1].series.map(({ y }) => y);
+  errors.forEach((error, i) => assert.ok(error >= bounds[i]));
+  assert.ok(errors.at(-1) / bounds.at(-1) < 1 + 1e-5);
+  assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
+});
+
+test('experiment: the picture is drawn from the numbers that were saved', async () => {
+  const path = (name) => join(folder, name);
+  const files = ['--result', path('a.json'), '--plot', path('a.svg')];
+  const first = await dpFtrl(['experiment', 'error-per-step', '--steps', '16', ...files]);
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stdout, /^tree: largest error +\d/m);
+  const again = await dpFtrl(['experiment', '--from', path('a.json'), '--plot', path('b.svg')]);
+  assert.equal(again.stdout, first.stdout);
+  const picture = readFileSync(path('a.svg'), 'utf8');
+  assert.equal(readFileSync(path('b.svg'), 'utf8'), picture);
+  assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]+>/);
+  assert.doesNotMatch(picture, /NaN|Infinity|undefined/);
+  const opened = picture.match(/<[a-z][^>]*[^/]>/g).length;
+  assert.equal(opened, picture.match(/<\/[a-z]+>/g).length, 'every element is closed');
+  const [, points] = /<polyline points="([^"]+)"/.exec(picture);
+  assert.equal(points.split(' ').length, 16);
+});
+
+test('experiment: what is wrong is refused by name', async () => {
+  await fails(['experiment'], 2, /give an experiment: error-per-step, regret/);
+  await fails(['experiment', 'regrets'], 2, /experiment.*regrets/);
+  await fails(['experiment', 'regret', '--steps', '3'], 2, /--steps must be a whole number from 4/);
+  const path = join(folder, 'damaged.json');
+  const from = ['experiment', '--from', path];
+  const whole = { format: 'dp-ftrl experiment', version: 1, title: 't', panels: [], findings: [] };
+  for (const [text, message] of [
+    ['{', /must be a result/],
+    ['{"format":"dp-ftrl model"}', /must be a result/],
+    [JSON.stringify(whole), /damaged/],
+  ]) {
+    writeFileSync(path, text);
+    await fails(from, 2, message);
+  }
+  await fails([...from, '--steps', '8'], 2, /nothing to measure/);
+});

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What experiments have in common.
+
+import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types.js';
+import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types.js';
+import { mean, type Result } from './result.js';
+
+/** How large: a horizon, and how many times with other seeds. */
+export interface Size {
+  steps: number;
+  repeats: number;
+}
+
+export interface Experiment {
+  /** One line. */
+  summary: string;
+  size: Size;
+  /** Yields the share that is done. */
+  run(dp: DpFtrl, size: Size): Generator<number, Result>;
+}
+
+export function result(
+  name: string,
+  title: string,
+  rest: Pick<Result, 'settings' | 'panels' | 'findings'>,
+): Result {
+  return { format: 'dp-ftrl experiment', version: 1, name, title, ...rest };
+}
+
+/** A mechanism that is ready: a search that it asks for has been made. */
+export interface Ready {
+  name: string;
+  mechanism: MechanismName | SavedStrategy;
+  parameters: MechanismParameters;
+  /** At unit noise multiplier. */
+  meanError: number;
+}
+
+const SEARCHED: readonly MechanismName[] = [
+  'optimal',
+  'blt',
+  'blt-normalized',
+  'blt-scaled',
+  'banded-toeplitz',
+  'banded',
+];
+
+interface Wish {
+  mechanism: MechanismName;
+  parameters?: MechanismParameters;
+  /** In words, where the mechanism's name does not say it. */
+  name?: string;
+}
+
+/** For prefix sums and the mean error; `lambda` among the parameters is the mechanism's. */
+export function ready(
+  dp: DpFtrl,
+  { mechanism, parameters = {}, name = mechanism }: Wish,
+  problem: { numSteps: number; participation?: Participation },
+): Ready {
+  const isSearched = SEARCHED.includes(mechanism) && parameters.epochLength === undefined;
+  if (isSearched) {
+    const saved = dp.optimize({ mechanism, ...problem, ...parameters, objective: 'mean' });
+    const { meanError } = dp.error({ mechanism: saved, ...problem });
+    return { name, mechanism: saved, parameters: {}, meanError };
+  }
+  const { meanError } = dp.error({ mechanism, ...problem, ...parameters });
+  return { name, mechanism, parameters, meanError };
+}
+
+/** Every mechanism that there is at this horizon, and why others are left out. */
+export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSteps: number) {
+  const found: Ready[] = [];
+  const leftOut: string[] = [];
+  for (const { name } of catalogue) {
+    try {
+      found.push(ready(dp, { mechanism: name }, { numSteps }));
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      if (code !== 'unsupported' && code !== 'invalid_argument') throw error;
+      leftOut.push(message);
+    }
+  }
+  return { found, leftOut };
+}
+
+/** Average regret of a private learner and of its twin after the last step. */
+export function regretOf(dp: DpFtrl, options: SimulationOptions) {
+  const play = dp.simulation({ ...options, numRegretPrefixes: 1 });
+  try {
+    const { regret } = play.advance(options.numSteps);
+    const { regretBound, lambda } = play;
+    return { private: regret.private.at(-1)!, twin: regret.twin.at(-1)!, regretBound, lambda };
+  } finally {
+    play.dispose();
+  }
+}
+
+/** One run for each seed. */
+export function repeated<T>(repeats: number, run: (seed: number) => T): T[] {
+  return Array.from({ length: repeats }, (_, i) => run(i + 1));
+}
+
+/** Means over runs, field by field. */
+export function meanOf<T>(runs: readonly T[], field: (run: T) => number): number {
+  return mean(runs.map(field));
+}

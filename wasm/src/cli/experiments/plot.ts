@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Line plots as SVG text: panels side by side, one legend each.
+
+import type { Axis, Panel, Result, Series } from './result.js';
+
+const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
+const LEGEND_LINE = 15;
+const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
+const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
+
+function escape(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  return text.replace(/[&<>"]/g, (letter) => entities[letter]!);
+}
+
+const round = (value: number) => String(Number(value.toFixed(2)));
+
+function tickText(value: number): string {
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1e5 || (magnitude > 0 && magnitude < 1e-3)) return value.toExponential(0);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** From a value to a place between `from` and `to`, with ticks at round values. */
+class Scale {
+  private readonly low: number;
+  private readonly high: number;
+  readonly ticks: number[];
+
+  constructor(
+    private readonly axis: Axis,
+    values: readonly number[],
+    private readonly from: number,
+    private readonly to: number,
+  ) {
+    const shown = values.filter((value) => Number.isFinite(this.place(value)));
+    const places = shown.map((value) => this.place(value));
+    const [least, most] = [Math.min(...places), Math.max(...places)];
+    const margin = most > least ? 0.04 * (most - least) : 0.5;
+    [this.low, this.high] = [least - margin, most + margin];
+    this.ticks = axis.log ? this.decades() : this.steps();
+  }
+
+  /** Whether there is a place for the value: on a logarithmic axis only positive ones have one. */
+  has(value: number): boolean {
+    return Number.isFinite(this.place(value));
+  }
+
+  at(value: number): number {
+    const share = (this.place(value) - this.low) / (this.high - this.low);
+    return this.from + share * (this.to - this.from);
+  }
+
+  private place(value: number): number {
+    return this.axis.log ? Math.log10(value) : value;
+  }
+
+  private steps(): number[] {
+    const raw = (this.high - this.low) / 5;
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw)!;
+    const first = Math.ceil(this.low / step);
+    const count = Math.floor(this.high / step) - first + 1;
+    return Array.from({ length: count }, (_, i) => (first + i) * step);
+  }
+
+  /** Powers of ten, with 2 and 5 between them where there are few. */
+  private decades(): number[] {
+    const factors = this.high - this.low < 2 ? [1, 2, 5] : [1];
+    const every = Math.max(1, Math.ceil((this.high - this.low) / 6));
+    const ticks: number[] = [];
+    for (let power = Math.floor(this.low); power <= this.high; ++power) {
+      if (power % every !== 0) continue;
+      for (const factor of factors) ticks.push(factor * 10 ** power);
+    }
+    return ticks.filter((tick) => this.place(tick) >= this.low && this.place(tick) <= this.high);
+  }
+}
+
+interface Frame {
+  x: Scale;
+  y: Scale;
+}
+
+function text(x: number, y: number, words: string, more = ''): string {
+  return `<text x="${round(x)}" y="${round(y)}"${more}>${escape(words)}</text>`;
+}
+
+function axes({ x, y }: Frame, panel: Panel): string[] {
+  const { width, height, left, right, top, bottom } = PANEL;
+  const [floor, edge] = [height - bottom, width - right];
+  const grid = (x1: number, y1: number, x2: number, y2: number) =>
+    `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="#ddd"/>`;
+  const middle = ' text-anchor="middle"';
+  return [
+    ...x.ticks.flatMap((tick) => [
+      grid(x.at(tick), top, x.at(tick), floor),
+      text(x.at(tick), floor + 15, tickText(tick), middle),
+    ]),
+    ...y.ticks.flatMap((tick) => [
+      grid(left, y.at(tick), edge, y.at(tick)),
+      text(left - 6, y.at(tick) + 4, tickText(tick), ' text-anchor="end"'),
+    ]),
+    `<path d="M${left} ${top}V${floor}H${edge}" fill="none" stroke="#333"/>`,
+    text((left + edge) / 2, height - 10, panel.x.label, middle),
+    text(14, (top + floor) / 2, panel.y.label, `${middle} transform="rotate(-90 14 ${(top + floor) / 2})"`),
+    text((left + edge) / 2, top - 12, panel.title, `${middle} font-weight="bold"`),
+  ];
+}
+
+function style(index: number): string {
+  const dash = DASHES[Math.floor(index / COLOURS.length) % DASHES.length];
+  const stroke = `stroke="${COLOURS[index % COLOURS.length]}"`;
+  return `${stroke} fill="none" stroke-width="1.6"${dash ? ` stroke-dasharray="${dash}"` : ''}`;
+}
+
+function curve({ x, y }: Frame, series: Series, index: number): string[] {
+  const shown = series.x
+    .map((at, i) => ({ at, value: series.y[i]!, spread: series.spread?.[i] ?? 0 }))
+    .filter(({ at, value }) => x.has(at) && y.has(value));
+  const points = shown.map(({ at, value }) => `${round(x.at(at))},${round(y.at(value))}`);
+  const bars = shown
+    .filter(({ value, spread }) => spread > 0 && y.has(value - spread))
+    .map(({ at, value, spread }) => {
+      const place = round(x.at(at));
+      return `M${place} ${round(y.at(value - spread))}V${round(y.at(value + spread))}`;
+    });
+  return [
+    `<polyline points="${points.join(' ')}" ${style(index)}/>`,
+    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${style(index)}/>`] : []),
+  ];
+}
+
+function legend(panel: Panel): string[] {
+  return panel.series.flatMap(({ name }, i) => {
+    const [column, row] = [i % 2, Math.floor(i / 2)];
+    const left = PANEL.left + column * 205;
+    const y = PANEL.height + 8 + row * LEGEND_LINE;
+    return [
+      `<line x1="${left}" y1="${y - 4}" x2="${left + 22}" y2="${y - 4}" ${style(i)}/>`,
+      text(left + 28, y, name),
+    ];
+  });
+}
+
+function panelText(panel: Panel, offset: number): string {
+  const { width, height, left, right, top, bottom } = PANEL;
+  const extremes = panel.series.flatMap(({ y, spread }) =>
+    y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
+  );
+  const frame = {
+    x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),
+    y: new Scale(panel.y, extremes, height - bottom, top),
+  };
+  const parts = [
+    ...axes(frame, panel),
+    ...panel.series.flatMap((series, i) => curve(frame, series, i)),
+    ...legend(panel),
+  ];
+  return `<g transform="translate(${offset} 24)">\n${parts.join('\n')}\n</g>`;
+}
+
+/** A picture of the panels of a result; the same text for the same result. */
+export function plot(result: Result): string {
+  const { title, panels } = result;
+  const lines = Math.max(...panels.map(({ series }) => Math.ceil(series.length / 2)));
+  const width = PANEL.width * panels.length;
+  const height = PANEL.height + 24 + 20 + lines * LEGEND_LINE;
+  const open =
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
+    `height="${height}" font-family="sans-serif" font-size="11">`;
+  return [
+    open,
+    `<title>${escape(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(width / 2, 18, title, ' text-anchor="middle" font-size="14" font-weight="bold"'),
+    ...panels.map((panel, i) => panelText(panel, i * PANEL.width)),
+    '</svg>\n',
+  ].join('\n');
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Regret against epsilon, of every mechanism on three streams. All learners have the lambda that the
+// regret theorem has without noise, so that they differ in their noise alone, and it shows.
+
+import type { DpFtrl } from '../../types.js';
+import { allReady, meanOf, regretOf, repeated, result } from './experiment.js';
+import type { Experiment, Size } from './experiment.js';
+import { rankCorrelation, standardError, type Panel, type Result } from './result.js';
+
+const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
+const EPSILONS = [0.5, 1, 2, 4, 8];
+const TARGET = { delta: 1e-6, dimension: 10 };
+
+function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
+  const { found, leftOut } = allReady(dp, dp.mechanisms(), steps);
+  const byError = [...found].sort((a, b) => a.meanError - b.meanError);
+  const panels: Panel[] = [];
+  const findings: Result['findings'] = [];
+  const lambda = Math.sqrt(steps); // (L / D) sqrt(n)
+  let done = 0;
+  for (const stream of STREAMS) {
+    const curves = byError.map(() => ({ y: [] as number[], spread: [] as number[] }));
+    const twin: number[] = [];
+    for (const epsilon of EPSILONS) {
+      const regrets: number[] = [];
+      for (const [i, { mechanism, parameters }] of byError.entries()) {
+        const { lambda: mechanismLambda, ...others } = parameters;
+        const runs = repeated(repeats, (seed) =>
+          regretOf(dp, {
+            ...TARGET,
+            ...others,
+            ...(mechanismLambda !== undefined && { mechanismLambda }),
+            lambda,
+            mechanism,
+            numSteps: steps,
+            epsilon,
+            stream,
+            streamSeed: seed,
+            noiseSeed: seed,
+          }),
+        );
+        regrets.push(meanOf(runs, (it) => it.private));
+        curves[i]!.y.push(regrets[i]!);
+        curves[i]!.spread.push(standardError(runs.map((it) => it.private)));
+        if (i === 0) twin.push(meanOf(runs, (it) => it.twin));
+        yield ++done / (STREAMS.length * EPSILONS.length * byError.length);
+      }
+      findings.push({
+        what: `${stream}, epsilon ${epsilon}: rank correlation of regret and error`,
+        value: rankCorrelation(byError.map((it) => it.meanError), regrets),
+        expected: 1,
+      });
+    }
+    panels.push({
+      title: stream,
+      x: { label: 'epsilon', log: true },
+      y: { label: 'average regret', log: false },
+      series: [
+        ...byError.map(({ name }, i) => ({ name, x: EPSILONS, ...curves[i]! })),
+        { name: 'no privacy', x: EPSILONS, y: twin },
+      ],
+    });
+  }
+  const learner = 'logistic loss, unit ball, lambda sqrt(steps)';
+  return result('regret', 'Regret and privacy', {
+    settings: { steps, repeats, ...TARGET, learner, leftOut: leftOut.join('; ') },
+    panels,
+    findings,
+  });
+}
+
+export const regret: Experiment = {
+  summary: 'regret against epsilon, all mechanisms on three streams',
+  size: { steps: 1024, repeats: 10 },
+  run,
+};

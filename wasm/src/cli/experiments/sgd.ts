@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// DP-FTRL with correlated noise against DP-SGD with independent noise, at the same budget.
+
+import type { DpFtrl, SimulationOptions } from '../../types.js';
+import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
+import type { Experiment, Ready, Size } from './experiment.js';
+import { standardError, type Panel, type Result } from './result.js';
+
+const EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16];
+const TARGET = { delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
+/** Of the theorem's lambda. */
+const FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2];
+
+interface Learner extends Pick<SimulationOptions, 'descent'> {
+  name: string;
+  ready: Ready;
+}
+
+function learnersOf(dp: DpFtrl, numSteps: number): Learner[] {
+  const [optimal, tree, independent] = (['optimal', 'tree', 'independent'] as const).map(
+    (mechanism) => ready(dp, { mechanism }, { numSteps }),
+  );
+  return [
+    { name: 'DP-FTRL, optimal', ready: optimal! },
+    { name: 'DP-FTRL, tree', ready: tree! },
+    { name: 'DP-FTRL, independent noise', ready: independent! },
+    { name: 'DP-SGD, independent noise', ready: independent!, descent: {} },
+    { name: 'descent, optimal', ready: optimal!, descent: {} },
+  ];
+}
+
+/** Of runs with one lambda: mean regret, its standard error, the twin's. */
+function measure(dp: DpFtrl, learner: Learner, options: SimulationOptions, repeats: number) {
+  const runs = repeated(repeats, (seed) =>
+    regretOf(dp, {
+      ...options,
+      ...(learner.descent && { descent: learner.descent }),
+      ...TARGET,
+      mechanism: learner.ready.mechanism,
+      streamSeed: seed,
+      noiseSeed: seed,
+    }),
+  );
+  return {
+    regret: meanOf(runs, (it) => it.private),
+    spread: standardError(runs.map((it) => it.private)),
+    twin: meanOf(runs, (it) => it.twin),
+    lambda: runs[0]!.lambda.private,
+  };
+}
+
+function panelOf(title: string, learners: readonly Learner[], points: Measured[][]): Panel {
+  return {
+    title,
+    x: { label: 'epsilon', log: true },
+    y: { label: 'average regret', log: true },
+    series: [
+      ...learners.map(({ name }, i) => ({
+        name,
+        x: EPSILONS,
+        y: points[i]!.map((it) => it.regret),
+        spread: points[i]!.map((it) => it.spread),
+      })),
+      { name: "FTRL without privacy, theorem's lambda", x: EPSILONS, y: points[0]!.map((it) => it.twin) },
+    ],
+  };
+}
+
+type Measured = ReturnType<typeof measure>;
+
+function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
+  const learners = learnersOf(dp, steps);
+  const atTheorem = learners.map(() => [] as Measured[]);
+  const atBest = learners.map(() => [] as Measured[]);
+  let done = 0;
+  for (const epsilon of EPSILONS) {
+    for (const [i, learner] of learners.entries()) {
+      const options = { numSteps: steps, epsilon, delta: TARGET.delta };
+      const first = measure(dp, learner, options, repeats);
+      const tries = FACTORS.map((factor) =>
+        measure(dp, learner, { ...options, lambda: factor * first.lambda }, repeats),
+      );
+      atTheorem[i]!.push(first);
+      atBest[i]!.push(tries.reduce((a, b) => (b.regret < a.regret ? b : a)));
+      // Without privacy it is the theorem's lambda that counts.
+      atBest[i]!.at(-1)!.twin = first.twin;
+      yield ++done / (EPSILONS.length * learners.length);
+    }
+  }
+  const share = (points: Measured[][], i: number) => points[0]![i]!.regret / points[3]![i]!.regret;
+  return result('sgd', 'Correlated and independent noise at the same budget', {
+    settings: { steps, repeats, ...TARGET, learner: 'logistic loss, unit ball' },
+    panels: [
+      panelOf("each theorem's lambda", learners, atTheorem),
+      panelOf('the best lambda in hindsight (NOT private)', learners, atBest),
+    ],
+    findings: EPSILONS.flatMap((epsilon, i) => [
+      {
+        what: `epsilon ${epsilon}: regret of DP-FTRL over that of DP-SGD, theorem's lambda`,
+        value: share(atTheorem, i),
+      },
+      { what: `epsilon ${epsilon}: the same, best lambda`, value: share(atBest, i) },
+    ]),
+  });
+}
+
+export const sgd: Experiment = {
+  summary: 'DP-FTRL against DP-SGD with independent noise, at the same budget',
+  size: { steps: 2048, repeats: 10 },
+  run,
+};

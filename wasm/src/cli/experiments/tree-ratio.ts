@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Mean squared error of the binary tree over that of the square root, measured on releases.
+
+import type { DpFtrl } from '../../types.js';
+import { result, type Experiment, type Size } from './experiment.js';
+import { mean, standardError, type Result, type Series } from './result.js';
+
+const MECHANISMS = ['tree', 'square-root'] as const;
+const TARGET = { epsilon: 1, delta: 1e-6 };
+/** Coordinates at once, and how many values of noise in all there should be at every horizon. */
+const DIMENSION = 8;
+const NUM_VALUES = 2 ** 26;
+const CHUNK = 4096;
+const HORIZONS = [2 ** 10, 2 ** 13, 2 ** 16, 2 ** 20];
+/** (k + 1) (k / 2 + 1 / n) over the square root's, at 2^10, 2^16 and 2^20. */
+const EXPECTED = new Map([
+  [2 ** 10, 5.69],
+  [2 ** 16, 6.92],
+  [2 ** 20, 7.43],
+]);
+
+/** Of releases of nothing: the mean square of each coordinate over the steps. */
+function meanSquares(dp: DpFtrl, mechanism: string, numSteps: number, seed: number): number[] {
+  const sums = dp.prefixSum({
+    mechanism: mechanism as (typeof MECHANISMS)[number],
+    numSteps,
+    dimension: DIMENSION,
+    insecureSeed: seed,
+    ...TARGET,
+  });
+  try {
+    const totals = new Array<number>(DIMENSION).fill(0);
+    for (let left = numSteps; left > 0; left -= CHUNK) {
+      const noise = sums.endSteps(Math.min(CHUNK, left));
+      for (let i = 0; i < noise.length; ++i) totals[i % DIMENSION]! += noise[i]! ** 2;
+    }
+    return totals.map((total) => total / numSteps);
+  } finally {
+    sums.dispose();
+  }
+}
+
+/** With its standard error, by the delta method. */
+function ratioOf(numerators: readonly number[], denominators: readonly number[]) {
+  const relative = (values: readonly number[]) => standardError(values) / mean(values);
+  const value = mean(numerators) / mean(denominators);
+  return { value, spread: value * Math.hypot(relative(numerators), relative(denominators)) };
+}
+
+function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
+  const horizons = HORIZONS.filter((n) => n < steps).concat(steps);
+  const measured: Required<Series> = { name: 'measured', x: horizons, y: [], spread: [] };
+  const predicted: Series = { name: 'theory', x: horizons, y: [] };
+  const findings: Result['findings'] = [];
+  for (const [i, numSteps] of horizons.entries()) {
+    const rounds = Math.max(1, Math.round((repeats * NUM_VALUES) / numSteps / DIMENSION / 64));
+    const squares: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; ++round) {
+      MECHANISMS.forEach((mechanism, k) =>
+        // Seeds of their own, so that the two are independent.
+        squares[k]!.push(...meanSquares(dp, mechanism, numSteps, 2 * round + k + 1)),
+      );
+      yield (i + (round + 1) / rounds) / horizons.length;
+    }
+    const { value, spread } = ratioOf(...squares);
+    measured.y.push(value);
+    measured.spread.push(spread);
+    const [tree, root] = MECHANISMS.map((mechanism) => dp.error({ mechanism, numSteps }).meanError);
+    predicted.y.push((tree! / root!) ** 2);
+    const expected = EXPECTED.get(numSteps) ?? predicted.y.at(-1)!;
+    findings.push({ what: `measured ratio at ${numSteps} steps`, value, expected });
+    findings.push({ what: `its standard error`, value: spread });
+  }
+  return result('tree-ratio', 'Mean squared error: binary tree over square root', {
+    settings: { steps, repeats, ...TARGET, noise: 'fixed seeds' },
+    panels: [
+      {
+        title: 'releases of empty streams',
+        x: { label: 'steps', log: true },
+        y: { label: 'ratio of mean squared errors', log: false },
+        series: [measured, predicted],
+      },
+    ],
+    findings,
+  });
+}
+
+export const treeRatio: Experiment = {
+  summary: 'mean squared error of the binary tree over that of the square root, measured',
+  size: { steps: 2 ** 20, repeats: 64 },
+  run,
+};
