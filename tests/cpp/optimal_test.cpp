@@ -727,6 +727,72 @@ TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
             1e-14);
 }
 
+TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_stream) {
+  // Random numbers, many of them such that B has entries up to 10^20.
+  std::mt19937_64 bits(7);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  int num_large = 0, num_refused = 0, num_tight = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::size_t n = 2 + static_cast<std::size_t>(trial % 30);
+    const std::size_t q = 1 + static_cast<std::size_t>(trial % 4);
+    const double size = std::pow(4.0, trial % 7) / 2, sign = trial % 3 == 0 ? -0.5 : 0;
+    VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(q),
+                           .inverse_scales = std::vector<double>(n),
+                           .gains = std::vector<double>(n * q),
+                           .factors = std::vector<double>(n * q),
+                           .max_row_stddev = 0,
+                           .max_state_stddev = 0};
+    for (double& scale : buffers.inverse_scales) scale = 0.5 + uniform(bits);
+    for (double& gain : buffers.gains) gain = size * (uniform(bits) + sign);
+    for (double& factor : buffers.factors) factor = trial % 5 == 0 ? 0 : uniform(bits);
+    // Two states that are the same, and gains that cancel: nothing is left of double precision.
+    if (trial % 4 == 1)
+      for (std::size_t t = 0; t < n; ++t) {
+        buffers.factors[t * q + 1] = buffers.factors[t * q];
+        buffers.gains[t * q] += 0x1p34;
+        buffers.gains[t * q + 1] -= 0x1p34;
+      }
+    const detail::Variances bounds = detail::variance_bounds(buffers);
+    const double claimed = detail::with_stddevs(buffers).max_row_stddev;
+    num_refused += std::isinf(claimed);
+    // Column by column of C^-1, as the recursion is defined, in long double.
+    std::vector<long double> squares(n, 0);
+    for (std::size_t j = 0; j < n; ++j) {
+      std::vector<long double> states(q, 0);
+      long double row = 0;
+      for (std::size_t t = j; t < n; ++t) {
+        long double w = t == j ? buffers.inverse_scales[t] : 0;
+        for (std::size_t k = 0; k < q; ++k) w -= buffers.gains[t * q + k] * states[k];
+        for (std::size_t k = 0; k < q; ++k)
+          states[k] = buffers.factors[t * q + k] * (states[k] + w);
+        row += w;
+        squares[t] += row * row;
+      }
+    }
+    long double largest = 0;
+    for (std::size_t t = 0; t < n; ++t) {
+      EXPECT_FALSE(bounds.rows[t] < squares[t] * (1 - 1e-12L)) << trial << " " << t;
+      largest = std::max(largest, squares[t]);
+      num_large += squares[t] > 1e20L;
+      num_tight += bounds.rows[t] <= squares[t] * (1 + 1e-9L);
+    }
+    EXPECT_FALSE(claimed * claimed < largest) << trial;
+  }
+  EXPECT_GT(num_large, 1000);
+  EXPECT_GT(num_refused, 100);
+  EXPECT_LT(num_refused, 1900);
+  EXPECT_GT(num_tight, 5000);
+}
+
+TEST(Optimal, bounds_of_row_variances_are_close_for_long_streams) {
+  const Workload workload = Workload::prefix_sums(20000);
+  const OptimalStrategy strategy(workload, plan_optimal(workload, {}).plan);
+  const VaryingBuffers& buffers = strategy.buffers();
+  const double largest = std::ranges::max(detail::variances(buffers, {}, 1).rows);
+  EXPECT_LE(buffers.max_row_stddev, std::sqrt(largest) * (1 + 1e-6));
+  EXPECT_GE(buffers.max_row_stddev, std::sqrt(largest) * (1 - 1e-12));
+}
+
 TEST(Optimal, bad_plans_and_workloads_are_refused_by_name) {
   const Workload workload = Workload::prefix_sums(3);
   const OptimalPlan good = plan_optimal(workload, {}).plan;

@@ -16,6 +16,20 @@
 
 namespace dpftrl::testing {
 
+/// Whether this is a build under AddressSanitizer, ten times as slow: what needs size to be right,
+/// not to be free of undefined behaviour, takes less of it there.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kIsSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
 /// Small and awkward horizons: 1, around powers of two, odd.
 inline const std::vector<std::int64_t>& awkward_horizons() {
   static const std::vector<std::int64_t> horizons = {1, 2, 3, 5, 7, 8, 13, 16, 64};

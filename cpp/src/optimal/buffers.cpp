@@ -66,13 +66,16 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
 }
 
 VaryingBuffers with_stddevs(VaryingBuffers buffers) {
-  constexpr double kSlack = 1 + 0x1p-10;
-  const Variances noise = variances(buffers, {}, 1);
-  // One that is no number makes all of it no number, which is refused wherever it is used.
+  constexpr double kSlack = 1 + 0x1p-40;  // for the roots
+  constexpr double kMostDoubt = 1 + 0x1p-10;
+  const Variances noise = variances(buffers, {}, 1), bounds = variance_bounds(buffers);
   double largest = 0;
-  for (const double row : noise.rows) largest = row <= largest ? largest : row;
+  for (std::size_t t = 0; t < bounds.rows.size(); ++t)
+    largest = bounds.rows[t] <= kMostDoubt * noise.rows[t]
+                  ? std::max(largest, bounds.rows[t])
+                  : std::numeric_limits<double>::infinity();
   buffers.max_row_stddev = kSlack * std::sqrt(largest);
-  buffers.max_state_stddev = kSlack * std::sqrt(noise.max_state);
+  buffers.max_state_stddev = kSlack * std::sqrt(bounds.max_state);
   return buffers;
 }
 
@@ -155,15 +158,11 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   return sums;
 }
 
-double rounding_without_signs(const VaryingBuffers& buffers) {
-  const auto n = static_cast<double>(buffers.inverse_scales.size());
-  const auto q = static_cast<double>(buffers.num_buffers);
-  return (3 * n + q * q + 8) * 0x1p-53;
-}
-
 double rounding_of_column_norms(const VaryingBuffers& buffers,
                                 const std::vector<double>& norms_squared) {
-  const double rounding = rounding_without_signs(buffers);
+  const auto n = static_cast<double>(buffers.inverse_scales.size());
+  const auto q = static_cast<double>(buffers.num_buffers);
+  const double rounding = (3 * n + q * q + 8) * 0x1p-53;
   const auto is_negative = [](double x) { return x < 0; };
   if (std::ranges::none_of(buffers.gains, is_negative) &&
       std::ranges::none_of(buffers.factors, is_negative))
@@ -209,6 +208,68 @@ Variances variances(const VaryingBuffers& buffers, const std::vector<double>& co
             phi[k] * phi[l] * (with_each_other[k * q + l] + with_w[k] + with_w[l] + w_variance);
     for (std::size_t k = 0; k < q; ++k)
       result.max_state = std::max(result.max_state, with_each_other[k * q + k]);
+  }
+  return result;
+}
+
+Variances variance_bounds(const VaryingBuffers& buffers) {
+  constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
+  constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
+  const auto q = static_cast<std::size_t>(buffers.num_buffers), n = buffers.inverse_scales.size();
+  const std::size_t size = q + 1;  // the states, then the row
+  // A number is rounded at most so often between one covariance and the next.
+  const double unit = static_cast<double>(q + 8) * 0x1p-53;
+  Variances result{std::vector<double>(n), 0};
+  std::vector<double> covariance(size * size, 0.0), with_w(size), error(size), onto(size, 1.0);
+  std::vector<double> root(size), inverse_root(size), excess(size), doubt(size * size);
+  for (std::size_t t = 0; t < n; ++t) {
+    const double* gain = &buffers.gains[t * q];
+    std::copy_n(&buffers.factors[t * q], q, onto.begin());
+    const double fresh = square(buffers.inverse_scales[t]);
+    double w = fresh, w_error = unit * fresh;
+    for (std::size_t i = 0; i < size; ++i) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t k = 0; k < q; ++k) {
+        const double product = gain[k] * covariance[i * size + k];
+        sum -= product;
+        magnitude += std::abs(product);
+      }
+      with_w[i] = sum;
+      error[i] = unit * magnitude;
+      if (i == q) break;
+      w -= gain[i] * sum;
+      w_error += std::abs(gain[i]) * (unit * std::abs(sum) + error[i]);
+    }
+    // y_i' = onto_i (y_i + w): each entry, and how far rounding can have taken it.
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        const double factor = onto[i] * onto[j], before = covariance[i * size + j];
+        covariance[i * size + j] = factor * (before + (with_w[i] + with_w[j]) + w);
+        doubt[i * size + j] = std::abs(factor) * (unit * (std::abs(before) + std::abs(with_w[i]) +
+                                                          std::abs(with_w[j]) + std::abs(w)) +
+                                                  error[i] + error[j] + w_error) +
+                              kTiny;
+      }
+      root[i] = std::sqrt(covariance[i * size + i]);
+    }
+    // What dominates the doubts in the norm of the roots is added to the diagonal.
+    std::ranges::fill(excess, 0.0);
+    for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j <= i; ++j) {
+        excess[i] += doubt[i * size + j] * inverse_root[j];
+        if (j < i) excess[j] += doubt[i * size + j] * inverse_root[i];
+      }
+    for (std::size_t i = 0; i < size; ++i) {
+      covariance[i * size + i] += kSlack * root[i] * excess[i];
+      for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
+    }
+    // Comparisons with what is no number are false: it stays.
+    for (std::size_t k = 0; k < q; ++k) {
+      const double state = covariance[k * size + k];
+      result.max_state = state <= result.max_state ? result.max_state : state;
+    }
+    result.rows[t] = covariance[q * size + q];
   }
   return result;
 }

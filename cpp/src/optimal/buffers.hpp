@@ -18,7 +18,8 @@ namespace dpftrl::detail {
 /// @cost  O(n q^2) for q nodes.
 VaryingBuffers realise(const InverseRoot& root, const Weights& weights);
 
-/// Fills in max_row_stddev and max_state_stddev, computed from the other numbers.
+/// Fills in max_row_stddev and max_state_stddev, computed from the other numbers: upper bounds;
+/// infinite where double precision cannot tell the variances to within a thousandth.
 VaryingBuffers with_stddevs(VaryingBuffers buffers);
 
 /// ||C_j||^2 from the numbers that are kept, for every column.
@@ -38,9 +39,6 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
 double rounding_of_column_norms(const VaryingBuffers& buffers,
                                 const std::vector<double>& norms_squared);
 
-/// The same where no number is negative: (3 n + q^2 + 8) 2^-53.
-double rounding_without_signs(const VaryingBuffers& buffers);
-
 struct Variances {
   std::vector<double> rows;
   double max_state;
@@ -50,5 +48,10 @@ struct Variances {
 /// diag(column_scales) (empty: all 1), and the largest of a state.
 Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
                     double decay);
+
+/// Upper bounds of the variances of A C^-1 Z, A_ij = 1 for i >= j, and of the states: `variances`
+/// with every rounding error bounded (docs/math/optimal.md).
+/// @cost  O(n q^2)
+Variances variance_bounds(const VaryingBuffers& buffers);
 
 }  // namespace dpftrl::detail

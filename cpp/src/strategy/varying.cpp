@@ -44,14 +44,11 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
   row_variances_ = detail::variances(*parts_.buffers, row_scales, this->workload().decay()).rows;
   for (const double variance : row_variances_)
     if (!(variance > 0 && variance <= 0x1p200)) refuse_numbers();
+  if (!(parts_.buffers->max_row_stddev <= 0x1p100 && parts_.buffers->max_state_stddev <= 0x1p100))
+    refuse_numbers();
   const auto is_nonnegative = [](double number) { return number >= 0; };
   is_nonnegative_ = std::ranges::all_of(parts_.buffers->gains, is_nonnegative) &&
                     std::ranges::all_of(parts_.buffers->factors, is_nonnegative);
-  // The variances, which bounds of the noise's rounding rest on, are subtracted from; with numbers
-  // of both signs little may be left of them.
-  constexpr double kMostCancellation = 0x1p10;
-  const double without = detail::rounding_without_signs(*parts_.buffers);
-  if (!is_nonnegative_ && !(encoder_slack_ <= kMostCancellation * without)) refuse_numbers();
 }
 
 void VaryingBufferedStrategy::refuse_numbers() const {

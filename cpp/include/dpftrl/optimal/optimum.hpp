@@ -59,8 +59,8 @@ struct Optimum {
   std::int64_t iterations;
   /// Certified: lower_bound <= least error of any factorization <= upper_bound. Mean objective:
   /// root mean square; max: largest. Single participation, unit noise.
-  /// Both allow for rounding and for the quadrature's error, whose bound is checked numerically and
-  /// not proved.
+  /// Both allow for rounding and for the quadrature's error, each with a proved bound
+  /// (docs/math/optimal.md).
   /// @checked-by  optimal_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
