@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
@@ -131,19 +132,21 @@ struct Found {
   SimulationTheory theory;
 };
 
-Found descend(const char* stream, const char* strategy, double noise_scale) {
+Found descend(const char* stream, const char* strategy, std::optional<double> lambda = {}) {
   constexpr std::uint64_t kRuns = 8;
   Found found{};
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
-    Simulation simulation({.mechanism = {.strategy = strategy,
-                                         .num_steps = 600,
-                                         .target = {.epsilon = 1 / noise_scale, .delta = 1e-6}},
-                           .dimension = 5,
-                           .insecure_noise_seed = seed,
-                           .stream = stream,
-                           .stream_seed = seed,
-                           .descent = DescentSchedule{},
-                           .num_regret_prefixes = 1});
+    SimulationOptions options;
+    options.mechanism = {
+        .strategy = strategy, .num_steps = 600, .target = {.epsilon = 1, .delta = 1e-6}};
+    options.dimension = 5;
+    options.insecure_noise_seed = seed;
+    options.stream = stream;
+    options.stream_seed = seed;
+    options.lambda = lambda;
+    options.descent = DescentSchedule{};
+    options.num_regret_prefixes = 1;
+    Simulation simulation(options);
     found.regret += simulation.advance(600).regret.back().private_regret / kRuns;
     found.theory = *simulation.theory();
   }
@@ -152,7 +155,7 @@ Found descend(const char* stream, const char* strategy, double noise_scale) {
 
 TEST(Descent, mean_regret_stays_below_the_expected_bound) {
   for (const char* stream : {"stationary", "drifting", "adversarial"}) {
-    const Found found = descend(stream, "independent", 1);
+    const Found found = descend(stream, "independent");
     ASSERT_TRUE(found.theory.private_bound.has_value());
     EXPECT_LE(found.regret, found.theory.private_bound->total()) << stream;
     EXPECT_GT(found.theory.private_bound->noise, 0);
@@ -161,14 +164,14 @@ TEST(Descent, mean_regret_stays_below_the_expected_bound) {
 }
 
 TEST(Descent, without_its_noise_term_the_bound_is_exceeded) {
-  const Found found = descend("stationary", "independent", 8);
+  const Found found = descend("stationary", "independent", std::sqrt(600.0));
   const RegretBound bound = found.theory.private_bound.value();
   EXPECT_LE(found.regret, bound.total());
   EXPECT_GT(found.regret, bound.regularisation + bound.stability) << bound.total();
 }
 
 TEST(Descent, correlated_noise_has_no_bound) {
-  EXPECT_FALSE(descend("stationary", "honaker", 1).theory.private_bound.has_value());
+  EXPECT_FALSE(descend("stationary", "honaker").theory.private_bound.has_value());
 }
 
 TEST(Descent, lambda_minimises_its_bound) {

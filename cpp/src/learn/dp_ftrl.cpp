@@ -97,11 +97,13 @@ void DpFtrl::take_gradient() {
   ++num_examples_;
 }
 
-void DpFtrl::require_going() const {
+void DpFtrl::require_going() {
   if (has_left_doubles_)
     fail(ErrorCode::bad_state,
          "dp_ftrl: the last iterate left the doubles; its examples were learned from, and there "
          "are no more steps");
+  // Refuses, before a gradient takes the place of the last release.
+  if (sums_.step() == sums_.num_steps()) sums_.release(row_);
 }
 
 double DpFtrl::step(std::span<const double> features, double label) {

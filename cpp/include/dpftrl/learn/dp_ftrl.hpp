@@ -122,7 +122,7 @@ class DpFtrl {
   void take_gradient();
   /// The next iterate from the release in `row_`; the batch is over.
   void follow_release();
-  void require_going() const;
+  void require_going();
 
   std::shared_ptr<const VectorLoss> loss_;
   std::int64_t dimension_;

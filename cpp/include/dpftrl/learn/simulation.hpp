@@ -44,8 +44,8 @@ struct SimulationOptions {
   std::string domain = "ball";     ///< see make_domain; the comparators', too, if it is bounded
   double radius = 1;               ///< of the domain, or of the comparators
   std::optional<double> lambda;    ///< for both learners; default: each its theorem's
-  std::optional<DescentSchedule> descent;  ///< both learners descend, instead of FTRL
-  std::int64_t num_regret_prefixes = 64;   ///< 0 .. 65536; 0: regret is not measured
+  std::optional<DescentSchedule> descent = {};  ///< both learners descend, instead of FTRL
+  std::int64_t num_regret_prefixes = 64;        ///< 0 .. 65536; 0: regret is not measured
   double comparator_gap_tolerance = 1e-6;
 };
 
