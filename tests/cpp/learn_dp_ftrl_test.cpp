@@ -272,6 +272,8 @@ TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
   DpFtrl learner(made);
   EXPECT_EQ(learner.model_size(), 9);
   std::vector<double> x(kDimension), scores(3);
+  EXPECT_ERROR(learner.step(x, 1), "wrong_length", "scores must have 3 entries, got 1");
+  EXPECT_ERROR(learner.step(x, 3, scores), "invalid_argument", "softmax: label must be an integer");
   int num_right = 0;
   for (std::int64_t t = 0; t < 2000; ++t) {
     stream().example(t, x);
@@ -280,8 +282,19 @@ TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
     if (t >= 1000) num_right += learner.loss().says(scores, y);
   }
   EXPECT_GE(num_right, 900);
-  EXPECT_ERROR(learner.step(x, 1), "wrong_length", "scores must have 3 entries, got 1");
-  EXPECT_ERROR(learner.step(x, 3, scores), "invalid_argument", "softmax: label must be an integer");
+}
+
+TEST(DpFtrl, gradients_are_never_shown) {
+  DpFtrlOptions two = options();
+  two.batch_size = 2;
+  DpFtrl learner(two);
+  const std::vector<double> x = {0.5, -0.5, 0.25};
+  EXPECT_EQ(learner.release()[0], 0);
+  learner.step(x, 1);
+  EXPECT_ERROR((void)learner.release(), "bad_state", "a release is shown when its batch ended");
+  learner.step(x, 1);
+  EXPECT_NE(learner.release()[0], 0);
+  EXPECT_ERROR(learner.step(std::vector<double>{1e300, 1e300, 1e300}, 1), "invalid_argument", "");
 }
 
 TEST(DpFtrl, zero_is_taken_as_minus_one) {

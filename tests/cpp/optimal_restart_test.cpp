@@ -38,7 +38,7 @@ template <class Descend>
 void expect_same_end(const Vector& result, double spread, double error, double tolerance,
                      const Descend& descend) {
   EXPECT_TRUE(relatively_close(std::exp(descend(result).value), error, tolerance));
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1U, 2U}) {
     const Vector start = result + random_vector(result.size(), spread, seed);
     const Descent end = descend(start);
     EXPECT_EQ(end.status, SolverStatus::converged);
@@ -127,7 +127,7 @@ TEST(Restart, the_optimum_ends_at_the_same_bounds) {
     const OptimumBounds again = optimum_bounds(problem, found.column_weights, kGap / 100);
     EXPECT_GE(again.lower, found.lower_bound * (1 - kGap));
     EXPECT_LE(again.lower, found.upper_bound);
-    for (const std::uint64_t seed : {1, 2}) {
+    for (const std::uint64_t seed : {1U, 2U}) {
       // The dense solver takes a start: that result, every weight off by a factor of its own.
       const auto disturbed = [&](std::vector<double> weights, std::uint64_t offset) {
         const Vector factors =

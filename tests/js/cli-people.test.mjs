@@ -221,7 +221,7 @@ test('guarantee: it says whom it protects', async () => {
   );
   assert.match(
     await text(...people(1), ...daily),
-    /at most 1 days, count; .* horizon 3 days \(the first and the last day are public\)/,
+    /at most 1 days, count; .* horizon 3 days \(the first and the last day of a run are public\)/,
   );
 });
 

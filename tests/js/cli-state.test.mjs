@@ -54,6 +54,17 @@ for (const [name, options] of [
   });
 }
 
+test('state: what was released before a fault is written, and goes on after it', async () => {
+  const output = join(folder, 'out.csv');
+  const args = [...target, '--state', freshState(), '--output', output];
+  await fails(args, 2, /steps 1 to 2 are released: leave their rows out of the next run/, {
+    input: 'x\n1\n1\nbad\n',
+  });
+  assert.equal(readFileSync(output, 'utf8').trimEnd().split('\n').length, 3);
+  const rest = await rowsOf([...target, '--state', args[args.length - 3]], 'x\n1\n');
+  assert.match(rest.join(), /^3,/);
+});
+
 test('state: who has had his share has none tomorrow', async () => {
   const once = ['--user-column', 'who', '--max-contributions', '1', ...daily];
   const [state, other] = [freshState(), freshState()];

@@ -178,6 +178,30 @@ test('learner: a loss given as a function teaches what the loss of that name tea
   });
 });
 
+test('learner: no example teaches twice, whatever a loss of the caller does', () => {
+  let calls = 0;
+  const failing = (p) => {
+    if (++calls === 2) throw new RangeError('no slope');
+    return { slopes: p.map(() => 0) };
+  };
+  const four = [new Float64Array(8), new Float64Array(4)];
+  withLearner({ numSteps: 9, batchSize: 2, loss: failing }, (learner) => {
+    const isTold = (error) => error.message === 'no slope' && error.learned === 2;
+    assert.throws(() => learner.learn(...four), isTold);
+    assert.equal(learner.step, 1);
+  });
+  const about = {};
+  const nested = (p) => {
+    about.learner.learn([1, 1], [1]);
+    return { slopes: p.map(() => 0) };
+  };
+  withLearner({ numSteps: 9, loss: nested }, (learner) => {
+    about.learner = learner;
+    assert.throws(() => learner.learn(...four), /learn: called by the loss of this learner/);
+    assert.equal(learner.step, 0);
+  });
+});
+
 test('learner: softmax has a score for each class, and of two it is logistic', () => {
   const { features, labels } = examples(200);
   const options = { numSteps: 200, clipNorm: 10, domain: 'whole-space', lambda: 5, epsilon: 1e5 };

@@ -2,6 +2,7 @@
 
 import { float64s, overwrite, Scratch, writableLength, wrongType } from './check.js';
 import type { Core, CoreLearnerState, CorePrefixSum } from './core.js';
+import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { LOSS_OPTIONS, readLearnerLoss } from './loss.js';
@@ -65,6 +66,8 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
   private readonly features = new Scratch();
   private readonly labels = new Scratch();
   private readonly scores = new Scratch();
+  /** While the caller's loss runs. */
+  private isAsking = false;
 
   constructor(core: Core, backstop: Backstop, made: CorePrefixSum, facts: Facts) {
     super(core, backstop, made.id, 'learner');
@@ -95,6 +98,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
   }
 
   endBatch(): void {
+    if (this.isAsking) throw makeError('bad_state', 'endBatch: called by the loss of this learner');
     this.core.call('learnerEndBatch', this.id);
   }
 
@@ -115,6 +119,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     predictions?: Float64Array,
   ): void {
     const where = 'learn';
+    if (this.isAsking) throw makeError('bad_state', 'learn: called by the loss of this learner');
     const known = this.labels.copy(where, 'labels', labels);
     const rows = this.features.copy(where, 'features', features);
     requireLength(where, 'features', rows.length, known.length * this.dimension);
@@ -142,10 +147,19 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
       const predicted = new Float64Array(end - begin);
       this.numbered(begin, () => {
         this.core.call('learnerPredict', this.id, batch, predicted);
-        const slopes = outcome(loss, predicted.slice(), labels.slice(begin, end)).slopes();
+        const slopes = this.slopesOf(loss, predicted.slice(), labels.slice(begin, end));
         this.core.call('learnerLearnAlong', this.id, batch, slopes);
       });
       scores.set(predicted, begin);
+    }
+  }
+
+  private slopesOf(loss: BatchLoss, predicted: Float64Array, labels: Float64Array): Float64Array {
+    this.isAsking = true;
+    try {
+      return outcome(loss, predicted, labels).slopes();
+    } finally {
+      this.isAsking = false;
     }
   }
 
@@ -178,7 +192,11 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
       call();
     } catch (error) {
       const failed = error as Error & { released?: number; learned?: number };
-      if (typeof failed?.released !== 'number') throw error;
+      if (typeof failed?.released !== 'number') {
+        // Of the caller's loss, or of what it gave: nothing of these examples was learned from.
+        if (error instanceof Error) failed.learned = first;
+        throw error;
+      }
       failed.learned = first + failed.released / this.dimension;
       delete failed.released;
       failed.message = `learn: example ${failed.learned}: ${failed.message}`;

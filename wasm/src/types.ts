@@ -844,7 +844,7 @@ export interface DescentOptions {
   momentum?: number;
   /**
    * 'workload': the encoder is made for sums with this momentum, of mechanisms that have one for
-   * every Toeplitz workload ('square-root', its relatives, 'independent', 'output').
+   * every Toeplitz workload ('square-root', its relatives, 'independent').
    * 'post-processing', the default: for prefix sums.
    */
   through?: 'post-processing' | 'workload';
@@ -852,7 +852,10 @@ export interface DescentOptions {
 
 /**
  * A loss of the caller's for some examples at once: the derivative of each in its prediction, and,
- * for `losses`, its value. It must not keep the arrays it is given.
+ * for `losses`, its value. It must not keep the arrays it is given. The slope of an example must be a
+ * function of its own prediction and label, and of nothing else that was learned from: with means
+ * over the batch, or anything kept from earlier calls, one example moves others and the learner is
+ * NOT private.
  */
 export type BatchLoss = (
   predictions: Float64Array,
@@ -1059,6 +1062,7 @@ export interface Simulation extends Handle {
   heldOutRisk(numExamples: number): HeldOutRisk;
 }
 
+/** Of the synthetic stream; the twin's, which learns without noise, is NOT private. */
 export interface HeldOutRisk {
   average: { private: number; twin: number };
   last: { private: number; twin: number };

@@ -71,7 +71,7 @@ void DpFtrl::step(std::span<const double> features, double label, std::span<doub
   predict(features, scores);
   const double known_label = loss_->label(label);
   loss_->evaluate(scores, known_label, slopes_);
-  clipped_gradient(slopes_, features, mechanism().clip_norm(), row_);
+  clip_gradient(slopes_, features);
   take_gradient();
 }
 
@@ -81,8 +81,19 @@ void DpFtrl::step_along(std::span<const double> features, std::span<const double
   require_length("dp_ftrl", "slopes", static_cast<std::int64_t>(slopes.size()), num_scores());
   require_all_finite("dp_ftrl", "features", features);
   require_all_finite("dp_ftrl", "slopes", slopes);
-  clipped_gradient(slopes, features, mechanism().clip_norm(), row_);
+  clip_gradient(slopes, features);
   take_gradient();
+}
+
+void DpFtrl::clip_gradient(std::span<const double> slopes, std::span<const double> features) {
+  holds_release_ = false;
+  clipped_gradient(slopes, features, mechanism().clip_norm(), row_);
+}
+
+std::span<const double> DpFtrl::release() const {
+  if (!holds_release_)
+    fail(ErrorCode::bad_state, "dp_ftrl: a release is shown when its batch ended");
+  return row_;
 }
 
 void DpFtrl::take_gradient() {
@@ -119,6 +130,7 @@ void DpFtrl::end_batch() {
 }
 
 void DpFtrl::follow_release() {
+  holds_release_ = true;
   num_waiting_ = 0;
   // The noise is spent: an error now would invite the same example for another step.
   try {

@@ -264,7 +264,7 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       covariance[i * size + i] += kSlack * root[i] * excess[i];
       for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
     }
-    // Comparisons with what is no number are false: it stays.
+    // What is no number makes all later rows none either: `with_stddevs` finds it there.
     for (std::size_t k = 0; k < q; ++k) {
       const double state = covariance[k * size + k];
       result.max_state = state <= result.max_state ? result.max_state : state;

@@ -343,7 +343,8 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
 /// That the family makes encoders for momentum, and decodes the prefix sums from them.
 void require_encoder_momentum(const Family& family, const StrategyOptions& options) {
   if (options.encoder_momentum == 0) return;
-  const bool is_able = family.info.workloads == WorkloadSupport::adapted &&
+  const bool is_able = options.name != "output" &&
+                       family.info.workloads == WorkloadSupport::adapted &&
                        family.makes == Makes::toeplitz && !options.parameters.epoch_length &&
                        (!options.workload || options.workload->is_prefix());
   if (!is_able)

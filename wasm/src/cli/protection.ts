@@ -30,7 +30,7 @@ export function protection(given: Protected): Protection {
   const { participation, people, times, numSteps, instead } = given;
   const steps = times ? `${times.bucket}s` : 'rows';
   const isPublic = times
-    ? `the first and the last ${times.bucket} are public`
+    ? `the first and the last ${times.bucket} of a run are public`
     : 'the number of rows is public';
   if (people) {
     const { column, maxContributions: most, minSeparation } = people;

@@ -288,6 +288,7 @@ export async function run(args: Args): Promise<void> {
 
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   const progress = new StepProgress(numSteps, { quiet });
+  const before = totals.step;
   try {
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
@@ -317,7 +318,13 @@ export async function run(args: Args): Promise<void> {
     await sink.commit();
   } catch (error) {
     progress.end();
-    await sink.abandon();
+    if (settings.state && totals.step > before) {
+      // These steps are decided: their releases must not be lost, nor their rows come again.
+      await sink.commit();
+      warn(`steps ${before + 1} to ${totals.step} are released: leave their rows out of the next run`);
+    } else {
+      await sink.abandon();
+    }
     throw error;
   } finally {
     await close();

@@ -77,7 +77,9 @@ class DpFtrl {
   /// Learns from the slopes of any loss at the scores of `predict`, in place of those of loss():
   /// the loss of a caller who works on many examples at once.
   /// @param slopes  num_scores() entries, finite.
-  /// @guarantee     that of `step`.
+  /// @guarantee     that of `step` if the slopes depend on this example and earlier releases only:
+  ///                not on other examples of the batch, such as their mean, and not on earlier
+  ///                ones.
   /// @throws as `step`.
   /// @checked-by learn_dp_ftrl_test "slopes of a caller teach what the loss teaches"
   void step_along(std::span<const double> features, std::span<const double> slopes);
@@ -96,7 +98,8 @@ class DpFtrl {
   /// Over the steps.
   Vector average() const { return rule_->average(); }
   /// That of the step which ended last, until the next example comes; zeros before the first.
-  std::span<const double> release() const { return row_; }
+  /// @throws Error{bad_state} between an example and the end of its batch.
+  std::span<const double> release() const;
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
@@ -118,6 +121,8 @@ class DpFtrl {
   double grid() const { return sums_.grid(); }
 
  private:
+  /// The gradient along these slopes, clipped, into `row_`.
+  void clip_gradient(std::span<const double> slopes, std::span<const double> features);
   /// One more example, whose clipped gradient is in `row_`.
   void take_gradient();
   /// The next iterate from the release in `row_`; the batch is over.
@@ -133,6 +138,7 @@ class DpFtrl {
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;
+  bool holds_release_ = true;  ///< `row_`
   std::vector<double> slopes_;
   std::vector<double> row_;  ///< of model_size(): a gradient on its way in, or the release
 };
