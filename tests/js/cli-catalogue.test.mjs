@@ -166,7 +166,7 @@ test('misuse: parameters, participations and workloads', async () => {
     [[...error, '--weights', '1;2'], /--weights must be numbers separated by commas/],
     [[...error, '--subtractive=1'], /--subtractive takes no value/],
     [[...error, '--normalise'], /unknown option "--normalise"; did you mean --normalize\?/],
-    [[...error, '--epochs', '3'], /epochs must be a divisor of numSteps = 4, got 3/],
+    [[...error, '--epochs', '3'], /epochs must be a divisor of --steps = 4, got 3/],
     [[...error, '--epochs', '0'], /--epochs must be a whole number of at least 1, got "0"/],
     [[...error, '--participations', '2'], /--participations needs --min-separation/],
     [[...error, '--min-separation', '2'], /--min-separation needs --participations/],

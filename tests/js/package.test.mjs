@@ -140,7 +140,9 @@ test('nothing in the package names the machine it was built on', () => {
   for (const name of readdirSync(join(installed, 'dist'))) {
     const text = readFileSync(join(installed, 'dist', name), 'latin1');
     assert.ok(!text.includes(root.replace(/\/$/, '')), name);
-    assert.ok(!/https?:\/\//.test(text), `${name} holds an address`);
+    // SVG is called by an address that nothing asks.
+    const addresses = text.replaceAll('http://www.w3.org/2000/svg', '');
+    assert.ok(!/https?:\/\//.test(addresses), `${name} holds an address`);
   }
 });
 

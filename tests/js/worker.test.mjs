@@ -57,8 +57,8 @@ test('worker: long searches by name come in pieces, before whatever they are for
   const { maxError } = await client.certificate(mechanism, { onProgress });
   assert.equal(maxError, expected.maxError);
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
-  const sums = await client.prefixSum({ ...mechanism, insecureNoiseSeed: 3 });
-  const own = dp.prefixSum({ ...mechanism, insecureNoiseSeed: 3 });
+  const sums = await client.prefixSum({ ...mechanism, insecureSeed: 3 });
+  const own = dp.prefixSum({ ...mechanism, insecureSeed: 3 });
   assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
   sums.dispose();
   own.dispose();

@@ -165,7 +165,7 @@ running totals get noise, and the weights follow from those alone. So the model 
   --regularisation L
                    default: the value of the regret theorem
   --doubling       L is that of the first step, and grows with the square root of the steps
-  --descent        gradient descent with the rate 1 / L instead of FTRL; with --mechanism independent
+  --descent        gradient descent of rate 1 / L instead of FTRL; with --mechanism independent
                    it is DP-SGD
   --momentum B, --rates A,B,...
                    of --descent: momentum, and rates in units of 1 / L, the last one for the rest
@@ -189,7 +189,7 @@ ${PARTICIPATION}
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    and the loss of predicting 0: NOT private
-  --test FILE.csv  adds the loss of the model, and of its latest weights, on other rows: NOT private,
+  --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
                    and needs --show-nonprivate
 
 Examples, with the files of examples/:
@@ -340,7 +340,7 @@ ${PARTICIPATION}
                    status, iterations, parameters. Without it a report
 
 What is searched for fits the workload and the participation where there is such a search: optimal
-up to 2048 steps for any workload (beyond: prefix, and decay alone) and up to 1024 for --epochs; blt,
+up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
 participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
 1024; optimal for prefix sums a minute at 10^6 steps.

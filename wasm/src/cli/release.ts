@@ -321,7 +321,10 @@ export async function run(args: Args): Promise<void> {
     if (settings.state && totals.step > before) {
       // These steps are decided: their releases must not be lost, nor their rows come again.
       await sink.commit();
-      warn(`steps ${before + 1} to ${totals.step} are released: leave their rows out of the next run`);
+      if (error instanceof Error) {
+        const steps = `steps ${before + 1} to ${totals.step}`;
+        error.message += `; ${steps} are released: leave their rows out of the next run`;
+      }
     } else {
       await sink.abandon();
     }
