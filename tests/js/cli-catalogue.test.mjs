@@ -204,7 +204,7 @@ test('misuse: parameters, participations and workloads', async () => {
     [['compare', '--steps', '4', '--objective', 'both'], /--objective must be one of max, mean/],
     [['compare', '--steps', '4', '--mechanism', 'tree'], /unknown option "--mechanism"/],
     [['release', ...privacy, '--workload', 'window=2'], /unknown option "--workload"/],
-    [['release', ...privacy, '--epochs', '2', '--steps', '3'], /epochs must be a divisor of num/],
+    [['release', ...privacy, '--epochs', '2', '--steps', '3'], /epochs must be a divisor of --steps/],
   ];
   for (const [args, message] of cases) {
     const { stdout } = await fails(args, 2, message, { input: 'x\n1\n' });
