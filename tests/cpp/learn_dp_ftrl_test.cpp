@@ -294,7 +294,6 @@ TEST(DpFtrl, gradients_are_never_shown) {
   EXPECT_ERROR((void)learner.release(), "bad_state", "a release is shown when its batch ended");
   learner.step(x, 1);
   EXPECT_NE(learner.release()[0], 0);
-  EXPECT_ERROR(learner.step(std::vector<double>{1e300, 1e300, 1e300}, 1), "invalid_argument", "");
 }
 
 TEST(DpFtrl, zero_is_taken_as_minus_one) {
