@@ -73,10 +73,10 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 
 /// How far C G moves in l1-norm, entries of measurements added up, when one user's rows of G change
 /// by l1-norm 1 each: the largest sum of the l1-norms of columns of C over a pattern. With
-/// independent Laplace noise of scale l1_sensitivity / epsilon (twice that if records of l1-norm 1 are
-/// replaced rather than left out) in the entries of Z the releases are
-/// epsilon-differentially private, for records chosen in the light of releases and encoders that
-/// read later steps, too. This library draws Gaussian noise for sums.
+/// independent Laplace noise of scale l1_sensitivity / epsilon (twice that if records of l1-norm 1
+/// are replaced rather than left out) in the entries of Z the releases are epsilon-differentially
+/// private, for records chosen in the light of releases and encoders that read later steps, too.
+/// This library draws Gaussian noise for sums.
 ///
 /// @exactness   for one participation; else an upper bound, exact if C has no negative entry
 /// @throws Error{unsupported} more than kMaxDenseSteps steps
