@@ -4,10 +4,11 @@
 
 import { DEFAULT_MECHANISM } from './defaults.js';
 import type { Core, CorePlannerProgress } from './core.js';
-import { CoreHandle, type Backstop } from './handle.js';
+import type { Backstop } from './handle.js';
 import { OPTIMIZE_OPTIONS, readNamed, readOptions } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
-import type { MechanismName, Optimization, OptimizeProgress } from './types.js';
+import { CoreSearch } from './search.js';
+import type { MechanismName, Optimization } from './types.js';
 import type { Participation, SavedStrategy, Workload } from './types.js';
 
 /** Arrays as plain ones, which JSON has. */
@@ -20,9 +21,7 @@ function plainWorkload(workload: Workload): Workload {
   return Object.fromEntries(entries) as Workload;
 }
 
-class CoreOptimization extends CoreHandle implements Optimization {
-  private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
-
+class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
   constructor(
     core: Core,
     backstop: Backstop,
@@ -32,18 +31,8 @@ class CoreOptimization extends CoreHandle implements Optimization {
     super(core, backstop, id, 'optimization');
   }
 
-  get finished(): boolean {
-    return this.state.done;
-  }
-
-  get progress(): OptimizeProgress {
-    const { iterations, fraction } = this.state;
-    return { iterations, fraction };
-  }
-
-  advance(): boolean {
-    if (!this.finished) this.state = this.core.call('plannerAdvance', this.id);
-    return !this.finished;
+  protected step(): CorePlannerProgress {
+    return this.core.call('plannerAdvance', this.id);
   }
 
   result(): SavedStrategy {

@@ -9,7 +9,8 @@ import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { NEIGHBOURS } from './options.js';
-import type { OptimizeProgress, Queries, QueryAnswers, QueryMatrices } from './types.js';
+import { CoreSearch } from './search.js';
+import type { Queries, QueryAnswers, QueryMatrices } from './types.js';
 import type { QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
 
 const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
@@ -157,9 +158,7 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   }
 }
 
-class CoreQuerySearch extends CoreHandle implements QuerySearch {
-  private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
-
+class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
   constructor(
     core: Core,
     private readonly owner: Backstop,
@@ -169,18 +168,8 @@ class CoreQuerySearch extends CoreHandle implements QuerySearch {
     super(core, owner, id, 'search');
   }
 
-  get finished(): boolean {
-    return this.state.done;
-  }
-
-  get progress(): OptimizeProgress {
-    const { iterations, fraction } = this.state;
-    return { iterations, fraction };
-  }
-
-  advance(): boolean {
-    if (!this.finished) this.state = this.core.call('queriesAdvance', this.id);
-    return !this.finished;
+  protected step(): CorePlannerProgress {
+    return this.core.call('queriesAdvance', this.id);
   }
 
   result(): Queries {

@@ -15,7 +15,7 @@ import { parseResult, type Result } from './experiments/result.js';
 import { sgd } from './experiments/sgd.js';
 import { treeRatio } from './experiments/tree-ratio.js';
 import { Misuse, unknownName } from './failure.js';
-import { AtomicFile, StandardOutput } from './output.js';
+import { AtomicFile, StandardOutput, writeFile } from './output.js';
 import { table } from './table.js';
 
 export const EXPERIMENTS: Record<string, Experiment> = {
@@ -38,17 +38,6 @@ export const options: Known = {
 };
 
 const MAX_STEPS = 2 ** 22;
-
-async function writeFile(path: string, text: string): Promise<void> {
-  const file = await AtomicFile.create(path);
-  try {
-    await file.write(text);
-    await file.commit();
-  } catch (error) {
-    await file.abandon();
-    throw error;
-  }
-}
 
 function describe({ title, findings }: Result): string {
   const show = (value: number | undefined) =>

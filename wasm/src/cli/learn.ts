@@ -12,7 +12,7 @@ import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
-import { AtomicFile, StandardOutput } from './output.js';
+import { AtomicFile, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { Progressive } from './progressive.js';
 import { guarantee, protection } from './protection.js';
@@ -281,17 +281,6 @@ function describe(model: LearnedModel, learner: Learner): string {
 
 function warn(text: string): void {
   process.stderr.write(`dp-ftrl learn: warning: ${text}\n`);
-}
-
-async function writeFile(path: string, text: string): Promise<void> {
-  const file = await AtomicFile.create(path);
-  try {
-    await file.write(text);
-    await file.commit();
-  } catch (error) {
-    await file.abandon();
-    throw error;
-  }
 }
 
 /** The columns of the table, what is known of the features, and the horizon. */

@@ -105,3 +105,15 @@ export class AtomicFile implements Sink {
     for (const signal of SIGNALS) process.off(signal, this.onSignal);
   }
 }
+
+/** The whole file or none of it. */
+export async function writeFile(path: string, text: string): Promise<void> {
+  const file = await AtomicFile.create(path);
+  try {
+    await file.write(text);
+    await file.commit();
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  }
+}
