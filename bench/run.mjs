@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Builds the benchmarks where they are missing, runs native, AVX2, WebAssembly and JavaScript in
+// Builds the benchmarks where they are missing, runs SSE2, native, WebAssembly and JavaScript in
 // turns, and prints one table or one JSON object. METHOD.md explains the figures and the keys.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-ti
   --min-time     CPU seconds of one measurement (default 0.1; with --quick 0.005)
   --filter       only workloads whose name contains TEXT (the baselines always run)
   --long         also the optimum at 10^6 steps: a minute a round
-  --builds       where the build folders native, avx2 and wasm are (default build)
+  --builds       where the build folders sse2, native and wasm are (default build)
   --no-build     take what is built as it is`;
 
 function fail(message) {
@@ -88,12 +88,6 @@ function runTool(command, args) {
   fail(`this failed: ${[command, ...args].join(' ')} (scripts/setup installs what a build needs)`);
 }
 
-function hasAvx2() {
-  if (process.arch !== 'x64' || !existsSync('/proc/cpuinfo')) return false;
-  const [, flags = ''] = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? [];
-  return / avx2\b/.test(flags) && / fma\b/.test(flags);
-}
-
 function listBuilds({ builds }) {
   const native = (name) => ({
     name,
@@ -107,7 +101,7 @@ function listBuilds({ builds }) {
     command: [process.execPath, path.join(builds, 'wasm/bench/dpftrl_bench_wasm.cjs')],
     nameFilter: (workload) => workload,
   };
-  return [native('native'), ...(hasAvx2() ? [native('avx2')] : []), wasm];
+  return [...(process.arch === 'x64' ? [native('sse2')] : []), native('native'), wasm];
 }
 
 function makeUpToDate(build, { builds }) {
@@ -218,7 +212,7 @@ function measure(builds, options) {
   for (let round = 0; round < options.rounds; ++round) {
     if (options.rounds > 1) say(`round ${round + 1} of ${options.rounds}`);
     for (const name of names) {
-      // S is native by definition.
+      // S is compiled for every processor of the platform by definition.
       const takingPart = name === 'baseline/S' ? builds.slice(0, 1) : builds;
       for (const build of takingPart) {
         const { context, benchmarks } = runBuild(build, options.minTime, name);
@@ -242,19 +236,30 @@ function measure(builds, options) {
 const units = [
   [/^(baseline|normals)\//, 'normal'],
   [/^chacha20$/, 'byte'],
-  [/^rows\//, 'coordinate and step'],
-  [/^counter\//, 'release'],
+  [/^(rows|(float|double|grid)-window|grid-row|learner)\//, 'coordinate and step'],
+  [/^counter(-batch)?\//, 'release'],
   [/^gemm$/, 'floating-point operation'],
   [/^analysis\//, 'analysis'],
   [/^solver\//, 'solution'],
   [/^riccati\//, 'step'],
 ];
-const unitOf = (name) => units.find(([pattern]) => pattern.test(name))[1];
 
-/** What the figures of these workloads are divided by, and the key of that ratio. */
-const ownBaselines = [
-  [/^analysis\//, 'baseline/convolution', 'ratioToConvolution'],
-  [/^solver\//, 'baseline/fixed-point', 'ratioToFixedPoint'],
+function unitOf(name) {
+  const found = units.find(([pattern]) => pattern.test(name));
+  if (!found) fail(`workload ${name} has no unit in run.mjs`);
+  return found[1];
+}
+
+/** Workloads whose figures are divided by others of the same build: key of the ratio, and which. */
+const comparisons = [
+  ['ratioToConvolution', /^analysis\/.*/, 'baseline/convolution'],
+  ['ratioToFixedPoint', /^solver\/.*/, 'baseline/fixed-point'],
+  ['ratioToBlt', /^(float|double|grid)-window\/[^/]+\/(\d+)$/, '$1-window/blt/$2'],
+  ['ratioToFloat', /^(?:double|grid)-window\/(.*)/, 'float-window/$1'],
+  ['ratioToDouble', /^grid-window\/(.*)/, 'double-window/$1'],
+  ['ratioToBlt8', /^rows\/optimal-8\/(.*)/, 'rows/blt-8/$1'],
+  ['ratioToWindow', /^grid-row\/(.*)/, 'grid-window/$1'],
+  ['ratioToRow', /^learner\/(.*)/, 'grid-row/$1'],
 ];
 
 /** Round by round, so that what disturbs both sides of a round cancels. */
@@ -264,13 +269,13 @@ const summaries = (byBuild) =>
   Object.fromEntries(Object.entries(byBuild).map(([build, values]) => [build, summary(values)]));
 
 function combine({ samples, contexts, busy }, options) {
-  const s = samples.get('baseline/S').native;
+  const [s] = Object.values(samples.get('baseline/S'));
   const j = samples.get('baseline/J').script;
   const results = [];
   for (const [name, byBuild] of samples) {
     if (name.startsWith('baseline/')) continue;
     const result = { name, unit: unitOf(name), nanoseconds: summaries(byBuild) };
-    if (/^(rows|normals)\//.test(name)) {
+    if (['normal', 'coordinate and step'].includes(result.unit)) {
       result.ratioToS = {};
       result.ratioToJ = {};
       for (const [build, values] of Object.entries(byBuild)) {
@@ -278,13 +283,15 @@ function combine({ samples, contexts, busy }, options) {
         result.ratioToJ[build] = ratio(values, j);
       }
     }
-    for (const [pattern, baseline, key] of ownBaselines) {
-      if (!pattern.test(name)) continue;
-      result[key] = {};
-      for (const [build, values] of Object.entries(byBuild))
-        result[key][build] = ratio(values, samples.get(baseline)[build]);
+    for (const [key, pattern, replacement] of comparisons) {
+      const other = samples.get(pattern.test(name) ? name.replace(pattern, replacement) : '');
+      if (!other) continue;
+      result[key] = Object.fromEntries(
+        Object.entries(byBuild).map(([build, values]) => [build, ratio(values, other[build])]),
+      );
     }
-    if (byBuild.native && byBuild.wasm) result.wasmToNative = ratio(byBuild.wasm, byBuild.native);
+    // Of the same loops: those for AVX2 have no counterpart in WebAssembly.
+    result.wasmToNative = ratio(byBuild.wasm, byBuild.sse2 ?? byBuild.native);
     results.push(result);
   }
   return {
@@ -346,6 +353,14 @@ function print(report) {
     r.name,
     ...names.map((build) => spread((build === 'wasm' ? r.ratioToJ : r.ratioToS)[build])),
   ]);
+  const toOthers = perItem.flatMap((r) =>
+    comparisons
+      .filter(([key]) => r[key])
+      .map(([key, pattern, replacement]) => [
+        `${r.name} / ${r.name.replace(pattern, replacement)}`,
+        ...names.map((build) => spread(r[key][build])),
+      ]),
+  );
   const rateUnits = {
     byte: ['GB/s', 1],
     release: ['million/s', 1e3],
@@ -393,6 +408,9 @@ function print(report) {
           toBaselines,
         )
       : '(no workload chosen)',
+    '',
+    'Ratios to other workloads of the same build:',
+    toOthers.length > 0 ? table(['', ...names], toOthers) : '(no workload chosen)',
     '',
     'Rates (the last column is a ratio of times):',
     rateRows.length > 0

@@ -19,6 +19,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "dpftrl/gaussian.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/noise_stream.hpp"
 #include "dpftrl/optimal/banded_optimum.hpp"
@@ -93,10 +94,10 @@ inline Workload streamed_rows(const std::string& name, const StrategyOptions& st
 }
 
 /// With four buffers where the family has buffers.
-inline std::shared_ptr<const Strategy> windowed_strategy(const std::string& name) {
+inline StrategyParameters windowed_parameters(const std::string& name) {
   StrategyParameters parameters;
   if (name == "blt" || name == "optimal") parameters.num_buffers = 4;
-  return make_strategy({.name = name, .num_steps = kNumSteps, .parameters = parameters});
+  return parameters;
 }
 
 /// Windows of 16 rows: floats, doubles, or integers after the rounding test.
@@ -106,7 +107,9 @@ Workload windowed_rows(const std::string& kind, const std::string& strategy, std
   static constexpr std::int64_t kNumRows = 16;
   return {kind + "/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kNumRows), [=]() -> Run {
-            const auto shape = windowed_strategy(strategy);
+            const auto shape = make_strategy({.name = strategy,
+                                              .num_steps = kNumSteps,
+                                              .parameters = windowed_parameters(strategy)});
             const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
             const auto stream = std::make_shared<Stream>(*shape, options);
             return [=, rows = std::vector<Value>(
@@ -136,6 +139,42 @@ inline Workload grid_window(const std::string& strategy, std::int64_t dimension)
                                                   [](auto& stream, auto& rows, std::int64_t count) {
                                                     stream.next_rounded(rows, count, 0x1p14);
                                                   });
+}
+
+/// The same integers one row a call.
+inline Workload grid_row(const std::string& strategy, std::int64_t dimension) {
+  return windowed_rows<NoiseStream, std::int64_t>(
+      "grid-row", strategy, dimension, [=](auto& stream, auto& rows, std::int64_t count) {
+        const std::span<std::int64_t> all(rows);
+        for (std::int64_t i = 0; i < count; ++i)
+          stream.next_rounded(all.subspan(static_cast<std::size_t>(i * dimension),
+                                          static_cast<std::size_t>(dimension)),
+                              1, 0x1p14);
+      });
+}
+
+/// Steps of a learner whose gradient is given: from clipping to the next iterate.
+inline Workload learner(const std::string& strategy, std::int64_t dimension) {
+  static constexpr std::int64_t kBatch = 16;
+  return {"learner/" + strategy + "/" + std::to_string(dimension),
+          static_cast<double>(dimension * kBatch), [=]() -> Run {
+            const auto mechanism = Mechanism::make({.strategy = strategy,
+                                                    .num_steps = kNumSteps,
+                                                    .target = {.epsilon = 1, .delta = 1e-6},
+                                                    .parameters = windowed_parameters(strategy)});
+            const DpFtrlOptions options{.mechanism = mechanism,
+                                        .key = bench_key(),
+                                        .dimension = dimension,
+                                        .loss = make_loss("logistic"),
+                                        .domain = make_domain("ball", 1)};
+            const auto learner = std::make_shared<DpFtrl>(options);
+            return [=, features = std::vector<double>(static_cast<std::size_t>(dimension), 1e-3)] {
+              const double slope = 0.5;
+              if (learner->steps_done() == kNumSteps) *learner = DpFtrl(options);
+              for (std::int64_t i = 0; i < kBatch; ++i) learner->step_along(features, {&slope, 1});
+              keep(learner->iterate().data());
+            };
+          }};
 }
 
 /// All rows of a mechanism that generates them in advance: the generation is part of the batch.
@@ -359,7 +398,12 @@ inline std::vector<Workload> workloads() {
     list.push_back(double_window(strategy, kLarge));
     list.push_back(grid_window(strategy, kLarge));
   }
+  for (const char* strategy : {"blt", "honaker", "optimal"}) {
+    list.push_back(grid_row(strategy, kLarge));
+    list.push_back(learner(strategy, kLarge));
+  }
   list.push_back(pregenerated_rows("square-root", 1024));
+  list.push_back(pregenerated_rows("normalized-square-root", 1024));
   list.push_back(counter("honaker"));
   list.push_back(counter("square-root"));
   list.push_back(counter_batch("blt"));

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
-#include "quantiser.hpp"
 #include "release_engine.hpp"
 #include "rounded_rows.hpp"
 
@@ -19,6 +18,9 @@ constexpr double kMaxNoiseInGrids = 0x1p40;
 /// The default grid is not made finer than this part of the noise: the finer it is, the more
 /// entries need the slow way of rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
+
+/// Coordinates that stay in the level-1 cache between two loops.
+constexpr std::size_t kBlock = 1024;
 
 /// Up to here every release is finite.
 constexpr double kMaxGrid = 0x1p900;
@@ -77,18 +79,19 @@ class GridEngine final : public detail::ReleaseEngine {
   std::int64_t max_contributions() const override { return max_contributions_; }
   std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }
 
-  void add(std::span<const std::int64_t> record) override {
-    for (std::size_t i = 0; i < record.size(); ++i) sums_[i] += record[i];
-  }
+  void add(const detail::GridRecord& record) override { record.add_to(sums_); }
 
-  void release(std::int64_t step, std::span<const std::int64_t> record,
+  void release(std::int64_t step, const detail::GridRecord& record,
                std::span<double> noisy) override {
     // May lack memory for a recomputation: nothing below throws, so a record counts once.
     const std::span<const std::int64_t> noise = noise_(step);
-    add(record);
-    // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-    for (std::size_t i = 0; i < sums_.size(); ++i)
-      noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
+    for (std::size_t begin = 0; begin < sums_.size(); begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, sums_.size());
+      record.add_to(std::span(sums_).subspan(begin, end - begin), begin);
+      // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
+      for (std::size_t i = begin; i < end; ++i)
+        noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
+    }
   }
 
   detail::CheckpointKind kind() const override { return detail::CheckpointKind::prefix_sum; }

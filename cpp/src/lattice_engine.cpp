@@ -88,12 +88,9 @@ class LatticeEngine final : public ReleaseEngine {
   std::int64_t num_recomputed() const override { return noise_->num_recomputed(); }
   std::span<const std::int64_t> measurements() const override { return measurements_; }
 
-  void add(std::span<const std::int64_t> record) override {
-    for (std::size_t i = 0; i < record.size(); ++i) open_[i] += record[i];
-  }
+  void add(const GridRecord& record) override { record.add_to(open_); }
 
-  void release(std::int64_t step, std::span<const std::int64_t> record,
-               std::span<double> noisy) override {
+  void release(std::int64_t step, const GridRecord& record, std::span<double> noisy) override {
     const auto num_rows = static_cast<std::size_t>(coder_->num_measurements(step));
     noise_row_.resize(num_rows * open_.size());
     noise_->fill(lattice_->encoder().num_measurements_before(step), noise_row_);

@@ -158,8 +158,7 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
   const Certificate& claim = real->certificate();
   require_between("lattice", "dimension", lattice.dimension, 1, kMaxDimension);
   const double grid = grid_of(*real, lattice);
-  const detail::Quantiser quantiser(claim.clip_norm, grid, 1);
-  const std::int64_t max_norm_squared = quantiser.max_norm_squared();
+  const std::int64_t max_norm_squared = detail::max_norm_squared(claim.clip_norm, grid);
 
   const auto [encoder, scaled] = choose(*real, lattice, max_norm_squared);
   if (!scaled)

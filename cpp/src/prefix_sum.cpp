@@ -7,7 +7,6 @@
 
 #include "checkpoint.hpp"
 #include "dpftrl/error.hpp"
-#include "quantiser.hpp"
 #include "release_engine.hpp"
 
 namespace dpftrl {
@@ -42,8 +41,6 @@ PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
       commitment_(detail::key_commitment(options.key)),
       engine_(lattice_ ? detail::make_lattice_engine(lattice_, options)
                        : detail::make_grid_engine(*mechanism_, options)),
-      quantise_(std::make_unique<detail::Quantiser>(mechanism_->clip_norm(), engine_->grid(),
-                                                    options.dimension)),
       dimension_(options.dimension),
       grid_(engine_->grid()),
       max_contributions_(engine_->max_contributions()) {}
@@ -57,7 +54,7 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy)
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_left(1);
   require_room(1);
-  engine_->release(step_, (*quantise_)(record), noisy);
+  engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy);
   ++num_contributions_;
   end_step();
 }
@@ -67,7 +64,7 @@ void PrefixSum::contribute(std::span<const double> contribution) {
                  dimension());
   require_left(1);
   require_room(1);
-  engine_->add((*quantise_)(contribution));
+  engine_->add(detail::GridRecord(contribution, mechanism_->clip_norm(), grid_));
   ++num_contributions_;
 }
 

@@ -3,9 +3,9 @@
 
 /// Records to integers whose norm is within the clip norm, unconditionally (internal header).
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace dpftrl::detail {
@@ -15,38 +15,54 @@ inline constexpr double kMaxNormInGrids = 0x1p31;
 
 bool is_power_of_two(double value);
 
+/// floor((clip_norm / grid)^2), for clip_norm / grid between 1 and kMaxNormInGrids.
+std::int64_t max_norm_squared(double clip_norm, double grid);
+
 /// min(1, clip_norm / ||record||) x, for the entries x of a record.
 class Clip {
  public:
+  /// Leaves records as they are.
+  Clip() = default;
   /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
   Clip(std::span<const double> record, double clip_norm);
   bool changes() const { return ratio_ > 0; }
   double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_norm_ : x; }
 
  private:
-  double clip_norm_;
+  double clip_norm_ = 0;
   double largest_ = 0;  ///< magnitude
   double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
 };
 
-class Quantiser {
+/// A record, clipped, then rounded toward zero to multiples of the grid. The integers are made when
+/// they are asked for: a record of 10^6 entries takes no memory beside its own.
+///
+/// @guarantee  the sum of their squares is at most max_norm_squared(clip_norm, grid).
+/// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"
+class GridRecord {
  public:
-  /// @param grid  clip_norm / grid between 1 and kMaxNormInGrids.
-  Quantiser(double clip_norm, double grid, std::int64_t dimension);
+  /// No record: nothing is added.
+  GridRecord() = default;
+  /// @param record  stays as it is while the integers are asked for.
+  /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
+  /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
+  GridRecord(std::span<const double> record, double clip_norm, double grid);
 
-  /// Clips, then rounds toward zero to multiples of the grid. Valid until the next call.
-  /// @guarantee  the sum of squares is at most max_norm_squared().
-  /// @throws Error{invalid_argument} an entry is not finite.
-  std::span<const std::int64_t> operator()(std::span<const double> record);
-
-  /// floor((clip_norm / grid)^2).
-  std::int64_t max_norm_squared() const { return max_norm_squared_; }
+  /// Adds the integers of entries first, first + 1, ... Does not throw.
+  void add_to(std::span<std::int64_t> sums, std::size_t first = 0) const;
 
  private:
-  double clip_norm_;
-  double grid_;
-  std::int64_t max_norm_squared_;
-  std::vector<std::int64_t> quantised_;
+  std::int64_t at(std::size_t i) const {
+    return static_cast<std::int64_t>(clip_(record_[i]) * per_grid_);
+  }
+  std::int64_t norm_squared() const;
+  void shorten(std::int64_t norm_squared, std::int64_t most);
+
+  std::span<const double> record_;
+  Clip clip_;
+  double per_grid_ = 0;
+  /// The integers, where those that rounding gives are too long.
+  std::vector<std::int64_t> shortened_;
 };
 
 }  // namespace dpftrl::detail

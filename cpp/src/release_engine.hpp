@@ -13,11 +13,12 @@
 #include "dpftrl/lattice.hpp"
 #include "dpftrl/mechanism.hpp"
 #include "dpftrl/prefix_sum.hpp"
+#include "quantiser.hpp"
 
 namespace dpftrl::detail {
 
 /// Keeps the true integers and meets them with noise. Arguments are checked before: records have
-/// `dimension` entries and a norm within the clip norm, steps come one after the other.
+/// `dimension` entries, steps come one after the other.
 class ReleaseEngine {
  public:
   virtual ~ReleaseEngine() = default;
@@ -26,11 +27,11 @@ class ReleaseEngine {
   /// Contributions that the integers have room for: see PrefixSum::max_contributions.
   virtual std::int64_t max_contributions() const = 0;
   /// Adds a record to the open step.
-  virtual void add(std::span<const std::int64_t> record) = 0;
+  virtual void add(const GridRecord& record) = 0;
   /// Adds a record, if it is not empty, to the step and ends it. Whatever may throw comes first, so
   /// that nothing changes then, and the noise is that of the step however often it is asked for.
-  virtual void release(std::int64_t step, std::span<const std::int64_t> record,
-                       std::span<double> noisy) = 0;
+  /// @param noisy  may be where the record is.
+  virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy) = 0;
   /// Of the release made last; empty in mode grid, whose release they are.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/prefix_sum.hpp"
 #include "support.hpp"
 
@@ -109,6 +110,55 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
     expect_repeatable(name, with_grid(0x1p-28));
   for (const char* name : {"honaker", "square-root", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-16, ReleaseMode::lattice));
+}
+
+/// A learner of which allocation number `failing` throws; the example is then offered again.
+struct LearnerRun {
+  std::vector<double> iterates;  ///< after every step
+  bool has_failed = false;
+};
+
+LearnerRun learn_with_failure(const DpFtrlOptions& options, std::int64_t failing) {
+  DpFtrl learner(options);
+  LearnerRun run;
+  std::int64_t allowed = failing;
+  while (learner.steps_done() < kSteps) {
+    const std::vector<double> features = record_at(learner.num_examples());
+    allocations_left = allowed;
+    try {
+      learner.step(features, 1);
+      allowed = std::exchange(allocations_left, kNever);
+    } catch (const std::bad_alloc&) {
+      allowed = allocations_left = kNever;
+      run.has_failed = true;
+      continue;
+    }
+    run.iterates.insert(run.iterates.end(), learner.iterate().begin(), learner.iterate().end());
+  }
+  return run;
+}
+
+TEST(Allocation, an_example_whose_step_lacked_memory_is_learned_from_once) {
+  for (const char* domain : {"whole-space", "ball", "box", "simplex", "simplex-entropic"}) {
+    const DpFtrlOptions options{
+        .mechanism = Mechanism::make({.strategy = "blt-rational",
+                                      .num_steps = kSteps,
+                                      .target = {.epsilon = 0.02, .delta = 1e-6}}),
+        .key = Key::insecure_from_seed(5),
+        .dimension = kDimension,
+        .loss = make_loss("logistic"),
+        .domain = make_domain(domain, 1),
+        .grid = 0x1p-28};
+    const LearnerRun undisturbed = learn_with_failure(options, kNever);
+    std::int64_t num_failures = 0;
+    for (std::int64_t failing = 0;; ++failing) {
+      const LearnerRun run = learn_with_failure(options, failing);
+      if (!run.has_failed) break;
+      ++num_failures;
+      ASSERT_EQ(run.iterates, undisturbed.iterates) << domain << ", allocation " << failing;
+    }
+    EXPECT_GE(num_failures, 1) << domain;
+  }
 }
 
 }  // namespace

@@ -70,14 +70,24 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
 
 TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   // Adversarial records: on the sphere, far outside, tiny, equal entries, one huge entry.
-  for (const std::size_t dimension : {std::size_t{1}, std::size_t{2}, std::size_t{7}}) {
-    for (const double clip : {1.0, 0.3, 17.7}) {
+  for (const std::size_t dimension :
+       {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{67}}) {
+    for (const double clip : {1.0, 0.3, 17.7, 1e-200}) {
       const auto how = mechanism("tree", 4, clip);
       std::vector<std::vector<double>> records = {
           std::vector<double>(dimension, clip / std::sqrt(static_cast<double>(dimension))),
           std::vector<double>(dimension, 1e300), std::vector<double>(dimension, 1e-300),
           std::vector<double>(dimension, -clip)};
       for (std::uint64_t row = 0; row < 40; ++row) records.push_back(record(row, dimension, clip));
+      // As long as the clip norm, but for the last digits: one pass cannot tell on which side.
+      for (std::uint64_t row = 0; row < 40; ++row) {
+        std::vector<double> values = record(row, dimension, 1);
+        double sum = 0;
+        for (const double x : values) sum += x * x;
+        for (double& x : values)
+          x *= clip / std::sqrt(sum) * (1 + 0x1p-52 * (static_cast<double>(row) - 20));
+        records.push_back(values);
+      }
       for (const std::vector<double>& values : records) {
         const PrefixSum reference(how, with_seed(static_cast<std::int64_t>(dimension)));
         const double limit = clip / reference.grid();

@@ -21,7 +21,6 @@
 namespace dpftrl {
 
 namespace detail {
-class Quantiser;
 class ReleaseEngine;
 }  // namespace detail
 
@@ -161,7 +160,6 @@ class PrefixSum {
   std::shared_ptr<const LatticeMechanism> lattice_;  ///< in mode lattice
   std::array<std::byte, 16> commitment_;             ///< to the key
   std::unique_ptr<detail::ReleaseEngine> engine_;
-  std::unique_ptr<detail::Quantiser> quantise_;
   std::int64_t dimension_;
   double grid_;
   std::int64_t max_contributions_;

@@ -38,6 +38,8 @@ void Descent::require_finite_step(std::span<const double> prefix_sum) const {
     const double velocity = schedule_.momentum * velocity_(i) + gradient;
     extent += std::abs(velocity) + std::abs(size * velocity) + std::abs(iterate()(i));
   }
+  if (std::isfinite(extent)) return;
+  require_all_finite("descent", "prefix_sum", prefix_sum);
   require_finite("descent", "iterate", extent);
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "dpftrl/error.hpp"
 
@@ -99,18 +98,23 @@ void Simplex::project(std::span<double> point) const {
   const bool inside = std::ranges::all_of(point, [](double x) { return x >= 0; });
   if (inside && std::abs(sum - radius_) <= slack) return;
 
-  // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of the k
-  // largest, for the largest k whose smallest stays positive. Relative to the largest entry, whose
-  // size then costs no digits.
+  // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of those
+  // that stay positive. What is not above the average excess of more will not be above that of
+  // fewer, which only rises. Relative to the largest entry, whose size then costs no digits.
   const double largest = *std::ranges::max_element(point);
   for (double& x : point) x -= largest;
-  std::vector<double> sorted(point.begin(), point.end());
-  std::ranges::sort(sorted, std::ranges::greater());
-  double above = 0;
-  double shift = -radius_;  // of the largest alone; more entries only raise it
-  for (std::size_t k = 0; k < sorted.size() && sorted[k] > shift; ++k) {
-    above += sorted[k];
-    shift = (above - radius_) / static_cast<double>(k + 1);
+  double shift = -radius_;  // that of the largest alone
+  for (std::size_t num_left = point.size() + 1;;) {
+    double above = 0;
+    std::size_t count = 0;
+    for (const double x : point) {
+      if (!(x > shift)) continue;
+      above += x;
+      ++count;
+    }
+    if (count == num_left) break;
+    num_left = count;
+    shift = std::max(shift, (above - radius_) / static_cast<double>(count));
   }
   for (double& x : point) x = std::max(0.0, x - shift);
 }

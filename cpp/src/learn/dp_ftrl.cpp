@@ -132,10 +132,11 @@ void DpFtrl::end_batch() {
 void DpFtrl::follow_release() {
   holds_release_ = true;
   num_waiting_ = 0;
-  // The noise is spent: an error now would invite the same example for another step.
+  // The noise is spent: an error now, whatever it is, would invite the same example for another
+  // step.
   try {
     rule_->update(row_);
-  } catch (const Error&) {
+  } catch (...) {
     has_left_doubles_ = true;
   }
 }

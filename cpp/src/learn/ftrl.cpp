@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
+#include "largest_magnitude.hpp"
 
 namespace dpftrl {
 
@@ -26,10 +27,11 @@ Ftrl::Ftrl(const FtrlOptions& options)
       start_extent_(iterate().lpNorm<Eigen::Infinity>()) {}
 
 void Ftrl::require_finite_step(std::span<const double> prefix_sum) const {
-  double extent = 0;
-  for (const double sum : prefix_sum) extent = std::max(extent, std::abs(sum));
   const double next_lambda = lambda_at(lambda_, doubling_, num_updates() + 1);
-  require_finite("ftrl", "prefix_sum / lambda", extent / next_lambda + start_extent_);
+  const double extent = detail::largest_magnitude(prefix_sum) / next_lambda + start_extent_;
+  if (std::isfinite(extent)) return;
+  require_all_finite("ftrl", "prefix_sum", prefix_sum);
+  require_finite("ftrl", "prefix_sum / lambda", extent);
 }
 
 void Ftrl::next(std::span<const double> prefix_sum, std::span<double> iterate) {

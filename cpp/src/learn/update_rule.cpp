@@ -31,7 +31,6 @@ UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_
 
 void UpdateRule::update(std::span<const double> prefix_sum) {
   require_length("ftrl", "prefix_sum", static_cast<std::int64_t>(prefix_sum.size()), dimension());
-  require_all_finite("ftrl", "prefix_sum", prefix_sum);
   require_finite_step(prefix_sum);
   played_sum_ += iterate_;
   next(prefix_sum, span_of(iterate_));

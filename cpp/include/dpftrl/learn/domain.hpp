@@ -22,7 +22,7 @@ enum class Regulariser {
 std::string_view to_string(Regulariser regulariser);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
-/// `make_domain`.
+/// `make_domain`. `project` and `leader` neither throw nor allocate.
 class Domain {
  public:
   virtual ~Domain() = default;
@@ -99,8 +99,8 @@ class Simplex final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
   std::string_view name() const override;
-  /// @cost    O(d log d): sorts.
-  /// @source  Held, Wolfe and Crowder, Math. Programming 6 (1974); Duchi et al., ICML 2008.
+  /// @cost    O(d) for each of a few rounds, which leave out the coordinates that become 0.
+  /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }

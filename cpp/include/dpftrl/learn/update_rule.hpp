@@ -49,9 +49,9 @@ class UpdateRule {
   const Domain& domain() const { return *domain_; }
 
  private:
-  /// Throws, before anything changes, if `next` would leave the doubles.
+  /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
-  /// Overwrites w_t by w_{t+1}. Does not throw.
+  /// Overwrites w_t by w_{t+1}. Neither throws nor allocates: the release was spent.
   virtual void next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
 
   std::shared_ptr<const Domain> domain_;
