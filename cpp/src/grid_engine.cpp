@@ -81,8 +81,8 @@ class GridEngine final : public detail::ReleaseEngine {
 
   void add(const detail::GridRecord& record) override { record.add_to(sums_); }
 
-  void release(std::int64_t step, const detail::GridRecord& record,
-               std::span<double> noisy) override {
+  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
     // May lack memory for a recomputation: nothing below throws, so a record counts once.
     const std::span<const std::int64_t> noise = noise_(step);
     for (std::size_t begin = 0; begin < sums_.size(); begin += kBlock) {
@@ -91,6 +91,7 @@ class GridEngine final : public detail::ReleaseEngine {
       // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
       for (std::size_t i = begin; i < end; ++i)
         noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
+      if (sink != nullptr) sink->take(begin, noisy.subspan(begin, end - begin));
     }
   }
 

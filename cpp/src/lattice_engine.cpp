@@ -90,7 +90,8 @@ class LatticeEngine final : public ReleaseEngine {
 
   void add(const GridRecord& record) override { record.add_to(open_); }
 
-  void release(std::int64_t step, const GridRecord& record, std::span<double> noisy) override {
+  void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
     const auto num_rows = static_cast<std::size_t>(coder_->num_measurements(step));
     noise_row_.resize(num_rows * open_.size());
     noise_->fill(lattice_->encoder().num_measurements_before(step), noise_row_);
@@ -102,6 +103,7 @@ class LatticeEngine final : public ReleaseEngine {
     for (std::size_t i = 0; i < measurements_.size(); ++i) measurements_[i] += noise_row_[i];
     coder_->decode(step, measurements_, noisy);
     for (double& total : noisy) total *= grid();
+    if (sink != nullptr) sink->take(0, noisy);
   }
 
   CheckpointKind kind() const override { return CheckpointKind::lattice_sum; }

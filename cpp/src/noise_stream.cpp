@@ -80,9 +80,12 @@ class RoundingSink final : public noise::Sink<double> {
     const std::size_t begin =
         static_cast<std::size_t>(i) * noise::width_of(window_.options()) + first;
     const RowErrorBound bound = error_bound(window_.precision(), window_.bound(i));
-    simd::kernels().round_row({least_.scale, least_.absolute + bound.absolute, bound.relative},
-                              values.data(), values.size(), rows_.data() + begin);
+    const simd::Rounding rounding{least_.scale, least_.absolute + bound.absolute, bound.relative};
+    are_all_decided_ &=
+        simd::kernels().round_row(rounding, values.data(), values.size(), rows_.data() + begin);
   }
+
+  bool are_all_decided() const { return are_all_decided_; }
 
   static RowErrorBound error_bound(noise::Precision precision, const noise::Bound& bound) {
     // Extended numbers are given out by their high parts.
@@ -94,6 +97,7 @@ class RoundingSink final : public noise::Sink<double> {
   const noise::Window& window_;
   simd::Rounding least_;
   std::span<std::int64_t> rows_;
+  bool are_all_decided_ = true;
 };
 
 }  // namespace
@@ -182,7 +186,7 @@ void NoiseStream::next_rows(std::span<double> rows, std::int64_t num_rows) {
   step_ += num_rows;
 }
 
-void NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale) {
+bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale) {
   require_rows({step_, num_steps_, dimension()}, rows.size(), num_rows);
   if (!(scale >= 0 && scale <= 0x1p60))
     fail_argument("noise_stream", "scale", "between 0 and 2^60", to_text(scale));
@@ -192,22 +196,25 @@ void NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
   rows_->seek(step_);
   // Before any row is taken: a stream that loses one would go on with another row's noise.
   std::vector<double> row(rows_->buffered() > 0 ? width : 0);
+  bool are_all_decided = true;
   for (std::int64_t done = 0; done < num_rows;) {
     const std::span<std::int64_t> out = rows.subspan(static_cast<std::size_t>(done) * width);
     if (rows_->buffered() > 0) {
       rows_->next_rows(row, 1);
       const RowErrorBound bound = bound_of_row();
-      simd::kernels().round_row({scale, bound.absolute + unknown, bound.relative}, row.data(),
-                                width, out.data());
+      are_all_decided &= simd::kernels().round_row(
+          {scale, bound.absolute + unknown, bound.relative}, row.data(), width, out.data());
       ++done;
       continue;
     }
     const std::int64_t count = std::min(num_rows - done, window_size());
     RoundingSink sink(rows_->window(), {scale, unknown, 0}, out);
     rows_->make(count, sink);
+    are_all_decided &= sink.are_all_decided();
     done += count;
   }
   step_ += num_rows;
+  return are_all_decided;
 }
 
 RowErrorBound NoiseStream::row_error_bound() const {

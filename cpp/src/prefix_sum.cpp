@@ -49,12 +49,13 @@ PrefixSum::~PrefixSum() = default;
 PrefixSum::PrefixSum(PrefixSum&&) noexcept = default;
 PrefixSum& PrefixSum::operator=(PrefixSum&&) noexcept = default;
 
-void PrefixSum::release(std::span<const double> record, std::span<double> noisy) {
+void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
+                        ReleaseSink* sink) {
   require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_left(1);
   require_room(1);
-  engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy);
+  engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy, sink);
   ++num_contributions_;
   end_step();
 }
@@ -68,10 +69,10 @@ void PrefixSum::contribute(std::span<const double> contribution) {
   ++num_contributions_;
 }
 
-void PrefixSum::release(std::span<double> noisy) {
+void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_left(1);
-  engine_->release(step_, {}, noisy);
+  engine_->release(step_, {}, noisy, sink);
   end_step();
 }
 

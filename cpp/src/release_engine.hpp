@@ -31,7 +31,9 @@ class ReleaseEngine {
   /// Adds a record, if it is not empty, to the step and ends it. Whatever may throw comes first, so
   /// that nothing changes then, and the noise is that of the step however often it is asked for.
   /// @param noisy  may be where the record is.
-  virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy) = 0;
+  /// @param sink   may be null.
+  virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
+                       ReleaseSink* sink) = 0;
   /// Of the release made last; empty in mode grid, whose release they are.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;

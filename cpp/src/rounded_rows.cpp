@@ -21,12 +21,13 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
     const std::int64_t count =
         std::min({noise_.window_size(), room, std::max<std::int64_t>(1, step), num_steps() - step});
     window_.resize(static_cast<std::size_t>(count) * width);
-    noise_.next_rounded(window_, count, scale_);
+    is_decided_ = noise_.next_rounded(window_, count, scale_);
     first_of_window_ = step;
     end_of_window_ = step + count;
   }
   const std::span<std::int64_t> row =
       std::span(window_).subspan(static_cast<std::size_t>(step - first_of_window_) * width, width);
+  if (is_decided_) return row;
   for (std::size_t i = 0; i < width; ++i) {
     if (row[i] != kUndecided) continue;
     row[i] = noise_.rounded_entry({step, static_cast<std::int64_t>(i)}, scale_);

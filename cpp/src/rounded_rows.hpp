@@ -41,6 +41,7 @@ class RoundedRows {
   std::vector<std::int64_t> window_;  ///< of the steps from first_of_window_ on
   std::int64_t first_of_window_ = 0;
   std::int64_t end_of_window_ = 0;
+  bool is_decided_ = true;  ///< every entry of the window
   std::int64_t num_recomputed_ = 0;
 };
 

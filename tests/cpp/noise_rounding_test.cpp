@@ -113,7 +113,8 @@ TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
     for (const double scale : {64.0, 0x1p36}) {
       NoiseStream quick(*strategy, options(3)), slow(*strategy, options(3, true));
       std::vector<std::int64_t> rows(33 * 3), digits(33 * 3);
-      quick.next_rounded(rows, 33, scale);
+      const bool are_all_decided = quick.next_rounded(rows, 33, scale);
+      EXPECT_EQ(are_all_decided, std::ranges::find(rows, kUndecided) == rows.end());
       slow.next_rounded(digits, 33, scale);
       for (std::int64_t k = 0; k < 33 * 3; k += 4) {
         const NoiseStream::Entry entry{k / 3, k % 3};

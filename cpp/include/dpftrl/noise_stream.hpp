@@ -110,11 +110,12 @@ class NoiseStream {
   /// and advances. An entry that double precision leaves open is kUndecided: see rounded_entry.
   ///
   /// @param scale  0 <= scale <= 2^60.
+  /// @return whether all of them are decided.
   /// @exactness    integers that are written are those of the ideal entries (docs/math/grid.md,
   ///               section 2).
   /// @throws as next_rows; Error{invalid_argument} scale out of range.
   /// @checked-by noise_rounding_test
-  void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
+  bool next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
   /// Bound for the row last written, against the ideal B Z: B as its stored doubles define it, Z
   /// the transform of infinite uniforms.

@@ -53,6 +53,15 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 /// @throws Error{invalid_argument} an entry is not finite.
 void clip_to_norm(std::span<double> record, double clip_norm);
 
+/// Is given a release block by block, each while it is in the cache; then the next iterate of a
+/// learner costs no way to memory of its own. Does not throw: the release is spent.
+class ReleaseSink {
+ public:
+  virtual ~ReleaseSink() = default;
+  /// Coordinates first, first + 1, ...: in order, each once.
+  virtual void take(std::size_t first, std::span<const double> block) = 0;
+};
+
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
@@ -70,6 +79,7 @@ class PrefixSum {
   /// @param record  dimension entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
   ///                function of the noisy measurements so far. May be `record` itself.
+  /// @param sink    is given the release, too, unless it is null.
   /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
   /// Gaussian mechanism
   ///                rounded to the grid, so the sequence is mu-GDP for the mechanism's mu and
@@ -88,7 +98,8 @@ class PrefixSum {
   /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
-  void release(std::span<const double> record, std::span<double> noisy);
+  void release(std::span<const double> record, std::span<double> noisy,
+               ReleaseSink* sink = nullptr);
 
   /// Adds a contribution to the step that the next release ends. Each is clipped and put on the
   /// grid by itself, so that a step may be the sum of many people's.
@@ -105,7 +116,7 @@ class PrefixSum {
 
   /// Ends the step of the contributions made since the last release; there may be none.
   /// @throws Error{wrong_length}, Error{past_horizon}: nothing changes.
-  void release(std::span<double> noisy);
+  void release(std::span<double> noisy, ReleaseSink* sink = nullptr);
 
   /// The releases of num_records records, one after the other: those of as many calls of release.
   ///

@@ -43,14 +43,18 @@ void Descent::require_finite_step(std::span<const double> prefix_sum) const {
   require_finite("descent", "iterate", extent);
 }
 
-void Descent::next(std::span<const double> prefix_sum, std::span<double> iterate) {
+void Descent::next(std::size_t first, std::span<const double> sums, std::span<double> iterate) {
   const double size = rate() / lambda_;
-  for (Eigen::Index i = 0; i < velocity_.size(); ++i) {
-    const std::size_t k = static_cast<std::size_t>(i);
-    velocity_(i) = schedule_.momentum * velocity_(i) + (prefix_sum[k] - latest_sum_(i));
-    latest_sum_(i) = prefix_sum[k];
-    iterate[k] -= size * velocity_(i);
+  double* const velocity = velocity_.data() + first;
+  double* const latest = latest_sum_.data() + first;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    velocity[i] = schedule_.momentum * velocity[i] + (sums[i] - latest[i]);
+    latest[i] = sums[i];
+    iterate[i] -= size * velocity[i];
   }
+}
+
+void Descent::finish_next(std::span<const double> /*prefix_sum*/, std::span<double> iterate) {
   domain().project(iterate);
 }
 

@@ -25,8 +25,12 @@ Vector Domain::start(std::int64_t dimension) const {
   return Vector::Zero(static_cast<Eigen::Index>(dimension));
 }
 
-void Domain::leader(std::span<const double> sums, double lambda, std::span<double> point) const {
+void Domain::lead(std::span<const double> sums, double lambda, std::span<double> point) const {
   for (std::size_t i = 0; i < point.size(); ++i) point[i] -= sums[i] / lambda;
+}
+
+void Domain::finish_leader(std::span<const double> /*sums*/, double /*lambda*/,
+                           std::span<double> point) const {
   project(point);
 }
 
@@ -133,8 +137,13 @@ std::optional<double> Simplex::diameter(std::int64_t dimension) const {
   return radius_ * std::sqrt(regulariser_ == Regulariser::euclidean ? 1 - 1 / d : 2 * std::log(d));
 }
 
-void Simplex::leader(std::span<const double> sums, double lambda, std::span<double> point) const {
-  if (regulariser_ == Regulariser::euclidean) return Domain::leader(sums, lambda, point);
+void Simplex::lead(std::span<const double> sums, double lambda, std::span<double> point) const {
+  if (regulariser_ == Regulariser::euclidean) Domain::lead(sums, lambda, point);
+}
+
+void Simplex::finish_leader(std::span<const double> sums, double lambda,
+                            std::span<double> point) const {
+  if (regulariser_ == Regulariser::euclidean) return Domain::finish_leader(sums, lambda, point);
   // From the least sum on, so that an overflow can only end in a weight of 0.
   const double least = *std::ranges::min_element(sums);
   double largest = -std::numeric_limits<double>::infinity();

@@ -25,6 +25,17 @@ std::int64_t model_size_of(const DpFtrlOptions& options) {
   return options.dimension * options.loss->num_scores();
 }
 
+class RuleSink final : public ReleaseSink {
+ public:
+  explicit RuleSink(UpdateRule& rule) : rule_(rule) {}
+  void take(std::size_t first, std::span<const double> block) override {
+    rule_.advance(first, block);
+  }
+
+ private:
+  UpdateRule& rule_;
+};
+
 double first_lambda(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
   RegretSetting setting = regret_setting(options.mechanism->certificate(), model_size_of(options),
@@ -55,6 +66,8 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
                        .domain = options.domain,
                        .descent = options.descent,
                        .doubling = options.doubling})),
+      follows_at_once_(options.mode == ReleaseMode::grid &&
+                       rule_->is_finite_for(0x1p63 * sums_.grid())),
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
       row_(static_cast<std::size_t>(model_size_of(options))) {
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
@@ -96,14 +109,32 @@ std::span<const double> DpFtrl::release() const {
   return row_;
 }
 
+template <class Release>
+void DpFtrl::end_step(Release&& release) {
+  RuleSink sink(*rule_);
+  release(follows_at_once_ ? &sink : nullptr);
+  holds_release_ = true;
+  num_waiting_ = 0;
+  if (follows_at_once_) {
+    rule_->finish(row_);
+    return;
+  }
+  // The noise is spent: an error now, whatever it is, would invite the same example for another
+  // step.
+  try {
+    rule_->update(row_);
+  } catch (...) {
+    has_left_doubles_ = true;
+  }
+}
+
 void DpFtrl::take_gradient() {
   if (num_waiting_ + 1 < batch_size_) {
     sums_.contribute(row_);
     ++num_waiting_;
   } else {
     // In one piece: an example whose release failed was not learned from, and may come again.
-    sums_.release(row_, row_);
-    follow_release();
+    end_step([this](ReleaseSink* sink) { sums_.release(row_, row_, sink); });
   }
   ++num_examples_;
 }
@@ -125,20 +156,7 @@ double DpFtrl::step(std::span<const double> features, double label) {
 
 void DpFtrl::end_batch() {
   require_going();
-  sums_.release(row_);
-  follow_release();
-}
-
-void DpFtrl::follow_release() {
-  holds_release_ = true;
-  num_waiting_ = 0;
-  // The noise is spent: an error now, whatever it is, would invite the same example for another
-  // step.
-  try {
-    rule_->update(row_);
-  } catch (...) {
-    has_left_doubles_ = true;
-  }
+  end_step([this](ReleaseSink* sink) { sums_.release(row_, sink); });
 }
 
 void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {

@@ -26,21 +26,29 @@ Ftrl::Ftrl(const FtrlOptions& options)
       start_value_(iterate()(0)),
       start_extent_(iterate().lpNorm<Eigen::Infinity>()) {}
 
+bool Ftrl::is_finite_for(double largest_entry) const {
+  // lambda never shrinks.
+  return std::isfinite(largest_entry / lambda_ + start_extent_);
+}
+
 void Ftrl::require_finite_step(std::span<const double> prefix_sum) const {
-  const double next_lambda = lambda_at(lambda_, doubling_, num_updates() + 1);
-  const double extent = detail::largest_magnitude(prefix_sum) / next_lambda + start_extent_;
+  const double extent = detail::largest_magnitude(prefix_sum) / next_lambda() + start_extent_;
   if (std::isfinite(extent)) return;
   require_all_finite("ftrl", "prefix_sum", prefix_sum);
   require_finite("ftrl", "prefix_sum / lambda", extent);
 }
 
-void Ftrl::next(std::span<const double> prefix_sum, std::span<double> iterate) {
+void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<double> iterate) {
   if (start_.size() == 0) {
     std::ranges::fill(iterate, start_value_);
   } else {
-    std::copy(start_.begin(), start_.end(), iterate.begin());
+    std::copy_n(start_.data() + first, iterate.size(), iterate.begin());
   }
-  domain().leader(prefix_sum, lambda_at(lambda_, doubling_, num_updates() + 1), iterate);
+  domain().lead(sums, next_lambda(), iterate);
+}
+
+void Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate) {
+  domain().finish_leader(prefix_sum, next_lambda(), iterate);
 }
 
 }  // namespace dpftrl

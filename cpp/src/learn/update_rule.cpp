@@ -32,8 +32,19 @@ UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_
 void UpdateRule::update(std::span<const double> prefix_sum) {
   require_length("ftrl", "prefix_sum", static_cast<std::int64_t>(prefix_sum.size()), dimension());
   require_finite_step(prefix_sum);
-  played_sum_ += iterate_;
-  next(prefix_sum, span_of(iterate_));
+  advance(0, prefix_sum);
+  finish(prefix_sum);
+}
+
+void UpdateRule::advance(std::size_t first, std::span<const double> block) {
+  const std::span<double> played = span_of(played_sum_).subspan(first, block.size());
+  const std::span<double> iterate = span_of(iterate_).subspan(first, block.size());
+  for (std::size_t i = 0; i < block.size(); ++i) played[i] += iterate[i];
+  next(first, block, iterate);
+}
+
+void UpdateRule::finish(std::span<const double> prefix_sum) {
+  finish_next(prefix_sum, span_of(iterate_));
   ++num_updates_;
 }
 

@@ -22,7 +22,7 @@ enum class Regulariser {
 std::string_view to_string(Regulariser regulariser);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
-/// `make_domain`. `project` and `leader` neither throw nor allocate.
+/// `make_domain`. What changes a point neither throws nor allocates.
 class Domain {
  public:
   virtual ~Domain() = default;
@@ -41,10 +41,13 @@ class Domain {
   virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
 
   virtual Regulariser regulariser() const { return Regulariser::euclidean; }
-  /// Overwrites `point`, a point w_1 of K, by argmin_{w in K} <sums, w> + lambda R(w), R kept near
-  /// w_1; here the projection of w_1 - sums / lambda.
+  /// Overwrites `point`, a point w_1 of K, by the leader argmin_{w in K} <sums, w> + lambda R(w),
+  /// R kept near w_1, in two parts: `lead`, for all coordinates or for some at a time, then
+  /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
   /// @param sums  not `point`; w_1 - sums / lambda must be finite.
-  virtual void leader(std::span<const double> sums, double lambda, std::span<double> point) const;
+  virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
+  virtual void finish_leader(std::span<const double> sums, double lambda,
+                             std::span<double> point) const;
 };
 
 /// K = R^d.
@@ -107,8 +110,11 @@ class Simplex final : public Domain {
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
   Regulariser regulariser() const override { return regulariser_; }
-  /// Entropic: radius * softmax(ln w_1 - sums / (lambda radius)), whose largest exponent is 0.
-  void leader(std::span<const double> sums, double lambda, std::span<double> point) const override;
+  /// Entropic: nothing, then radius * softmax(ln w_1 - sums / (lambda radius)), whose largest
+  /// exponent is 0.
+  void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
+  void finish_leader(std::span<const double> sums, double lambda,
+                     std::span<double> point) const override;
 
  private:
   double radius_;

@@ -125,8 +125,9 @@ class DpFtrl {
   void clip_gradient(std::span<const double> slopes, std::span<const double> features);
   /// One more example, whose clipped gradient is in `row_`.
   void take_gradient();
-  /// The next iterate from the release in `row_`; the batch is over.
-  void follow_release();
+  /// Ends the batch, of which `row_` is the last gradient or nothing is left to add.
+  template <class Release>
+  void end_step(Release&& release);
   void require_going();
 
   std::shared_ptr<const VectorLoss> loss_;
@@ -135,6 +136,7 @@ class DpFtrl {
   PrefixSum sums_;
   double lambda_;                     ///< the first
   std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda_ * batch_size_
+  bool follows_at_once_;              ///< no release can make an iterate leave the doubles
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;

@@ -39,10 +39,14 @@ class Ftrl final : public UpdateRule {
   explicit Ftrl(const FtrlOptions& options);
 
   double lambda() const override { return lambda_at(lambda_, doubling_, num_updates()); }
+  bool is_finite_for(double largest_entry) const override;
 
  private:
   void require_finite_step(std::span<const double> prefix_sum) const override;
-  void next(std::span<const double> prefix_sum, std::span<double> iterate) override;
+  void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
+  void finish_next(std::span<const double> prefix_sum, std::span<double> iterate) override;
+  /// Of the next point.
+  double next_lambda() const { return lambda_at(lambda_, doubling_, num_updates() + 1); }
 
   double lambda_;
   bool doubling_;

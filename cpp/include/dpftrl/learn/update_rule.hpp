@@ -27,6 +27,13 @@ class UpdateRule {
   ///         an iterate that would not be: nothing changes.
   void update(std::span<const double> prefix_sum);
 
+  /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
+  virtual bool is_finite_for(double largest_entry) const = 0;
+  /// The same update in parts, for sums that cannot make it throw: `advance` with each block of the
+  /// prefix sum once, while it is in the cache, then `finish` with all of it.
+  void advance(std::size_t first, std::span<const double> block);
+  void finish(std::span<const double> prefix_sum);
+
   /// w_{t+1} after t updates: the point to play next.
   const Vector& iterate() const { return iterate_; }
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
@@ -51,8 +58,10 @@ class UpdateRule {
  private:
   /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
-  /// Overwrites w_t by w_{t+1}. Neither throws nor allocates: the release was spent.
-  virtual void next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
+  /// Overwrites w_t by w_{t+1}: from coordinate `first` on as far as these sums tell, then what
+  /// needs all of them. Neither throws nor allocates: the release was spent.
+  virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
+  virtual void finish_next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
 
   std::shared_ptr<const Domain> domain_;
   Vector iterate_;
