@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of rows, the rounding test and the two compilations of the inner loops.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
