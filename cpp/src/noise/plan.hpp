@@ -105,6 +105,7 @@ class Plan {
     return std::span(operations_).subspan(begin, ends_[i] - begin);
   }
   std::span<const Operation> operations() const { return operations_; }
+  std::span<const Term> all_terms() const { return terms_; }
   std::span<const Term> terms(const Operation& operation) const {
     return std::span(terms_).subspan(operation.first_term, operation.num_terms);
   }
