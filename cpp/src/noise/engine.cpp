@@ -67,8 +67,7 @@ void Window::resume(std::int64_t step) {
 }
 
 void Window::append_bound(std::int64_t step) {
-  bounds_.push_back(all_bounds_.empty() ? program_->bound(step)
-                                        : all_bounds_[static_cast<std::size_t>(step)]);
+  if (all_bounds_.empty()) bounds_.push_back(program_->bound(step));
 }
 
 void Window::emit(std::int64_t step) {
@@ -85,11 +84,6 @@ void Window::emit(std::int64_t step) {
     if (plan_.num_steps() == 1) bounds_.clear();
     append_bound(step);
   }
-}
-
-std::span<const Operation> Window::operations(std::int64_t i) const {
-  if (period_ == 1) return plan_.step(0);
-  return plan_.step(static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_));
 }
 
 std::int64_t Window::measurement_shift(std::int64_t i) const {
@@ -129,7 +123,7 @@ void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);
     for (std::size_t i = 0; i < num_steps; ++i) {
       const auto step = static_cast<std::int64_t>(i);
-      draw(window.operations(step).front().number + window.measurement_shift(step),
+      draw(window.draws(step).front() + window.measurement_shift(step),
            {first, width, width}, &tile_[i * tile_width]);
     }
     Value* const rows = sink.rows();

@@ -37,11 +37,16 @@ class Window {
   /// to be 0. To be called again if memory ran out, here or in `prepare`.
   void resume(std::int64_t step);
   std::int64_t num_steps() const { return num_steps_; }
-  std::span<const Operation> operations(std::int64_t i) const;
+  std::span<const Operation> operations(std::int64_t i) const { return plan_.step(in_plan(i)); }
+  /// Without the shift.
+  std::span<const std::int64_t> draws(std::int64_t i) const { return plan_.draws(in_plan(i)); }
   std::span<const Term> terms(const Operation& operation) const { return plan_.terms(operation); }
   /// To be added to the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
-  const Bound& bound(std::int64_t i) const { return bounds_[static_cast<std::size_t>(i)]; }
+  const Bound& bound(std::int64_t i) const {
+    return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
+                               : all_bounds_[static_cast<std::size_t>(first_step_ + i)];
+  }
   const Plan& plan() const { return plan_; }
   /// See Program::buffers.
   const std::optional<BufferShape>& buffers() const { return buffers_; }
@@ -54,6 +59,11 @@ class Window {
  private:
   void emit(std::int64_t step);
   void append_bound(std::int64_t step);
+  /// Where the plan has a step of the window.
+  std::size_t in_plan(std::int64_t i) const {
+    if (period_ == 1) return 0;
+    return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
+  }
 
   ProgramOptions options_;
   const DecoderForm& form_;
@@ -67,7 +77,7 @@ class Window {
   bool has_resumed_ = false;  ///< the plan begins with what Program::resume appended
   Plan plan_;
   std::vector<Bound> all_bounds_;  ///< of every row, where they are known beforehand
-  std::vector<Bound> bounds_;      ///< of the window
+  std::vector<Bound> bounds_;      ///< of the window, where not
   std::size_t num_state_ = 0;
   std::size_t num_scratch_ = 0;
 };

@@ -84,9 +84,8 @@ template <class Number>
 void Narrow<Number>::draw(const Window& window) {
   measurements_.clear();
   for (std::int64_t i = 0; i < window.num_steps(); ++i)
-    for (const Operation& operation : window.operations(i))
-      if (operation.kind == Operation::Kind::draw)
-        measurements_.push_back(operation.number + window.measurement_shift(i));
+    for (const std::int64_t measurement : window.draws(i))
+      measurements_.push_back(measurement + window.measurement_shift(i));
   const ProgramOptions& options = window.options();
   const Stream stream = sizeof(Value) == 4 ? options.float_stream : Stream::noise;
   const std::size_t num_draws = measurements_.size();
