@@ -65,7 +65,8 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
 class GridEngine final : public detail::ReleaseEngine {
  public:
   GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
-      : grid_(grid),
+      : clip_norm_(mechanism.clip_norm()),
+        grid_(grid),
         max_contributions_(
             std::max(mechanism.num_steps(),
                      static_cast<std::int64_t>(kMaxSumInGrids / (mechanism.clip_norm() / grid)))),
@@ -95,6 +96,24 @@ class GridEngine final : public detail::ReleaseEngine {
     }
   }
 
+  /// The integers are those of GridRecord. A number beyond the clip norm is clipped to exactly
+  /// +-clip_norm there as well: x / |x| is +-1, its norm in magnitudes 1. Division by the grid, a
+  /// power of two, is exact or its result below 1, so that an integer q has |q| <= clip_norm / grid
+  /// as real numbers, and q^2, an integer, is at most floor((clip_norm / grid)^2).
+  std::int64_t release_numbers(std::int64_t step, std::span<const double> records,
+                               std::span<double> noisy) override {
+    // Throws before anything changes, as above.
+    const std::span<const std::int64_t> noise =
+        noise_.several(step, static_cast<std::int64_t>(records.size()));
+    std::int64_t sum = sums_[0];
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      sum += static_cast<std::int64_t>(std::clamp(records[i], -clip_norm_, clip_norm_) / grid_);
+      noisy[i] = static_cast<double>(sum + noise[i]) * grid_;
+    }
+    sums_[0] = sum;
+    return static_cast<std::int64_t>(noise.size());
+  }
+
   detail::CheckpointKind kind() const override { return detail::CheckpointKind::prefix_sum; }
   void append_fingerprint(detail::Sha256& hash) const override {
     hash.append(noise_.fingerprint());
@@ -119,6 +138,7 @@ class GridEngine final : public detail::ReleaseEngine {
   }
 
  private:
+  double clip_norm_;
   double grid_;
   std::int64_t max_contributions_;
   detail::RoundedRows noise_;

@@ -77,12 +77,20 @@ class RoundingSink final : public noise::Sink<double> {
       : window_(window), least_(least), rows_(rows) {}
 
   void take(std::int64_t i, std::size_t first, std::span<const double> values) override {
-    const std::size_t begin =
-        static_cast<std::size_t>(i) * noise::width_of(window_.options()) + first;
-    const RowErrorBound bound = error_bound(window_.precision(), window_.bound(i));
-    const simd::Rounding rounding{least_.scale, least_.absolute + bound.absolute, bound.relative};
-    are_all_decided_ &=
-        simd::kernels().round_row(rounding, values.data(), values.size(), rows_.data() + begin);
+    const std::size_t width = noise::width_of(window_.options());
+    std::int64_t* out = rows_.data() + static_cast<std::size_t>(i) * width + first;
+    while (!values.empty()) {
+      const RowErrorBound bound = error_bound(window_.precision(), window_.bound(i));
+      // Rows that have one bound are one row.
+      std::size_t count = std::min(width - first, values.size());
+      for (++i; count < values.size() && is_same(window_.bound(i), window_.bound(i - 1)); ++i)
+        count += width;
+      are_all_decided_ &= simd::kernels().round_row(
+          {least_.scale, least_.absolute + bound.absolute, bound.relative}, values.data(), count,
+          out);
+      values = values.subspan(count);
+      out += count;
+    }
   }
 
   bool are_all_decided() const { return are_all_decided_; }
@@ -94,6 +102,8 @@ class RoundingSink final : public noise::Sink<double> {
   }
 
  private:
+  static bool is_same(const noise::Bound& a, const noise::Bound& b) { return a.error == b.error; }
+
   const noise::Window& window_;
   simd::Rounding least_;
   std::span<std::int64_t> rows_;

@@ -100,7 +100,16 @@ void PrefixSum::release_batch(std::span<const double> records, std::span<double>
   require_room(lattice_ ? std::min<std::int64_t>(num_records, 1) : num_records);
   require_all_finite("prefix_sum", "records", records);
   const auto width = static_cast<std::size_t>(dimension());
-  for (std::size_t begin = 0; begin < records.size(); begin += width)
+  std::size_t begin = 0;
+  while (width == 1 && begin < records.size()) {
+    const std::int64_t count =
+        engine_->release_numbers(step_, records.subspan(begin), noisy.subspan(begin));
+    if (count == 0) break;
+    num_contributions_ += count;
+    step_ += count;
+    begin += static_cast<std::size_t>(count);
+  }
+  for (; begin < records.size(); begin += width)
     release(records.subspan(begin, width), noisy.subspan(begin, width));
 }
 

@@ -34,6 +34,12 @@ class ReleaseEngine {
   /// @param sink   may be null.
   virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                        ReleaseSink* sink) = 0;
+  /// Releases of records of one number each, which are finite, from `step` on: as many as can be
+  /// made at once, and returns how many. 0: not made for that, and nothing was done.
+  virtual std::int64_t release_numbers(std::int64_t /*step*/, std::span<const double> /*records*/,
+                                       std::span<double> /*noisy*/) {
+    return 0;
+  }
   /// Of the release made last; empty in mode grid, whose release they are.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;

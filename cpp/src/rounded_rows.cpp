@@ -36,6 +36,15 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   return row;
 }
 
+std::span<const std::int64_t> RoundedRows::several(std::int64_t step, std::int64_t most) {
+  const std::span<const std::int64_t> first = (*this)(step);
+  const auto count = static_cast<std::size_t>(std::min(most, end_of_window_ - step));
+  const std::span<const std::int64_t> rows(first.data(), count * first.size());
+  const auto open = std::find(rows.begin(), rows.end(), kUndecided);
+  const auto num_decided = static_cast<std::size_t>(open - rows.begin()) / first.size();
+  return rows.first(num_decided * first.size());
+}
+
 void RoundedRows::restore_state(std::int64_t state_step, std::span<const std::byte> state,
                                 std::int64_t step) {
   end_of_window_ = first_of_window_;

@@ -63,18 +63,25 @@ TEST(NoiseWindows, rows_do_not_depend_on_how_many_are_asked_for_at_once) {
   }
 }
 
+template <class Stream, class Value>
+void expect_shard_of(const Strategy& strategy) {
+  const std::vector<Value> whole = in_growing_calls<Stream, Value>(Stream(strategy, options(5000)));
+  for (const std::size_t width : {3U, 601U}) {
+    NoiseStreamOptions how = options(static_cast<std::int64_t>(width));
+    how.first_coordinate = 4097;
+    const std::vector<Value> shard = in_growing_calls<Stream, Value>(Stream(strategy, how));
+    for (std::size_t t = 0; t < 9; ++t)
+      for (std::size_t i = 0; i < width; ++i)
+        ASSERT_EQ(whole[5000 * t + 4097 + i], shard[width * t + i])
+            << strategy.name() << " " << t << " " << i;
+  }
+}
+
 TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
   for (const char* name : {"blt", "honaker", "haar", "banded-inverse-square-root", "tree-k"}) {
     const auto strategy = make(name, 9);
-    const std::vector<double> whole =
-        in_growing_calls<NoiseStream, double>(NoiseStream(*strategy, options(5000)));
-    NoiseStreamOptions how = options(3);
-    how.first_coordinate = 4097;
-    const std::vector<double> shard =
-        in_growing_calls<NoiseStream, double>(NoiseStream(*strategy, how));
-    for (std::size_t t = 0; t < 9; ++t)
-      for (std::size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(whole[5000 * t + 4097 + i], shard[3 * t + i]) << name << " " << t;
+    expect_shard_of<NoiseStream, double>(*strategy);
+    expect_shard_of<FloatNoiseStream, float>(*strategy);
   }
 }
 
@@ -218,6 +225,65 @@ TEST(Simd, both_compilations_give_the_same_bits) {
   EXPECT_EQ(baseline.numbers, fastest.numbers);
   EXPECT_EQ(baseline.floats, fastest.floats);
   EXPECT_EQ(baseline.integers, fastest.integers);
+}
+
+/// What `steps` steps of buffers make of z, a coordinate after the other: rows, then states.
+template <class T>
+std::vector<T> expected_of_buffers(const simd::Buffers<T>& buffers, const std::vector<T>& z,
+                                   std::size_t steps, std::size_t width) {
+  std::vector<T> out(z);
+  for (std::size_t i = 0; i < width; ++i) {
+    std::vector<T> states;
+    for (std::size_t k = 0; k < buffers.count; ++k) states.push_back(buffers.states[k][i]);
+    T total = buffers.total[i];
+    for (std::size_t t = 0; t < steps; ++t) {
+      T w = z[t * width + i];
+      for (std::size_t k = 0; k < buffers.count; ++k) w = w + buffers.weights[k] * states[k];
+      for (T& state : states) state = buffers.decays[&state - states.data()] * state + w;
+      total = total + w;
+      out[t * width + i] = total;
+    }
+    out.insert(out.end(), states.begin(), states.end());
+    out.push_back(total);
+  }
+  return out;
+}
+
+template <class T, class Kernel>
+void expect_buffers(Kernel kernel, std::size_t count, std::size_t width) {
+  constexpr std::size_t kSteps = 3;
+  std::vector<T> z(kSteps * width), states((count + 1) * width);
+  fill_normals(Key::insecure_from_seed(3), Stream::test, 0, 0, std::span<T>(z));
+  fill_normals(Key::insecure_from_seed(3), Stream::test, 1, 0, std::span<T>(states));
+  simd::Buffers<T> buffers{};
+  buffers.count = count;
+  for (std::size_t k = 0; k < count; ++k) {
+    buffers.weights[k] = static_cast<T>(-0.3 / static_cast<double>(k + 1));
+    buffers.decays[k] = static_cast<T>(1 - 0.4 / static_cast<double>(k + 1));
+    buffers.states[k] = &states[k * width];
+  }
+  buffers.total = &states[count * width];
+  const std::vector<T> expected = expected_of_buffers(buffers, z, kSteps, width);
+  const std::vector<T> before = states;
+  std::vector<T> apart(kSteps * (width + 2), T{7});
+  kernel(buffers, {kSteps, z.data(), width, apart.data(), width + 2}, width);
+  states = before;
+  kernel(buffers, {kSteps, z.data(), width, z.data(), width}, width);
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t k = 0; k <= count; ++k) z.push_back(states[k * width + i]);
+  EXPECT_EQ(z, expected) << count << " buffers, width " << width;
+  for (std::size_t t = 0; t < kSteps; ++t)
+    for (std::size_t i = 0; i < width + 2; ++i)
+      EXPECT_EQ(apart[t * (width + 2) + i], i < width ? expected[t * width + i] : T{7});
+}
+
+TEST(Simd, buffers_are_their_operations_one_by_one) {
+  for (const simd::Kernels* kernels : {&simd::baseline_kernels(), &simd::kernels()})
+    for (std::size_t count = 1; count <= simd::kMaxBuffers; ++count)
+      for (const std::size_t width : {1U, 5U, 16U, 39U}) {
+        expect_buffers<double>(kernels->buffers_double, count, width);
+        expect_buffers<float>(kernels->buffers_float, count, width);
+      }
 }
 
 /// A pair whose real value is a multiple of 2^-40, times an integer.

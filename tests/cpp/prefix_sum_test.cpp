@@ -260,6 +260,58 @@ TEST(PrefixSum, a_batch_is_its_releases_one_by_one) {
     }
 }
 
+/// Around every threshold of clipping and rounding, and far beyond.
+std::vector<double> nasty_numbers(double clip_norm, double grid) {
+  std::vector<double> numbers;
+  for (const double x :
+       {0.0, clip_norm, clip_norm / 3, grid, 3 * grid, grid / 2, 1e-310, 1e308,
+        std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()})
+    for (const double near : {x, std::nextafter(x, 0.0), std::nextafter(x, 2 * x)})
+      if (std::isfinite(near)) numbers.insert(numbers.end(), {near, -near});
+  return numbers;
+}
+
+TEST(PrefixSum, a_batch_of_numbers_has_their_integers_one_by_one) {
+  for (const double clip_norm : {1.0, 0.1, 3.0, 1e-200, 1e200})
+    for (const int fineness : {20, 27}) {
+      const auto how = mechanism("blt", 58, clip_norm);
+      const double grid = std::exp2(std::floor(std::log2(clip_norm)) - fineness);
+      const std::vector<double> numbers = nasty_numbers(clip_norm, grid);
+      const auto count = static_cast<std::int64_t>(numbers.size());
+      PrefixSum batch(how, with_seed(1, grid)), single(how, with_seed(1, grid));
+      std::vector<double> noisy(numbers.size()), expected(numbers.size());
+      std::vector<double> bad = numbers;
+      bad.back() = kNan;
+      EXPECT_ERROR(batch.release_batch(bad, noisy, count), "invalid_argument", "must be finite");
+      EXPECT_EQ(batch.step(), 0);
+      batch.contribute({&clip_norm, 1});
+      single.contribute({&clip_norm, 1});
+      batch.release_batch(numbers, noisy, count);
+      for (std::size_t t = 0; t < numbers.size(); ++t)
+        single.release({&numbers[t], 1}, {&expected[t], 1});
+      EXPECT_EQ(noisy, expected) << clip_norm;
+      EXPECT_EQ(batch.checkpoint(), single.checkpoint());
+    }
+}
+
+TEST(PrefixSum, a_batch_of_numbers_recomputes_the_entries_that_it_releases) {
+  const auto how = mechanism("blt", 300, 1, 0.02);
+  const double grid = 0x1p-30;
+  PrefixSum batch(how, with_seed(1, grid)), single(how, with_seed(1, grid));
+  const std::vector<double> zeros(300, 0.0);
+  std::vector<double> noisy(300), expected(300);
+  for (const std::size_t end : {3U, 70U, 300U}) {
+    const auto begin = static_cast<std::size_t>(batch.step());
+    batch.release_batch(std::span(zeros).subspan(begin, end - begin),
+                        std::span(noisy).subspan(begin, end - begin),
+                        static_cast<std::int64_t>(end - begin));
+    for (std::size_t t = begin; t < end; ++t) single.release({&zeros[t], 1}, {&expected[t], 1});
+    EXPECT_EQ(noisy, expected);
+    EXPECT_EQ(batch.num_recomputed(), single.num_recomputed());
+  }
+  EXPECT_GT(batch.num_recomputed(), 0);
+}
+
 TEST(PrefixSum, a_refused_batch_changes_nothing) {
   const auto how = mechanism("tree", 3);
   PrefixSum sums(how, with_seed(2)), undisturbed(how, with_seed(2));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dpftrl/gaussian.hpp"
+#include "noise/buffers.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -13,10 +14,8 @@ namespace {
 constexpr std::size_t kBlockBytes = 32 * 1024;
 constexpr std::size_t kMinBlockWidth = 128;
 constexpr std::size_t kMaxBlockWidth = 2048;
-/// Streams of at most so many coordinates draw many measurements at once.
-constexpr std::size_t kNarrow = 4;
-/// Measurements drawn for nothing cost less than another call.
-constexpr std::int64_t kMaxGap = 2;
+/// Of the normals of all steps, where the states stay in registers.
+constexpr std::size_t kTileBytes = 16 * 1024;
 
 std::size_t padded(std::size_t width, std::size_t padding) {
   return (width + padding - 1) / padding * padding;
@@ -33,6 +32,7 @@ Window::Window(const ProgramOptions& options, const DecoderForm& form)
   }
   program_ = make_program(options_, form, slots_);
   period_ = program_->period();
+  buffers_ = program_->buffers();
 }
 
 void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
@@ -67,8 +67,7 @@ void Window::resume(std::int64_t step) {
 }
 
 void Window::append_bound(std::int64_t step) {
-  bounds_.push_back(all_bounds_.empty() ? program_->bound(step)
-                                        : all_bounds_[static_cast<std::size_t>(step)]);
+  if (all_bounds_.empty()) bounds_.push_back(program_->bound(step));
 }
 
 void Window::emit(std::int64_t step) {
@@ -87,11 +86,6 @@ void Window::emit(std::int64_t step) {
   }
 }
 
-std::span<const Operation> Window::operations(std::int64_t i) const {
-  if (period_ == 1) return plan_.step(0);
-  return plan_.step(static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_));
-}
-
 std::int64_t Window::measurement_shift(std::int64_t i) const {
   if (period_ <= 1) return period_ * (first_step_ + i);
   return (first_step_ + i) / period_ * period_;
@@ -101,11 +95,47 @@ template <class Number>
 void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
   allocate(window);
   const std::size_t dimension = width_of(options_);
-  if (dimension <= kNarrow) draw_ahead(window);
+  if (dimension <= kNarrow) {
+    sink.take(0, 0, narrow_.run(window, state_));
+    return;
+  }
+  if constexpr (kParts == 1)
+    if (window.buffers()) return run_buffers(window, sink);
   for (std::size_t first = 0; first < dimension; first += block_width_) {
     const std::size_t width = std::min(block_width_, dimension - first);
     const Block block{first, width, padded(width, kPadding)};
     for (std::int64_t i = 0; i < window.num_steps(); ++i) run_step(window, i, block, sink);
+  }
+}
+
+template <class Number>
+void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
+  requires(!std::is_same_v<Number, DoubleDouble>)
+{
+  const std::size_t dimension = width_of(options_);
+  const auto num_steps = static_cast<std::size_t>(window.num_steps());
+  const std::size_t tile_width = std::bit_floor(kTileBytes / sizeof(Value) / num_steps);
+  tile_.resize(tile_width * num_steps);
+  for (std::size_t first = 0; first < dimension;) {
+    // Tiles end where groups of normals do, also those of a shard.
+    const std::uint64_t coordinate = static_cast<std::uint64_t>(options_.first_coordinate) + first;
+    const std::size_t width =
+        std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);
+    for (std::size_t i = 0; i < num_steps; ++i) {
+      const auto step = static_cast<std::int64_t>(i);
+      draw(window.draws(step).front() + window.measurement_shift(step),
+           {first, width, width}, &tile_[i * tile_width]);
+    }
+    Value* const rows = sink.rows();
+    simd::BufferSteps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
+    if (rows != nullptr) {
+      steps.rows = rows + first;
+      steps.row_stride = dimension;
+    }
+    run_steps(*window.buffers(), steps, state_, first, width);
+    for (std::size_t i = 0; rows == nullptr && i < num_steps; ++i)
+      sink.take(static_cast<std::int64_t>(i), first, {&tile_[i * tile_width], width});
+    first += width;
   }
 }
 
@@ -150,67 +180,14 @@ void Machine<Number>::read_state(std::span<const std::byte> bytes) {
 }
 
 template <class Number>
-void Machine<Number>::draw_ahead(const Window& window) {
-  measurements_.clear();
-  for (std::int64_t i = 0; i < window.num_steps(); ++i)
-    for (const Operation& operation : window.operations(i))
-      if (operation.kind == Operation::Kind::draw)
-        measurements_.push_back(operation.number + window.measurement_shift(i));
-  const std::size_t dimension = width_of(options_);
-  const std::size_t num_draws = measurements_.size();
-  ahead_.resize(num_draws * dimension);
-  next_ahead_ = 0;
-  std::vector<Value> run;
-  for (std::size_t begin = 0; begin < num_draws;) {
-    std::size_t end = begin + 1;
-    while (end < num_draws && measurements_[end] > measurements_[end - 1] &&
-           measurements_[end] <= measurements_[end - 1] + kMaxGap)
-      ++end;
-    run.resize(static_cast<std::size_t>(measurements_[end - 1] - measurements_[begin] + 1));
-    for (std::size_t c = 0; c < dimension; ++c) {
-      fill_normals_rows(options_.key, stream(), static_cast<std::uint64_t>(measurements_[begin]),
-                        static_cast<std::uint64_t>(options_.first_coordinate) + c,
-                        std::span<Value>(run));
-      for (std::size_t k = begin; k < end; ++k)
-        ahead_[k * dimension + c] =
-            run[static_cast<std::size_t>(measurements_[k] - measurements_[begin])];
-    }
-    begin = end;
-  }
-}
-
-template <class Number>
 void Machine<Number>::draw(std::int64_t measurement, const Block& block, Value* out) {
-  if (width_of(options_) <= kNarrow) {
-    std::copy_n(&ahead_[next_ahead_], block.width, out);
-    next_ahead_ += block.width;
-    return;
-  }
   fill_normals(options_.key, stream(), static_cast<std::uint64_t>(measurement),
                static_cast<std::uint64_t>(options_.first_coordinate) + block.first,
                std::span<Value>(out, block.width));
 }
 
 template <class Number>
-void Machine<Number>::combine_narrow(std::span<const Term> terms, Slot target, const Block& block)
-  requires(!std::is_same_v<Number, DoubleDouble>)
-{
-  Value* const out = part(target, block, 0);
-  for (std::size_t c = 0; c < block.width; ++c) {
-    Value sum = 0;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const Value product =
-          static_cast<Value>(terms[i].factor.high) * part(terms[i].slot, block, 0)[c];
-      sum = i == 0 ? product : sum + product;
-    }
-    out[c] = sum;
-  }
-}
-
-template <class Number>
 void Machine<Number>::combine(std::span<const Term> terms, Slot target, const Block& block) {
-  if constexpr (kParts == 1)
-    if (width_of(options_) <= kNarrow) return combine_narrow(terms, target, block);
   if (factors_.size() < terms.size()) factors_.resize(terms.size());
   Factor* next = factors_.data();
   for (const Term& term : terms) {

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "double_double.hpp"
+#include "noise/narrow.hpp"
 #include "noise/program.hpp"
 #include "simd/simd.hpp"
 
@@ -35,11 +37,21 @@ class Window {
   /// to be 0. To be called again if memory ran out, here or in `prepare`.
   void resume(std::int64_t step);
   std::int64_t num_steps() const { return num_steps_; }
-  std::span<const Operation> operations(std::int64_t i) const;
+  std::span<const Operation> operations(std::int64_t i) const { return plan_.step(in_plan(i)); }
+  /// Without the shift.
+  std::span<const std::int64_t> draws(std::int64_t i) const { return plan_.draws(in_plan(i)); }
   std::span<const Term> terms(const Operation& operation) const { return plan_.terms(operation); }
   /// To be added to the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
-  const Bound& bound(std::int64_t i) const { return bounds_[static_cast<std::size_t>(i)]; }
+  const Bound& bound(std::int64_t i) const {
+    return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
+                               : all_bounds_[static_cast<std::size_t>(first_step_ + i)];
+  }
+  const Plan& plan() const { return plan_; }
+  /// See Program::buffers.
+  const std::optional<BufferShape>& buffers() const { return buffers_; }
+  /// The plan only grows then: steps come again.
+  bool is_periodic() const { return period_ > 0; }
   /// Slots that the operations name.
   std::size_t num_state() const { return num_state_; }
   std::size_t num_scratch() const { return num_scratch_; }
@@ -47,11 +59,17 @@ class Window {
  private:
   void emit(std::int64_t step);
   void append_bound(std::int64_t step);
+  /// Where the plan has a step of the window.
+  std::size_t in_plan(std::int64_t i) const {
+    if (period_ == 1) return 0;
+    return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
+  }
 
   ProgramOptions options_;
   const DecoderForm& form_;
   SlotAllocator slots_;
   ProgramPointer program_;
+  std::optional<BufferShape> buffers_;
   std::int64_t period_ = 0;  ///< of the program
   std::int64_t first_step_ = 0;
   std::int64_t num_steps_ = 0;
@@ -59,17 +77,20 @@ class Window {
   bool has_resumed_ = false;  ///< the plan begins with what Program::resume appended
   Plan plan_;
   std::vector<Bound> all_bounds_;  ///< of every row, where they are known beforehand
-  std::vector<Bound> bounds_;      ///< of the window
+  std::vector<Bound> bounds_;      ///< of the window, where not
   std::size_t num_state_ = 0;
   std::size_t num_scratch_ = 0;
 };
 
-/// Takes the rows of a window, block by block: coordinates first .. of row `i` of the window.
+/// Takes the rows of a window, block by block: coordinates first .. of row `i` of the window, or
+/// whole rows from row `i` on.
 template <class Value>
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void take(std::int64_t i, std::size_t first, std::span<const Value> values) = 0;
+  /// Where the rows go one after the other, if whoever makes them may write them there instead.
+  virtual Value* rows() { return nullptr; }
 };
 
 /// Memory and arithmetic for rows of float, double or DoubleDouble.
@@ -102,14 +123,12 @@ class Machine {
 
   void allocate(const Window& window);
   Stream stream() const { return sizeof(Value) == 4 ? options_.float_stream : Stream::noise; }
-  /// Normals of all draws of the window, for streams of a few coordinates.
-  void draw_ahead(const Window& window);
+  /// The steps of Window::buffers.
+  void run_buffers(const Window& window, Sink<Value>& sink)
+    requires(!std::is_same_v<Number, DoubleDouble>);
   void run_step(const Window& window, std::int64_t i, const Block& block, Sink<Value>& sink);
   void draw(std::int64_t measurement, const Block& block, Value* out);
   void combine(std::span<const Term> terms, Slot target, const Block& block);
-  /// The same operations without vectors, for a few coordinates.
-  void combine_narrow(std::span<const Term> terms, Slot target, const Block& block)
-    requires(!std::is_same_v<Number, DoubleDouble>);
   /// Part 0 or 1 (the low parts) of a slot's coordinates in the block.
   Value* part(Slot slot, const Block& block, std::size_t number) {
     const std::size_t index = static_cast<std::size_t>(slot.index) * kParts + number;
@@ -122,9 +141,8 @@ class Machine {
   std::vector<std::vector<Value>> state_;
   std::vector<std::vector<Value>> scratch_;
   std::vector<Factor> factors_;
-  std::vector<std::int64_t> measurements_;
-  std::vector<Value> ahead_;
-  std::size_t next_ahead_ = 0;
+  Narrow<Number> narrow_;
+  std::vector<Value> tile_;
 };
 
 extern template class Machine<float>;

@@ -66,10 +66,13 @@ class Plan {
     operations_.clear();
     terms_.clear();
     ends_.clear();
+    draws_.clear();
+    draw_ends_.clear();
     sources_.clear();
   }
   void draw(Slot target, std::int64_t measurement) {
     operations_.push_back({.kind = Operation::Kind::draw, .target = target, .number = measurement});
+    draws_.push_back(measurement);
   }
   /// The rows stay alive as long as the plan needs them.
   void load(Slot target, const std::shared_ptr<const std::vector<double>>& rows,
@@ -97,6 +100,7 @@ class Plan {
   void finish(Slot row) {
     operations_.push_back({.kind = Operation::Kind::finish, .target = row});
     ends_.push_back(operations_.size());
+    draw_ends_.push_back(draws_.size());
   }
 
   std::size_t num_steps() const { return ends_.size(); }
@@ -105,6 +109,12 @@ class Plan {
     return std::span(operations_).subspan(begin, ends_[i] - begin);
   }
   std::span<const Operation> operations() const { return operations_; }
+  /// Measurements that the step draws, in the order of the operations.
+  std::span<const std::int64_t> draws(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : draw_ends_[i - 1];
+    return std::span(draws_).subspan(begin, draw_ends_[i] - begin);
+  }
+  std::span<const Term> all_terms() const { return terms_; }
   std::span<const Term> terms(const Operation& operation) const {
     return std::span(terms_).subspan(operation.first_term, operation.num_terms);
   }
@@ -113,6 +123,8 @@ class Plan {
   std::vector<Operation> operations_;
   std::vector<Term> terms_;
   std::vector<std::size_t> ends_;
+  std::vector<std::int64_t> draws_;
+  std::vector<std::size_t> draw_ends_;
   std::vector<std::shared_ptr<const std::vector<double>>> sources_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,15 @@ struct Bound {
   double magnitude = 0;
 };
 
+/// A step that draws z, makes w = z + weight_1 s_1 + ... and s_i = decay_i s_i + w, and adds w to
+/// the total, which is its row.
+struct BufferShape {
+  std::vector<double> weights;
+  std::vector<double> decays;
+  std::vector<Slot> states;
+  Slot total;
+};
+
 class Program {
  public:
   virtual ~Program() = default;
@@ -55,6 +65,8 @@ class Program {
   virtual void resume(std::int64_t /*step*/, Plan& /*plan*/) {}
   /// p > 0: step t + p does what step t does, with measurements p later. 0: steps differ.
   virtual std::int64_t period() const { return 0; }
+  /// Of every step, if they are such steps, with at most simd::kMaxBuffers buffers.
+  virtual std::optional<BufferShape> buffers() const { return std::nullopt; }
 };
 
 using ProgramPointer = std::unique_ptr<Program>;

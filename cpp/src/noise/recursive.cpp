@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "double_double.hpp"
 #include "dpftrl/gaussian.hpp"
 #include "noise/program.hpp"
+#include "simd/simd.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -213,6 +215,13 @@ class BufferedRecursion {
     return w_;
   }
 
+  std::optional<BufferShape> shape(Slot total) const {
+    if (buffers_.empty() || buffers_.size() > simd::kMaxBuffers) return std::nullopt;
+    std::vector<double> weights;
+    for (const double weight : decoder_.weights) weights.push_back(-weight);
+    return BufferShape{std::move(weights), decoder_.decays, buffers_, total};
+  }
+
   template <class Number>
   class Impulse {
    public:
@@ -350,6 +359,12 @@ class RecursiveProgram final : public Program {
     return options_.precision == Precision::extended ? extended_.at(step) : plain_.at(step);
   }
   std::int64_t period() const override { return recursion_.period(); }
+  std::optional<BufferShape> buffers() const override {
+    if constexpr (std::is_same_v<Recursion, BufferedRecursion>)
+      return recursion_.shape(total_);
+    else
+      return std::nullopt;
+  }
 
  private:
   ProgramOptions options_;

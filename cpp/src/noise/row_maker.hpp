@@ -22,6 +22,7 @@ class CopySink final : public Sink<Value> {
     const std::size_t begin = static_cast<std::size_t>(i) * dimension_ + first;
     std::copy(values.begin(), values.end(), rows_.data() + begin);
   }
+  Value* rows() override { return rows_.data(); }
 
  private:
   std::span<Value> rows_;

@@ -4,6 +4,7 @@
 // gaussian_kernels.hpp whose types differ with the vector length: see tests/cpp/CMakeLists.txt.
 #include "simd/simd.hpp"
 
+#include "simd/buffers.hpp"
 #include "simd/chacha.hpp"
 #include "simd/normals.hpp"
 #include "simd/rows.hpp"
@@ -26,6 +27,8 @@ const Kernels& DPFTRL_KERNELS() {
       .combine_double = combine_double,
       .combine_float = combine_float,
       .combine_pair = combine_pair,
+      .buffers_double = buffers_double,
+      .buffers_float = buffers_float,
       .round_row = round_row,
   };
   return kKernels;

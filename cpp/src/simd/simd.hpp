@@ -23,6 +23,29 @@ struct PairFactor {
   const double* row_low;
 };
 
+inline constexpr std::size_t kMaxBuffers = 8;
+
+/// What w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w goes through, from
+/// coordinate to coordinate.
+template <class T>
+struct Buffers {
+  std::size_t count;  ///< 1 .. kMaxBuffers
+  T weights[kMaxBuffers];
+  T decays[kMaxBuffers];
+  T* states[kMaxBuffers];
+  T* total;
+};
+
+/// Steps of Buffers: z is read from `fresh`, and its total written to `rows`, which may be `fresh`.
+template <class T>
+struct BufferSteps {
+  std::size_t count;
+  const T* fresh;
+  std::size_t fresh_stride;  ///< from step to step
+  T* rows;
+  std::size_t row_stride;
+};
+
 /// What round_row makes integers of, and what it may be off by.
 struct Rounding {
   double scale;
@@ -57,6 +80,12 @@ struct Kernels {
   /// The same in unevaluated sums of two doubles.
   void (*combine_pair)(double* out_high, double* out_low, const PairFactor* factors,
                        std::size_t num_factors, std::size_t width);
+  /// All steps for a few coordinates after the other, whose states stay in registers: the
+  /// operations of combine, of any width.
+  void (*buffers_double)(const Buffers<double>& buffers, const BufferSteps<double>& steps,
+                         std::size_t width);
+  void (*buffers_float)(const Buffers<float>& buffers, const BufferSteps<float>& steps,
+                        std::size_t width);
   /// The rounding test of docs/math/grid.md, section 2: integers, or kUndecided. Returns whether
   /// all are decided.
   bool (*round_row)(const Rounding& rounding, const double* row, std::size_t width,

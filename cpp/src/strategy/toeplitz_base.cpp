@@ -22,6 +22,12 @@ std::vector<double> sums_of_squares(std::span<const double> values) {
   return sums;
 }
 
+RowNorms norms_of(std::span<const double> squares) {
+  DoubleDouble total;
+  for (const double row : squares) total = add(total, row);
+  return {squares.front(), squares.back(), total.high / static_cast<double>(squares.size())};
+}
+
 double l1_norm(std::span<const double> values) {
   double sum = 0;
   for (const double value : values) sum += std::abs(value);
@@ -34,6 +40,7 @@ ToeplitzStrategy::ToeplitzStrategy(Workload workload, Parts parts)
     : Strategy(std::move(workload)), parts_(std::move(parts)) {
   column_sums_ = sums_of_squares(parts_.encoder);
   row_sums_ = sums_of_squares(parts_.decoder);
+  row_norms_ = norms_of(row_sums());
   const auto kept = static_cast<std::size_t>(std::min(num_steps(), kMaxDecoderCoefficients));
   if (parts_.decoder.size() > kept) {
     parts_.decoder.resize(kept);
@@ -64,12 +71,6 @@ double ToeplitzStrategy::column_norm_squared(std::int64_t step) const {
 double ToeplitzStrategy::row_norm_squared(std::int64_t step) const {
   require_step(step);
   return row_sums()[static_cast<std::size_t>(step)];
-}
-
-RowNorms ToeplitzStrategy::row_norms() const {
-  DoubleDouble total;
-  for (const double row : row_sums()) total = add(total, row);
-  return {row_sums().front(), row_sums().back(), total.high / static_cast<double>(num_steps())};
 }
 
 Matrix ToeplitzStrategy::encoder() const {

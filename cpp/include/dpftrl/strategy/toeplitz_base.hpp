@@ -50,7 +50,7 @@ class ToeplitzStrategy : public Strategy {
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_sums_.back(); }
   double row_norm_squared(std::int64_t step) const override;
-  RowNorms row_norms() const override;
+  RowNorms row_norms() const override { return row_norms_; }
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return parts_.form; }
@@ -69,6 +69,7 @@ class ToeplitzStrategy : public Strategy {
   Parts parts_;
   std::vector<double> column_sums_;  ///< c_0^2 + ... + c_{j-1}^2 for j = 1 .. n
   std::vector<double> row_sums_;     ///< the same of b; empty: B = C
+  RowNorms row_norms_;
   bool has_nonnegative_gram_;
 };
 
