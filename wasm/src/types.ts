@@ -111,7 +111,7 @@ export interface SavedStrategy {
   /** Horizon, the only one it serves. */
   numSteps: number;
   workload: Workload;
-  /** What it was optimised for. */
+  /** What it was optimised for, and what it is used for where no participation is given. */
   participation: Participation;
   objective: 'max' | 'mean';
   /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */

@@ -140,7 +140,12 @@ double DenseStrategy::certified_lower_bound(Objective objective,
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
   const bool is_weaker = bound.participation == participation ||
                          bound.participation.max_participations_within(num_steps()) == 1;
-  return is_for_it && is_weaker ? bound.value : 0;
+  if (!is_for_it || !is_weaker) return 0;
+  if (bound.value > 0) return bound.value;
+  return dense_lower_bound({.queries = workload().matrix(),
+                            .objective = bound.objective,
+                            .participation = bound.participation},
+                           bound.duals);
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {
@@ -163,11 +168,8 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
                   .objective = options.objective,
                   .participation = has_epochs ? options.participation : Participation::single()},
       .solver = options.solver};
-  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1) {
+  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1)
     search.problem.start = start_of(workload, options);
-    // Best bounds of two iterates may be what has the gap.
-    if (!search.problem.start.column_weights.empty()) search.solver.gap *= 2;
-  }
   return search;
 }
 
@@ -192,7 +194,8 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
 }
 
 std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
-                                                    const Matrix& columns) {
+                                                    const Matrix& columns,
+                                                    std::optional<DenseStrategy::Bound> lower_bound) {
   const std::int64_t n =
       require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
   require_length(name, "columns", columns.rows(), n);
@@ -205,7 +208,10 @@ std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const
   }
   return std::make_shared<const DenseStrategy>(
       workload,
-      DenseStrategy::Parts{.name = name, .encoder = std::move(encoder), .num_bands = bands});
+      DenseStrategy::Parts{.name = name,
+                           .encoder = std::move(encoder),
+                           .num_bands = bands,
+                           .lower_bound = std::move(lower_bound)});
 }
 
 Matrix columns_of(const Matrix& encoder) {
