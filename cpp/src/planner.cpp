@@ -105,6 +105,8 @@ class Planner::Search {
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
   /// What the mechanism may lose to that bound where it is the optimum, and not near it.
   virtual std::optional<double> gap() const { return std::nullopt; }
+  /// How close the bounds on the least error are, where there is a lower one.
+  virtual double proved_gap() const { return 0; }
 };
 
 class Planner::OptimumSearch final : public Search {
@@ -164,6 +166,10 @@ class Planner::OptimumSearch final : public Search {
   std::optional<LowerBound> lower_bound() const override {
     if (!optimum_ || !is_for_workload_) return std::nullopt;
     return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
+  }
+
+  double proved_gap() const override {
+    return optimum_ ? optimum_->upper_bound / optimum_->lower_bound - 1 : 0;
   }
 
   std::optional<double> gap() const override {
@@ -227,6 +233,11 @@ class Planner::DenseSearch final : public Search {
   }
 
   std::optional<double> gap() const override { return search_.solver.gap; }
+
+  double proved_gap() const override {
+    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    return optimum.upper_bound / optimum.lower_bound - 1;
+  }
 
  private:
   static OptimumOptions solver_of(const PlannerOptions& options) {
@@ -376,11 +387,25 @@ PlannerProgress Planner::progress() const {
   return search_->progress();
 }
 
+Planner::Made Planner::make_planned(const Workload& workload) const {
+  try {
+    StrategyPlan plan = search_->plan();
+    auto strategy = planned_strategy(options_.strategy.name, plan, workload);
+    return {std::move(plan), std::move(strategy)};
+  } catch (const Error& error) {
+    // The optimum is known all the same.
+    const std::optional<LowerBound> bound = search_->lower_bound();
+    if (error.code() != ErrorCode::unsupported || !bound) throw;
+    fail(error.code(), std::string(error.what()) + "; the least error of any mechanism is at least " +
+                           to_text(bound->value) + ", and there are some within " +
+                           to_text(search_->proved_gap()) + " of that, relative");
+  }
+}
+
 PlannerResult Planner::result() const {
   const Workload workload = workload_of(options_);
   const Participation& participation = options_.strategy.participation;
-  StrategyPlan plan = search_->plan();
-  const auto strategy = planned_strategy(options_.strategy.name, plan, workload);
+  auto [plan, strategy] = make_planned(workload);
   const UnitError error = unit_error(*strategy, participation);
   const Objective objective = objective_of(options_);
   std::optional<LowerBound> bound = search_->lower_bound();

@@ -118,7 +118,15 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
     largest = std::max(largest, bound);
     sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
   });
-  return {objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown, method};
+  if (objective == Objective::mean) return {std::sqrt(sum) * kRoundDown, method};
+  // The bound of the largest error itself, of as many steps as can be.
+  const bool has_other = !workload.is_toeplitz() && solver != Solver::dense;
+  const double dense =
+      has_other ? densely_solved_lower_bound(workload.leading(std::min(n, kMaxDenselySolvedSteps)),
+                                             objective, kMaxDenseIterations)
+                : 0;
+  if (dense > largest) return {dense, LowerBoundMethod::dense_dual};
+  return {largest, method};
 }
 
 /// Fixed epochs that are allowed over all steps or, if the largest error is meant, over the first

@@ -136,9 +136,10 @@ TEST(Planner, iterations_are_limited_over_all_rounds_and_starts) {
         options.max_iterations = most;
         const PlannerResult found = find_plan(options);
         EXPECT_LE(found.iterations, most) << name;
-        EXPECT_TRUE(found.iterations == most ? found.status == SolverStatus::not_converged
-                                             : found.status == SolverStatus::converged)
-            << name << " " << most;
+        const bool is_used_up =
+            found.status == SolverStatus::not_converged && found.iterations == most;
+        EXPECT_TRUE(is_used_up || (most > 3 && found.status == SolverStatus::converged))
+            << name << " " << most << " " << found.iterations;
         EXPECT_LE(found.objective_error, last * (1 + 1e-12)) << "more never makes it worse";
         last = found.objective_error;
       }

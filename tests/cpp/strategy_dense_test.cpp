@@ -383,7 +383,7 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
       while (planner.advance()) EXPECT_LE(planner.progress().fraction, 1);
       EXPECT_EQ(planner.progress().fraction, 1);
       const PlannerResult found = planner.result();
-      ASSERT_EQ(found.plan.numbers.size(), 1u);
+      ASSERT_EQ(found.plan.numbers.size(), objective == Objective::max ? 3U : 2U);
       EXPECT_EQ(std::ssize(found.plan.list("columns")), 24 * 24);
       const auto named = make_strategy(options);
       const auto planned = planned_strategy("optimal", found.plan, workload);
@@ -401,7 +401,7 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
           .plan;
   plan.numbers.push_back({"decay", {1}});
   EXPECT_ERROR(planned_strategy("optimal", plan, Workload::prefix_sums(4)), "invalid_argument",
-               "columns must be the only list, got 2 lists");
+               "cannot be given with columns");
 }
 
 TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
@@ -453,6 +453,15 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
                "encoder(1, 1) must be positive and finite, got 0");
   EXPECT_ERROR(with(Matrix{{1, 0}, {NAN, 1}}), "invalid_argument", "encoder");
   EXPECT_ERROR(with(Matrix{{1e-200, 0}, {1, 1e200}}), "unsupported", "far enough from singular");
+  // There is an optimum all the same.
+  Matrix ones = Matrix::Ones(20, 20).triangularView<Eigen::Lower>();
+  ones.diagonal().setConstant(0.1);
+  ones(6, 6) = 0.05;
+  const StrategyOptions options{
+      .name = "optimal", .num_steps = 20, .workload = Workload::lower_triangular(ones)};
+  EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported", "entry (6, 6) = 0.05;");
+  EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported",
+               "; the least error of any mechanism is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
                "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
   EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",

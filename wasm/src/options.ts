@@ -124,7 +124,7 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
   if (!reader.has(name)) return undefined;
   switch (PARAMETERS[name]) {
     case 'count':
-      return reader.count(name);
+      return name === 'buffers' && reader.raw(name) === 'exact' ? 0 : reader.count(name);
     case 'number':
       return reader.number(name);
     case 'flag':

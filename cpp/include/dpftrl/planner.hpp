@@ -68,7 +68,8 @@ class Planner {
   bool advance();
   PlannerProgress progress() const;
   /// Before the end, `optimal` gives the best so far, with status `stopped`.
-  /// @throws Error{unsupported} the search of another mechanism has not ended.
+  /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
+  ///         close to singular, whose least error the message states.
   /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
   PlannerResult result() const;
 
@@ -77,6 +78,12 @@ class Planner {
   class OptimumSearch;
   class DenseSearch;
   class FamilySearches;
+  struct Made {
+    StrategyPlan plan;
+    std::shared_ptr<const Strategy> strategy;
+  };
+  Made make_planned(const Workload& workload) const;
+
   PlannerOptions options_;
   std::unique_ptr<Search> search_;
 };

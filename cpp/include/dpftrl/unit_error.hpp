@@ -50,7 +50,7 @@ struct LowerBound {
 ///     all                         error_lower_bound
 ///
 /// A block on the diagonal of A is factorized by rows of B and columns of C. Rates have the dual of
-/// the mean error only, of all steps or the block with most.
+/// the mean error only, of blocks or first parts of the steps, and the dense one of the largest.
 /// A user with a least separation may keep to fixed epochs, over the first steps if they do not fit
 /// the horizon.
 /// A bound for one participation, or for the mean error, holds for more and for the largest; it is

@@ -22,6 +22,18 @@ Matrix divide(const Matrix& numerator, const Matrix& lower) {
   return quotient;
 }
 
+/// @param condition  ||B|| ||B^-1||.
+[[noreturn]] void fail_as_singular(const Matrix& workload, double condition) {
+  Eigen::Index least = 0;
+  (void)workload.diagonal().cwiseAbs().minCoeff(&least);
+  const std::string entry = to_text(std::int64_t{least});
+  fail(ErrorCode::unsupported,
+       "dense strategy: the workload and the encoder must be far enough from singular for double "
+       "precision, got a decoder of condition " +
+           to_text(condition) + "; least on the diagonal of the workload is entry (" + entry +
+           ", " + entry + ") = " + to_text(workload(least, least)));
+}
+
 /// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so a column of it is longer
 /// than that of C by at most ||B^-1|| ||(A - B C)_j||; with G near B^-1 and E = I - G B,
 /// ||B^-1|| <= ||G|| / (1 - ||E||). Frobenius norms; gamma bounds the rounding of an inner product
@@ -35,10 +47,7 @@ double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& dec
   Matrix residual = multiply(inverse, decoder);
   residual.diagonal().array() -= 1;
   const double defect = residual.rowwise().norm().norm() + gamma * inverse_size * size;
-  if (!(defect <= 0.5))
-    fail(ErrorCode::unsupported,
-         "dense strategy: the workload and the encoder must be far enough from singular for "
-         "double precision");
+  if (!(defect <= 0.5)) fail_as_singular(workload, inverse_size * size);
   residual = multiply(decoder, encoder);
   residual -= workload;
   double slack = 0;
