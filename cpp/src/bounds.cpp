@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "diagonal_blocks.hpp"
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/types.hpp"
@@ -22,6 +23,9 @@ constexpr std::int64_t kMaxSummedSteps = std::int64_t{1} << 22;
 /// Where the published bounds were compared with the true values.
 constexpr std::int64_t kMaxCheckedSteps = kMaxSummedSteps;
 constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
+/// Beyond that, of the diagonal blocks; in workloads whose blocks differ, up to so many steps.
+constexpr std::int64_t kBlockSteps = 128;
+constexpr std::int64_t kMaxBlocksSteps = 4096;
 
 double steps_as_double(const char* function, std::int64_t num_steps) {
   return static_cast<double>(require_between(function, "num_steps", num_steps, 1, kMaxNumSteps));
@@ -116,6 +120,26 @@ double truncated_cosecants(double n) {
   return (harmonic / unit + linear + cubic) / (2 * n) * kRoundDown;
 }
 
+/// Sum of the nuclear norms of diagonal blocks A_b, at most
+/// sum ||B_b||_F ||C_b||_F <= ||B||_F ||C||_F. Beyond what certificates take at no great cost
+/// blocks are single steps.
+double nuclear_norm_of_blocks(const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  if (!workload.is_toeplitz() && n > kMaxBlocksSteps) {
+    double sum = 0;
+    for (const double rate : workload.rates()) sum += std::abs(rate);
+    return sum * (1 - 0x1p-30);
+  }
+  const std::int64_t size = n <= kMaxAutomaticCertificateSteps ? n : kBlockSteps;
+  double sum = 0;
+  detail::visit_diagonal_blocks(workload, size, [&](const Workload& block, std::int64_t times) {
+    const std::int64_t steps = block.num_steps();
+    const std::vector<double> ones(static_cast<std::size_t>(steps), 1.0);
+    sum += mean_error_certificate(block, ones) * static_cast<double>(steps * times);
+  });
+  return sum;
+}
+
 double log_of_four_fifths(double n) {
   return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
@@ -171,15 +195,14 @@ std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& 
   return longer * patterns(rounds + 1) + (b - longer) * patterns(rounds);
 }
 
-std::optional<double> error_lower_bound(const Workload& workload,
-                                        const Participation& participation) {
+double error_lower_bound(const Workload& workload, const Participation& participation) {
   const std::int64_t n = workload.num_steps();
   const double repeats = std::sqrt(static_cast<double>(n) /
                                    static_cast<double>(num_patterns_to_cover(n, participation)));
-  if (workload.is_prefix()) return schatten_lower_bound(n) * repeats * kRoundDown;
-  if (n > kMaxAutomaticCertificateSteps) return std::nullopt;
-  return mean_error_certificate(workload, std::vector<double>(static_cast<std::size_t>(n), 1.0)) *
-         repeats * kRoundDown;
+  const double once = workload.is_prefix()
+                          ? schatten_lower_bound(n)
+                          : nuclear_norm_of_blocks(workload) / static_cast<double>(n);
+  return once * repeats * kRoundDown;
 }
 
 PublishedBound published_max_error_bound(std::int64_t num_steps) {

@@ -21,6 +21,9 @@
 namespace dpftrl {
 namespace {
 
+/// For the rounding of errors and bounds.
+constexpr double kGapTolerance = 1.1;
+
 Objective objective_of(const PlannerOptions& options) {
   return objective_of(options.strategy.parameters);
 }
@@ -51,6 +54,9 @@ void require_searchable(const PlannerOptions& options) {
     fail(ErrorCode::invalid_argument,
          std::string("planner: ") + (options.gap ? "gap" : "max_iterations") +
              " cannot be given without a solver: the weights in closed form take no search");
+  if (!options.use_solver && !workload_of(options).is_prefix())
+    fail(ErrorCode::invalid_argument, "planner: without a solver there are weights for prefix sums, got " +
+                                     workload_of(options).name());
   if (options.gap && name != OptimalStrategy::kName)
     fail(ErrorCode::invalid_argument,
          "planner: gap cannot be given for " + name + ": only that of optimal is proved");
@@ -79,7 +85,9 @@ bool is_searched_for(const PlannerOptions& options) {
 
 FamilyOptions family_options(const PlannerOptions& options) {
   FamilyOptions family;
-  if (options.max_iterations) family.max_iterations = *options.max_iterations;
+  if (options.max_iterations)
+    family.max_total_iterations =
+        require_between("planner", "max_iterations", *options.max_iterations, 1, 1 << 20);
   return family;
 }
 
@@ -95,6 +103,10 @@ class Planner::Search {
   /// On the error of every factorization, for the workload, participation and objective that were
   /// asked for.
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
+  /// What the mechanism may lose to that bound where it is the optimum, and not near it.
+  virtual std::optional<double> gap() const { return std::nullopt; }
+  /// How close the bounds on the least error are, where there is a lower one.
+  virtual double proved_gap() const { return 0; }
 };
 
 class Planner::OptimumSearch final : public Search {
@@ -147,13 +159,21 @@ class Planner::OptimumSearch final : public Search {
   }
 
   SolverStatus status() const override {
-    if (!solver_) return SolverStatus::converged;
+    if (!solver_) return SolverStatus::stopped;
     return optimum_ ? optimum_->status : SolverStatus::stopped;
   }
 
   std::optional<LowerBound> lower_bound() const override {
     if (!optimum_ || !is_for_workload_) return std::nullopt;
     return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
+  }
+
+  double proved_gap() const override {
+    return optimum_ ? optimum_->upper_bound / optimum_->lower_bound - 1 : 0;
+  }
+
+  std::optional<double> gap() const override {
+    return solver_ && num_buffers_ == 0 ? std::optional(gap_) : std::nullopt;
   }
 
  private:
@@ -193,11 +213,14 @@ class Planner::DenseSearch final : public Search {
   }
 
   StrategyPlan plan() const override {
-    const Matrix columns =
-        columns_of(dense_optimal_encoder(search_.problem, optimum_ ? *optimum_ : solver_.result()));
+    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    const Matrix columns = columns_of(dense_optimal_encoder(search_.problem, optimum));
     const double* const first = columns.data();
-    return {.objective = search_.problem.objective,
-            .numbers = {{"columns", {first, first + columns.size()}}}};
+    StrategyPlan plan{.objective = search_.problem.objective,
+                      .numbers = {{"columns", {first, first + columns.size()}},
+                                  {"column_duals", optimum.duals.columns}}};
+    if (plan.objective == Objective::max) plan.numbers.push_back({"row_duals", optimum.duals.rows});
+    return plan;
   }
 
   SolverStatus status() const override {
@@ -207,6 +230,13 @@ class Planner::DenseSearch final : public Search {
   std::optional<LowerBound> lower_bound() const override {
     return LowerBound{optimum_ ? optimum_->lower_bound : solver_.result().lower_bound,
                       LowerBoundMethod::dense_dual};
+  }
+
+  std::optional<double> gap() const override { return search_.solver.gap; }
+
+  double proved_gap() const override {
+    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    return optimum.upper_bound / optimum.lower_bound - 1;
   }
 
  private:
@@ -357,11 +387,25 @@ PlannerProgress Planner::progress() const {
   return search_->progress();
 }
 
+Planner::Made Planner::make_planned(const Workload& workload) const {
+  try {
+    StrategyPlan plan = search_->plan();
+    auto strategy = planned_strategy(options_.strategy.name, plan, workload);
+    return {std::move(plan), std::move(strategy)};
+  } catch (const Error& error) {
+    // The optimum is known all the same.
+    const std::optional<LowerBound> bound = search_->lower_bound();
+    if (error.code() != ErrorCode::unsupported || !bound) throw;
+    fail(error.code(), std::string(error.what()) + "; the least error of any mechanism is at least " +
+                           to_text(bound->value) + ", and there are some within " +
+                           to_text(search_->proved_gap()) + " of that, relative");
+  }
+}
+
 PlannerResult Planner::result() const {
   const Workload workload = workload_of(options_);
   const Participation& participation = options_.strategy.participation;
-  StrategyPlan plan = search_->plan();
-  const auto strategy = planned_strategy(options_.strategy.name, plan, workload);
+  auto [plan, strategy] = make_planned(workload);
   const UnitError error = unit_error(*strategy, participation);
   const Objective objective = objective_of(options_);
   std::optional<LowerBound> bound = search_->lower_bound();
@@ -369,12 +413,16 @@ PlannerResult Planner::result() const {
     const auto other = certified_lower_bound(*strategy, participation, objective);
     if (!bound || (other && other->value > bound->value)) bound = other;
   }
+  const double objective_error = objective == Objective::max ? error.max_error : error.mean_error;
   SolverStatus status = search_->status();
-  if (status == SolverStatus::converged && !is_searched_for(options_))
+  const std::optional<double> gap = search_->gap();
+  const bool is_close =
+      !gap || (bound && objective_error <= bound->value * (1 + *gap * kGapTolerance));
+  if (status == SolverStatus::converged && !(is_searched_for(options_) && is_close))
     status = SolverStatus::infeasible;
   return {.plan = std::move(plan),
           .error = error,
-          .objective_error = objective == Objective::max ? error.max_error : error.mean_error,
+          .objective_error = objective_error,
           .lower_bound = bound,
           .status = status,
           .iterations = search_->progress().iterations};

@@ -5,43 +5,128 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "diagonal_blocks.hpp"
 #include "dpftrl/bounds.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/sensitivity.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl {
 namespace {
 
+/// Covers the sums of squares of blocks.
+constexpr double kRoundDown = 1 - 0x1p-30;
+/// The bound is below the optimum by about the square of this.
+constexpr double kGap = 1e-3;
 constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
 /// Beyond so many steps three evaluations have to do: what they prove is 10^-5 below the optimum.
 constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
-constexpr std::int64_t kMaxMomentumSolvedSteps = 256;
+/// With momentum, so many steps in all iterations together, but three of them at least.
+constexpr std::int64_t kMomentumStepsInAll = 40960;
+constexpr std::int64_t kMaxMomentumIterations = 40;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
-/// The bound is below the optimum by about the square of this.
-constexpr double kGap = 1e-3;
+constexpr std::int64_t kMaxDenseIterations = 20;
+/// Where there are many blocks.
+constexpr std::int64_t kFewDenseIterations = 5;
+/// In blocks that differ from each other.
+constexpr std::int64_t kMaxDenseBlocksSteps = 4096;
+constexpr std::int64_t kMaxMomentumBlocksSteps = std::int64_t{1} << 17;
 
-/// Of prefix sums and the like, or (mean) with momentum, whatever the participation; 0: none.
-double solved_lower_bound(const Workload& workload, Objective objective) {
-  const std::int64_t n = workload.num_steps();
-  if (has_optimum(workload, objective)) {
-    if (n > kMaxSolvedSteps) return 0;
-    return find_optimum(optimum_problem(workload, objective),
-                        {.gap = kGap, .max_iterations = n <= kMaxWellSolvedSteps ? 60 : 3})
-        .lower_bound;
-  }
-  const bool has_momentum = workload.momentum() != 0 &&
-                            std::ranges::all_of(workload.rates(), [](double x) { return x > 0; });
-  if (!has_momentum || objective == Objective::max || n > kMaxMomentumSolvedSteps) return 0;
-  return find_optimum({.num_steps = n,
-                       .objective = Objective::mean,
-                       .decay = workload.decay(),
-                       .momentum = workload.momentum(),
-                       .rates = workload.rates()},
-                      {.gap = kGap, .max_iterations = 5})
+/// For the dual of one participation.
+enum class Solver { linear, momentum, dense };
+
+Solver solver_for(const Workload& workload) {
+  const bool has_sums =
+      workload.kind() != Workload::Kind::window && workload.kind() != Workload::Kind::matrix;
+  if (!has_sums) return Solver::dense;
+  if (workload.momentum() == 0) return Solver::linear;
+  const bool is_positive = std::ranges::all_of(workload.rates(), [](double x) { return x > 0; });
+  return is_positive ? Solver::momentum : Solver::dense;
+}
+
+std::int64_t longest_block(Solver solver) {
+  if (solver == Solver::linear) return kMaxSolvedSteps;
+  return solver == Solver::momentum ? kMaxMomentumSteps : kMaxDenselySolvedSteps;
+}
+
+/// Beyond that blocks take too long.
+bool has_blocks(Solver solver, const Workload& workload) {
+  if (workload.is_toeplitz() || solver == Solver::linear) return true;
+  return workload.num_steps() <=
+         (solver == Solver::momentum ? kMaxMomentumBlocksSteps : kMaxDenseBlocksSteps);
+}
+
+double densely_solved_lower_bound(const Workload& workload, Objective objective,
+                                  std::int64_t max_iterations) {
+  return find_dense_optimum({.queries = workload.matrix(), .objective = objective},
+                            {.gap = kGap, .max_iterations = max_iterations})
       .lower_bound;
+}
+
+/// At most so many steps as the solver takes. Rates have the bound of the mean error only.
+double solved_lower_bound(const Workload& workload, Objective objective, bool has_momentum) {
+  const std::int64_t n = workload.num_steps();
+  OptimumProblem problem{.num_steps = n,
+                         .objective = workload.is_toeplitz() ? objective : Objective::mean,
+                         .decay = workload.decay(),
+                         .momentum = workload.momentum(),
+                         .rates = workload.rates()};
+  // Without momentum a negative rate is a column of the other sign, which no norm sees.
+  for (double& rate : problem.rates) rate = std::abs(rate);
+  OptimumOptions options{.gap = kGap, .max_iterations = n <= kMaxWellSolvedSteps ? 60 : 3};
+  if (has_momentum)
+    options.max_iterations =
+        std::clamp<std::int64_t>(kMomentumStepsInAll / n, 3, kMaxMomentumIterations);
+  const double bound = find_optimum(problem, options).lower_bound;
+  if (problem.objective == objective || n == 1) return bound;
+  // The largest error over the first half is no larger, but its mean may be.
+  return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
+}
+
+/// From the entries on the diagonal, blocks of one step.
+double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objective) {
+  double largest = 0, sum = 0;
+  for (const double entry : diagonal) {
+    largest = std::max(largest, std::abs(entry));
+    sum += entry * entry / static_cast<double>(diagonal.size());
+  }
+  return objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown;
+}
+
+/// One participation, whatever the workload. The rows of B that belong to a diagonal block of A and
+/// the columns of C that do are a factorization of that block: its least error is at most theirs.
+LowerBound block_lower_bound(const Workload& workload, Objective objective) {
+  const std::int64_t n = workload.num_steps();
+  const Solver solver = solver_for(workload);
+  const auto method =
+      solver == Solver::dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual;
+  const std::int64_t size = std::min(n, longest_block(solver));
+  // The bound in closed form is better.
+  if (workload.is_prefix() && n > size) return {0, method};
+  if (!has_blocks(solver, workload))
+    return {diagonal_lower_bound(workload.rates(), objective), LowerBoundMethod::schatten};
+  const bool has_many = !workload.is_toeplitz() && n > 4 * size;
+  double largest = 0, sum = 0;
+  detail::visit_diagonal_blocks(workload, size, [&](const Workload& block, std::int64_t times) {
+    const double bound =
+        solver == Solver::dense
+            ? densely_solved_lower_bound(block, objective,
+                                         has_many ? kFewDenseIterations : kMaxDenseIterations)
+            : solved_lower_bound(block, objective, solver == Solver::momentum);
+    const std::int64_t steps = times * block.num_steps();
+    largest = std::max(largest, bound);
+    sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
+  });
+  if (objective == Objective::mean) return {std::sqrt(sum) * kRoundDown, method};
+  // The bound of the largest error itself, of as many steps as can be.
+  const bool has_other = !workload.is_toeplitz() && solver != Solver::dense;
+  const double dense =
+      has_other ? densely_solved_lower_bound(workload.leading(std::min(n, kMaxDenselySolvedSteps)),
+                                             objective, kMaxDenseIterations)
+                : 0;
+  if (dense > largest) return {dense, LowerBoundMethod::dense_dual};
+  return {largest, method};
 }
 
 /// Fixed epochs that are allowed over all steps or, if the largest error is meant, over the first
@@ -60,23 +145,15 @@ Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
   return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
 }
 
-/// By dense matrices, for fixed epochs or where the former has nothing; 0: too long.
-double densely_solved_lower_bound(const Workload& workload, const Epochs& epochs,
-                                  Objective objective) {
-  if (epochs.num_steps > kMaxDenselySolvedSteps) return 0;
+/// By dense matrices, for fixed epochs of a short horizon; else 0.
+double epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   const bool is_single = epochs.participation == Participation::single();
-  if (is_single && has_optimum(workload, objective)) return 0;
+  if (is_single || epochs.num_steps > kMaxDenselySolvedSteps) return 0;
   return find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
                              .objective = objective,
                              .participation = epochs.participation},
-                            {.gap = kGap, .max_iterations = 20})
+                            {.gap = kGap, .max_iterations = kMaxDenseIterations})
       .lower_bound;
-}
-
-/// Of the largest error over the first steps, which is no larger than that over all of them.
-double leading_lower_bound(const Workload& workload) {
-  const std::int64_t n = std::min(workload.num_steps(), kMaxDenselySolvedSteps);
-  return error_lower_bound(workload.leading(n), Participation::single()).value_or(0);
 }
 
 std::optional<LowerBound> best_of(std::initializer_list<LowerBound> bounds) {
@@ -115,17 +192,10 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
   const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
-  const double dense = densely_solved_lower_bound(workload, epochs, objective);
   // Epochs of the first steps may prove less than one participation in all of them.
-  const bool is_settled = dense > 0 && epochs.participation == Participation::single();
-  double solved = is_settled ? 0 : solved_lower_bound(workload, objective);
-  if (!is_settled && solved == 0 && objective == Objective::max)
-    solved = solved_lower_bound(workload, Objective::mean);
-  double schatten = error_lower_bound(workload, participation).value_or(0);
-  if (schatten == 0 && objective == Objective::max) schatten = leading_lower_bound(workload);
-  return best_of({{dense, LowerBoundMethod::dense_dual},
-                  {solved, LowerBoundMethod::dual},
-                  {schatten, LowerBoundMethod::schatten}});
+  return best_of({{epochs_lower_bound(workload, epochs, objective), LowerBoundMethod::dense_dual},
+                  block_lower_bound(workload, objective),
+                  {error_lower_bound(workload, participation), LowerBoundMethod::schatten}});
 }
 
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,

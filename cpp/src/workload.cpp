@@ -131,17 +131,24 @@ Matrix Workload::matrix() const {
   return matrix;
 }
 
-Workload Workload::leading(std::int64_t num_steps) const {
-  require_between("workload", "num_steps", num_steps, 1, num_steps_);
-  Workload leading = *this;
-  leading.num_steps_ = num_steps;
-  if (kind_ == Kind::rates) leading.rates_.resize(static_cast<std::size_t>(num_steps));
-  if (kind_ == Kind::matrix) {
-    const auto size = static_cast<Eigen::Index>(num_steps);
-    leading.matrix_ = matrix_.topLeftCorner(size, size).eval();
+Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
+  require_between("workload", "first step", first, 0, num_steps_ - 1);
+  require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
+  Workload block(kind_, num_steps);
+  block.momentum_ = momentum_;
+  block.decay_ = decay_;
+  block.width_ = width_;
+  if (kind_ == Kind::rates) {
+    const std::span kept = std::span(rates_).subspan(static_cast<std::size_t>(first),
+                                                     static_cast<std::size_t>(num_steps));
+    block.rates_.assign(kept.begin(), kept.end());
   }
-  if (kind_ == Kind::window && width_ >= num_steps) leading.kind_ = Kind::prefix;
-  return leading;
+  if (kind_ == Kind::matrix) {
+    const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(num_steps);
+    block.matrix_ = matrix_.block(from, from, size, size).eval();
+  }
+  if (kind_ == Kind::window && width_ >= num_steps) block.kind_ = Kind::prefix;
+  return block;
 }
 
 std::vector<double> Workload::apply(std::vector<double> sequence) const {

@@ -198,6 +198,42 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
     }
 }
 
+TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
+  const Participation epochs = Participation::fixed_epoch({.num_epochs = 3, .epoch_length = 8});
+  const Matrix a = Workload::momentum({.num_steps = 24, .momentum = 0.7}).matrix();
+  for (const Objective objective : {Objective::mean, Objective::max})
+    for (const Participation& participation : {Participation::single(), epochs}) {
+      const DenseOptimumProblem problem{
+          .queries = a, .objective = objective, .participation = participation};
+      const DenseOptimum best = find_dense_optimum(problem, {.gap = 1e-4});
+      const DenseDuals& duals = best.duals;
+      EXPECT_EQ(dense_lower_bound(problem, duals), best.lower_bound);
+      const auto bound_of = [&](std::vector<double> columns, std::vector<double> rows) {
+        return dense_lower_bound(problem, {std::move(columns), std::move(rows)});
+      };
+      for (std::size_t j = 0; j < duals.columns.size(); j += 5)
+        for (const double factor : {-3.0, 0.0, 0.5, 30.0, 1e200, 1e300}) {
+          std::vector<double> columns = duals.columns, rows = duals.rows;
+          columns[j] = (columns[j] == 0 ? 1 : columns[j]) * factor;
+          EXPECT_LE(bound_of(columns, rows), best.upper_bound) << j << " " << factor;
+          if (rows.empty()) continue;
+          rows[j % rows.size()] *= factor;
+          EXPECT_LE(bound_of(duals.columns, rows), best.upper_bound) << j << " " << factor;
+        }
+      std::vector<double> one = duals.columns;
+      one[0] *= 1.5;
+      EXPECT_LT(bound_of(one, duals.rows), best.lower_bound) << "and worse ones worse bounds";
+      EXPECT_GT(bound_of(one, duals.rows), best.lower_bound * 0.8);
+      EXPECT_EQ(bound_of(std::vector<double>(one.size(), 0.0), duals.rows), 0);
+      one[0] = NAN;
+      EXPECT_ERROR((void)bound_of(one, duals.rows), "invalid_argument", "column_duals[0]");
+      one.pop_back();
+      EXPECT_ERROR((void)bound_of(one, duals.rows), "wrong_length", "column_duals");
+      const std::vector<double> other(objective == Objective::max ? 23 : 24, 1.0);
+      EXPECT_ERROR((void)bound_of(duals.columns, other), "wrong_length", "row_duals");
+    }
+}
+
 TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const Optimum fast = find_optimum({.num_steps = 48, .objective = objective, .decay = 0.9}, {});

@@ -332,12 +332,18 @@ TEST(Optimum, any_dual_variables_give_bounds_perturbed_ones_worse_bounds) {
   }
 }
 
-TEST(Optimum, a_gap_below_rounding_is_infeasible_and_says_so_at_once) {
-  const Optimum optimum = find_optimum({.num_steps = 1000}, {.gap = 1e-17});
-  EXPECT_EQ(optimum.status, SolverStatus::infeasible);
-  EXPECT_LE(optimum.iterations, 2);
-  EXPECT_GT(optimum.lower_bound, 0);
-  EXPECT_GE(optimum.upper_bound, optimum.lower_bound);
+TEST(Optimum, a_gap_below_rounding_is_infeasible_after_all_that_can_be_proved) {
+  for (const Objective objective : {Objective::max, Objective::mean})
+    for (const std::int64_t n : {1, 2, 8, 100, 1000}) {
+      const OptimumProblem problem{.num_steps = n, .objective = objective};
+      const Optimum usual = find_optimum(problem, {.gap = 1e-11});
+      const Optimum optimum = find_optimum(problem, {.gap = 1e-17});
+      EXPECT_EQ(optimum.status, SolverStatus::infeasible) << n;
+      EXPECT_LE(optimum.iterations, usual.iterations + 10) << n;
+      EXPECT_LE(optimum.upper_bound, optimum.lower_bound * (1 + 2e-12)) << n;
+      EXPECT_LE(optimum.lower_bound, usual.upper_bound) << n;
+      EXPECT_GE(optimum.upper_bound, usual.lower_bound) << n;
+    }
 }
 
 TEST(Optimum, giving_up_does_not_look_like_convergence) {

@@ -45,6 +45,7 @@ TEST(Planner, weights_in_closed_form_take_no_iteration_and_lose_little) {
     EXPECT_FALSE(planner.advance());
     const PlannerResult found = planner.result();
     EXPECT_EQ(found.iterations, 0);
+    EXPECT_EQ(found.status, SolverStatus::stopped) << "nothing has converged";
     EXPECT_LE(found.objective_error, best * (1 + loss));
     ASSERT_TRUE(found.lower_bound.has_value());
     EXPECT_LE(found.lower_bound->value, best);
@@ -122,6 +123,39 @@ TEST(Planner, giving_up_does_not_look_like_convergence) {
   options = options_for("blt", 256);
   options.max_iterations = 1;
   EXPECT_EQ(find_plan(options).status, SolverStatus::not_converged);
+}
+
+TEST(Planner, iterations_are_limited_over_all_rounds_and_starts) {
+  for (const char* name : {"blt", "blt-normalized", "blt-scaled", "banded", "banded-toeplitz"})
+    for (const Objective objective : {Objective::max, Objective::mean}) {
+      StrategyParameters parameters{.objective = objective};
+      if (std::string(name).starts_with("banded")) parameters.num_bands = 6;
+      PlannerOptions options = options_for(name, 40, parameters);
+      double last = std::numeric_limits<double>::infinity();
+      for (const std::int64_t most : {1, 3, 9, 30}) {
+        options.max_iterations = most;
+        const PlannerResult found = find_plan(options);
+        EXPECT_LE(found.iterations, most) << name;
+        const bool is_used_up =
+            found.status == SolverStatus::not_converged && found.iterations == most;
+        EXPECT_TRUE(is_used_up || (most > 3 && found.status == SolverStatus::converged))
+            << name << " " << most << " " << found.iterations;
+        EXPECT_LE(found.objective_error, last * (1 + 1e-12)) << "more never makes it worse";
+        last = found.objective_error;
+      }
+    }
+}
+
+TEST(Planner, status_is_that_of_the_mechanism_at_full_accuracy) {
+  for (const std::int64_t n : {30, 74})
+    for (const Objective objective : {Objective::max, Objective::mean}) {
+      PlannerOptions options =
+          options_for("optimal", n, {.num_buffers = 0, .objective = objective});
+      options.gap = 1e-10;
+      const PlannerResult found = find_plan(options);
+      EXPECT_EQ(found.status, SolverStatus::converged);
+      EXPECT_LE(found.objective_error / found.lower_bound->value - 1, 1e-10) << n;
+    }
 }
 
 TEST(Planner, more_bands_than_the_separation_are_infeasible_and_say_so) {
@@ -222,6 +256,10 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   options.max_iterations = {};
   options.gap = 1e-3;
   refuses(options, "gap cannot be given without a solver");
+  options.gap = {};
+  options.strategy.workload = Workload::learning_rates({.rates = {1, 1, 1, 1, 1, 1, 1, 2}});
+  refuses(options, "without a solver there are weights for prefix sums, got rates");
+  options.strategy.workload = {};
   options.use_solver = true;
   for (const double gap : {0.0, -1e-3, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
     options.gap = gap;

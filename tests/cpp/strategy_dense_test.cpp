@@ -191,7 +191,7 @@ TEST(CertifiedLowerBound, no_strategy_is_below_it_and_the_optimum_is_close) {
             const auto bound = certified_lower_bound(*s, participation, objective);
             ASSERT_TRUE(bound.has_value());
             EXPECT_LE(bound->value, own * (1 + 1e-9)) << name << workload.name() << n;
-            EXPECT_GE(bound->value, error_lower_bound(workload).value_or(0));
+            EXPECT_GE(bound->value, error_lower_bound(workload));
           }
         }
     }
@@ -271,17 +271,45 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const Workload longer = Workload::prefix_sums((std::int64_t{1} << 18) + 1);
   EXPECT_EQ(bound(longer, Objective::max)->method, LowerBoundMethod::schatten);
   EXPECT_EQ(bound(longer, Objective::max)->value, error_lower_bound(longer));
-  // Other workloads beyond the certificate's reach: the first steps speak for the largest error.
-  const Workload window = Workload::sliding_window({.num_steps = 300, .width = 30});
-  EXPECT_EQ(bound(window, Objective::max)->value, error_lower_bound(window.leading(128)));
-  EXPECT_FALSE(bound(window, Objective::mean).has_value());
-  // With momentum beyond dense matrices: that of the mean error, which holds for the largest.
-  const Workload momentum = Workload::momentum({.num_steps = 200, .momentum = 0.9});
-  EXPECT_EQ(bound(momentum, Objective::max)->method, LowerBoundMethod::dual);
-  EXPECT_GT(bound(momentum, Objective::max)->value, error_lower_bound(momentum).value() * 1.001);
+  // With momentum and negative rates blocks of single steps are left at last.
+  std::vector<double> rates(5000, -0.5);
+  rates[70] = 3;
+  const Workload diagonal = Workload::learning_rates({.rates = rates, .momentum = 0.5});
+  EXPECT_EQ(bound(diagonal, Objective::max)->value, 3);
+  EXPECT_EQ(bound(diagonal, Objective::max)->method, LowerBoundMethod::schatten);
   EXPECT_EQ(to_string(LowerBoundMethod::dual), "dual");
   EXPECT_EQ(to_string(LowerBoundMethod::dense_dual), "dense dual");
   EXPECT_EQ(to_string(LowerBoundMethod::schatten), "schatten");
+}
+
+TEST(CertifiedLowerBound, blocks_bound_the_whole_for_every_workload) {
+  std::vector<double> positive, mixed;
+  for (int i = 0; i < 140; ++i) {
+    positive.push_back(1 / (1 + 0.05 * i));
+    mixed.push_back(i % 3 == 1 ? -positive.back() : positive.back());
+  }
+  const Workload window = Workload::sliding_window({.num_steps = 140, .width = 30});
+  for (const Workload& workload :
+       {window, Workload::lower_triangular(window.matrix()),
+        Workload::momentum({.num_steps = 140, .momentum = 0.9}),
+        Workload::learning_rates({.rates = positive}),
+        Workload::learning_rates({.rates = mixed}),
+        Workload::learning_rates({.rates = positive, .momentum = 0.9}),
+        Workload::learning_rates({.rates = mixed, .momentum = 0.9})})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const DenseOptimum least =
+          find_dense_optimum({.queries = workload.matrix(), .objective = objective},
+                             {.gap = 1e-3, .max_iterations = 60});
+      const auto bound = certified_lower_bound(workload, Participation::single(), objective);
+      ASSERT_TRUE(bound.has_value());
+      EXPECT_LE(bound->value, least.upper_bound) << workload.name();
+      EXPECT_GE(bound->value, least.lower_bound * 0.8) << workload.name();
+    }
+  // Where it was 1/1.3 of the optimum, and null.
+  const auto mean = certified_lower_bound(Workload::momentum({.num_steps = 512, .momentum = 0.9}),
+                                          Participation::single(), Objective::mean);
+  EXPECT_GE(mean->value, 18.18);
+  EXPECT_LE(mean->value, 18.20);
 }
 
 TEST(CertifiedLowerBound, a_saved_optimum_proves_as_much_as_the_search_did) {
@@ -298,6 +326,41 @@ TEST(CertifiedLowerBound, a_saved_optimum_proves_as_much_as_the_search_did) {
           ->certified_lower_bound(Objective::max, Participation::single());
   EXPECT_LT(other, own) << "and a damaged one less";
   EXPECT_GT(other, 0);
+}
+
+TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did) {
+  const Workload momentum = Workload::momentum({.num_steps = 140, .momentum = 0.9});
+  for (const auto& [workload, participation] :
+       {std::pair{momentum, Participation::single()},
+        std::pair{Workload::prefix_sums(60), epochs(60, 3)}})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const StrategyOptions options{.name = "optimal",
+                                    .num_steps = workload.num_steps(),
+                                    .workload = workload,
+                                    .parameters = {.objective = objective},
+                                    .participation = participation};
+      const PlannerResult found = find_plan({.strategy = options});
+      const auto bound_of = [&](const StrategyPlan& plan) {
+        return planned_strategy("optimal", plan, workload)
+            ->certified_lower_bound(objective, participation);
+      };
+      EXPECT_EQ(bound_of(found.plan), found.lower_bound->value);
+      StrategyPlan damaged = found.plan;
+      damaged.numbers[1].values[7] *= 3;
+      EXPECT_LT(bound_of(damaged), found.lower_bound->value) << "and a damaged one less";
+      EXPECT_GT(bound_of(damaged), 0);
+      damaged.numbers[1].values.pop_back();
+      EXPECT_ERROR((void)bound_of(damaged), "invalid_argument", "column_duals must be one number");
+      damaged = found.plan;
+      damaged.objective = objective == Objective::max ? Objective::mean : Objective::max;
+      EXPECT_ERROR((void)bound_of(damaged), "wrong_length", "row_duals");
+      damaged = found.plan;
+      damaged.numbers.erase(damaged.numbers.begin() + 1, damaged.numbers.end());
+      EXPECT_EQ(bound_of(damaged), 0) << "without duals there is none of its own";
+      damaged.numbers.push_back({"decay", {1}});
+      EXPECT_ERROR((void)bound_of(damaged), "invalid_argument",
+                   "decay cannot be given with columns");
+    }
 }
 
 TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
@@ -320,7 +383,7 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
       while (planner.advance()) EXPECT_LE(planner.progress().fraction, 1);
       EXPECT_EQ(planner.progress().fraction, 1);
       const PlannerResult found = planner.result();
-      ASSERT_EQ(found.plan.numbers.size(), 1u);
+      ASSERT_EQ(found.plan.numbers.size(), objective == Objective::max ? 3U : 2U);
       EXPECT_EQ(std::ssize(found.plan.list("columns")), 24 * 24);
       const auto named = make_strategy(options);
       const auto planned = planned_strategy("optimal", found.plan, workload);
@@ -338,7 +401,7 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
           .plan;
   plan.numbers.push_back({"decay", {1}});
   EXPECT_ERROR(planned_strategy("optimal", plan, Workload::prefix_sums(4)), "invalid_argument",
-               "columns must be the only list, got 2 lists");
+               "cannot be given with columns");
 }
 
 TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
@@ -390,6 +453,15 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
                "encoder(1, 1) must be positive and finite, got 0");
   EXPECT_ERROR(with(Matrix{{1, 0}, {NAN, 1}}), "invalid_argument", "encoder");
   EXPECT_ERROR(with(Matrix{{1e-200, 0}, {1, 1e200}}), "unsupported", "far enough from singular");
+  // There is an optimum all the same.
+  Matrix ones = Matrix::Ones(20, 20).triangularView<Eigen::Lower>();
+  ones.diagonal().setConstant(0.1);
+  ones(6, 6) = 0.05;
+  const StrategyOptions options{
+      .name = "optimal", .num_steps = 20, .workload = Workload::lower_triangular(ones)};
+  EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported", "entry (6, 6) = 0.05;");
+  EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported",
+               "; the least error of any mechanism is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
                "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
   EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",

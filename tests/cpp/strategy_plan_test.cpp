@@ -83,6 +83,10 @@ TEST(Plan, leading_block_keeps_the_first_steps_of_every_list) {
   EXPECT_EQ(leading.list("columns"), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(leading.list("column_weights"), (std::vector<double>{1, 2}));
   EXPECT_EQ(leading.list("decay"), (std::vector<double>{1}));
+  const StrategyPlan dense{.numbers = {{"columns", std::vector<double>(9, 1.0)},
+                                       {"column_duals", {1, 1, 1}},
+                                       {"row_duals", {1, 1, 1}}}};
+  EXPECT_EQ(dense.leading(2, 3).numbers.size(), 1U) << "what is proved is proved of the whole";
 }
 
 TEST(Plan, columns_of_another_horizon_are_refused) {

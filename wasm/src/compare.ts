@@ -170,11 +170,11 @@ function readStrategies(
   if (!reader.has('strategies')) return [];
   const given = reader.raw('strategies');
   if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
-  // Spelt out: what is left away would be the workload of the strategy.
+  // Spelt out: what is left away would be the workload and participation of the strategy.
   const problem = new Reader(where, {
     numSteps: reader.raw('numSteps'),
     workload: reader.raw('workload') ?? 'prefix',
-    participation: reader.raw('participation'),
+    participation: reader.raw('participation') ?? 'single',
   });
   return given.map((value: unknown, i) => {
     if (typeof value !== 'object' || value === null) {

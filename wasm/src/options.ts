@@ -124,7 +124,7 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
   if (!reader.has(name)) return undefined;
   switch (PARAMETERS[name]) {
     case 'count':
-      return reader.count(name);
+      return name === 'buffers' && reader.raw(name) === 'exact' ? 0 : reader.count(name);
     case 'number':
       return reader.number(name);
     case 'flag':
@@ -158,7 +158,10 @@ function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
   );
 }
 
-/** A mechanism that was saved: horizon and workload are those it was made for. */
+/**
+ * A mechanism that was saved: horizon and workload are those it was made for, and so is the
+ * participation unless another one is given.
+ */
 export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorization {
   const { where } = reader;
   const { mechanism, numSteps, plan } = saved;
@@ -169,15 +172,21 @@ export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorizatio
   }
   const whose = `${where}: saved strategy`;
   const workload = readWorkload(whose, saved.workload, numSteps);
-  // What it was made for; it serves any other.
-  readParticipation(new Reader(whose, { participation: saved.participation }), numSteps);
+  const { participation: own } = saved;
+  const participation = readParticipation(new Reader(whose, { participation: own }), numSteps);
   if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
     const wanted = `workload must be that of the saved strategy, ${workload.kind}`;
     const { kind } = problem.workload;
     const got = kind === workload.kind ? 'another one' : kind;
     throw makeError('invalid_argument', `${where}: ${wanted}, got ${got}`);
   }
-  return { ...problem, mechanism, workload, parameters: { ...readParameters(reader), plan } };
+  return {
+    ...problem,
+    ...(!reader.has('participation') && { participation }),
+    mechanism,
+    workload,
+    parameters: { ...readParameters(reader), plan },
+  };
 }
 
 /** A mechanism by name or saved, for a problem. */

@@ -45,8 +45,8 @@ export type MechanismName =
 export interface MechanismParameters {
   /** Non-zero diagonals, the main one included. */
   bands?: number;
-  /** Buffers; of `optimal` 8 by default, 0 for full accuracy. */
-  buffers?: number;
+  /** Buffers; of `optimal` 8 by default, 'exact' (or 0) for full accuracy. */
+  buffers?: number | 'exact';
   /** What the optimised mechanisms minimise. Default 'max'. */
   objective?: 'max' | 'mean';
   /** BLT: theta, each in [0, 1). */
@@ -111,7 +111,7 @@ export interface SavedStrategy {
   /** Horizon, the only one it serves. */
   numSteps: number;
   workload: Workload;
-  /** What it was optimised for. */
+  /** What it was optimised for, and what it is used for where no participation is given. */
   participation: Participation;
   objective: 'max' | 'mean';
   /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */
@@ -270,9 +270,12 @@ export interface OptimizeOptions extends MechanismParameters {
    * epochs up to 1024 steps. What is optimised for another one has status 'infeasible'.
    */
   participation?: Participation;
-  /** Of 'optimal': 'none' takes weights in closed form, at once and a little worse. */
+  /**
+   * Of 'optimal', for prefix sums: 'none' takes weights in closed form, at once and a little worse;
+   * the status is 'stopped'.
+   */
   solver?: 'exact' | 'none';
-  /** Gives up after so many: `status` then says so. */
+  /** Gives up after so many in all, over all starts and rounds: `status` then says so. */
   maxIterations?: number;
   /**
    * Of 'optimal': the search ends when the bounds on the optimum are this close, relative, above 0

@@ -4,7 +4,6 @@
 /// Bounds on the errors of factorizations at unit noise; for one participation where none is given.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "dpftrl/participation.hpp"
@@ -51,14 +50,15 @@ inline constexpr std::int64_t kMaxCertificateSteps = 1024;
 std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation);
 
 /// A certified lower bound on the mean and max error of every factorization: closed form for prefix
-/// sums, mean_error_certificate with v = 1 up to 256 steps for other workloads, else nothing; times
-/// sqrt(n / T), T patterns that cover all steps: contributions of one user that are orthogonal add
-/// up the squared norms of their columns (docs/math/optimal.md, section 5).
+/// sums, for other workloads mean_error_certificate with v = 1, beyond 256 steps that of diagonal
+/// blocks; times sqrt(n / T), T patterns that cover all steps: contributions of one user that are
+/// orthogonal add up the squared norms of their columns (docs/math/optimal.md, section 5).
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
-/// @checked-by bounds_test "no strategy is below the lower bound", catalogue_test
-std::optional<double> error_lower_bound(
-    const Workload& workload, const Participation& participation = Participation::single());
+/// @checked-by bounds_test "no strategy is below the lower bound", "blocks bound the whole",
+///             catalogue_test
+double error_lower_bound(const Workload& workload,
+                         const Participation& participation = Participation::single());
 
 /// Upper bound on the max error of the square-root factorization (its squared sensitivity):
 /// 1 + ln((4n-1)/3) / pi. Replaces the published 1 + ln(4n/5)/pi, which is below the true value at

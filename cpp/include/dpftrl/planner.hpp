@@ -20,7 +20,8 @@ struct PlannerOptions {
   /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
   /// about 2 * 10^-2 above the least maximum.
   bool use_solver = true;
-  /// Unset: as many as the optimiser's own options say.
+  /// In all: of the solvers of `optimal`, or line searches of the others, over all their starts and
+  /// rounds. Unset: as many as the optimiser's own options say.
   std::optional<std::int64_t> max_iterations = {};
   /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
   /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
@@ -43,8 +44,8 @@ struct PlannerResult {
   /// solver, or certified_lower_bound.
   std::optional<LowerBound> lower_bound;
   /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
-  /// there is none for this workload and participation; it was that for prefix sums, or for one
-  /// participation.
+  /// there is none for this workload and participation, it was that for prefix sums, or for one
+  /// participation; or what was found is not proved to be as close as was asked for. stopped: before the end, or weights in closed form, without a search.
   SolverStatus status;
   std::int64_t iterations;
 };
@@ -67,7 +68,8 @@ class Planner {
   bool advance();
   PlannerProgress progress() const;
   /// Before the end, `optimal` gives the best so far, with status `stopped`.
-  /// @throws Error{unsupported} the search of another mechanism has not ended.
+  /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
+  ///         close to singular, whose least error the message states.
   /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
   PlannerResult result() const;
 
@@ -76,6 +78,12 @@ class Planner {
   class OptimumSearch;
   class DenseSearch;
   class FamilySearches;
+  struct Made {
+    StrategyPlan plan;
+    std::shared_ptr<const Strategy> strategy;
+  };
+  Made make_planned(const Workload& workload) const;
+
   PlannerOptions options_;
   std::unique_ptr<Search> search_;
 };

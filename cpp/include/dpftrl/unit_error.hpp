@@ -43,12 +43,14 @@ struct LowerBound {
 /// The best certified lower bound that is cheaply had on the error of every factorization of a
 /// workload under that participation: unit noise, largest or root mean square error.
 ///
-///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: up to 2^18 steps
-///     with momentum               the same for the mean error, up to 256 steps
-///     any workload, fixed epochs  the dense dual, up to 128 steps
-///     else                        error_lower_bound, for the largest error also that of the
-///                                 first 128 steps
+///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: blocks of 2^18 steps
+///     with momentum               the same: blocks of 2048 steps
+///     windows, matrices           the dense dual: blocks of 128 steps
+///     fixed epochs                the dense dual, up to 128 steps
+///     all                         error_lower_bound
 ///
+/// A block on the diagonal of A is factorized by rows of B and columns of C. Rates have the dual of
+/// the mean error only, of blocks or first parts of the steps, and the dense one of the largest.
 /// A user with a least separation may keep to fixed epochs, over the first steps if they do not fit
 /// the horizon.
 /// A bound for one participation, or for the mean error, holds for more and for the largest; it is

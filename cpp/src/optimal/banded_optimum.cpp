@@ -111,13 +111,15 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
              to_text(problem.num_bands) + ", got " + to_text(problem.participation.separation()));
 
   // The best Toeplitz coefficients are a point of this family.
-  Search search(options, pieces);
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
   FamilyOptions coarse = options;
   coarse.tolerance = std::max(options.tolerance, 1e-3);
   const BandedToeplitzOptimum start = co_await search_banded_toeplitz(toeplitz, coarse, pieces);
 
+  FamilyOptions rest = options;
+  rest.max_total_iterations -= start.search.iterations;
+  Search search(rest, pieces);
   BandedRows rows(problem.num_steps, problem.num_bands);
   const Vector from = rows.parameters_of(start.coefficients);
   Descent best{SolverStatus::converged, from, 0, 0};
@@ -138,6 +140,8 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
       .mean_error = std::sqrt(k * total / static_cast<double>(problem.num_steps))};
   BandedOptimum result{
       .search = search.report(best), .columns = rows.columns_at(best.point), .errors = errors};
+  result.search.iterations += start.search.iterations;
+  result.search.evaluations += start.search.evaluations;
   co_return result;
 }
 

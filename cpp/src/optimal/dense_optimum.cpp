@@ -24,6 +24,8 @@ constexpr const char* kFunction = "find_dense_optimum";
 /// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
 /// and columns go to 0.
 constexpr double kLeastRoot = 3e-7;
+/// For the rounding of bounds.
+constexpr double kGapTolerance = 1.1;
 /// A step leaves at least this much of the least root of a phase, or of a row.
 constexpr double kLeastKept = 0.3;
 
@@ -60,6 +62,7 @@ struct Phases {
 
 /// One phase of the dual variable Lambda = M M^T, M = D_y^(-1/2) L^(1/2), y_i = L_ii / tr L.
 struct DualBlock {
+  DualBlock() = default;
   explicit DualBlock(const Matrix& root_of_l) {
     const Eigensystem system(root_of_l);
     const Vector y = (root_of_l.rowwise().norm() / root_of_l.norm());  // root of y
@@ -136,6 +139,24 @@ class Iteration {
     rows = rows.cwiseMax((kLeastKept * x.tail(queries_.rows())).cwiseMax(kLeastRoot)).eval();
     rows *= std::sqrt(static_cast<double>(queries_.rows())) / rows.norm();
     return proposed;
+  }
+
+  /// What bounds are proved from, and no more: any numbers are dual variables.
+  DualPoint point(const DenseDuals& duals) const {
+    DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
+    if (is_max_) point.row_roots = levelled(duals.rows);
+    const Vector columns = levelled(duals.columns);
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
+      point.blocks.emplace_back().root = block(columns, s);
+    return point;
+  }
+
+  DenseDuals duals_of(const DualPoint& point) const {
+    DenseDuals duals;
+    for (const DualBlock& part : point.blocks)
+      duals.columns.insert(duals.columns.end(), part.root.data(), part.root.data() + part.root.size());
+    if (is_max_) duals.rows.assign(point.row_roots.begin(), point.row_roots.end());
+    return duals;
   }
 
   DualPoint point(const Vector& x) const {
@@ -291,8 +312,21 @@ class Iteration {
     return largest;
   }
 
- private:
   Eigen::Index block_entries() const { return phases_.num_phases * phases_.block_size(); }
+
+ private:
+  /// Times a power of two, so that nothing is rounded and no square overflows; what is too small to
+  /// be squared is dropped.
+  static Vector levelled(const std::vector<double>& numbers) {
+    Vector values = Eigen::Map<const Vector>(numbers.data(), std::ssize(numbers));
+    int exponent = 0;
+    (void)std::frexp(values.cwiseAbs().maxCoeff(), &exponent);
+    return values.unaryExpr([exponent](double x) {
+      const double scaled = std::ldexp(x, -exponent);
+      return std::abs(scaled) < 0x1p-200 ? 0.0 : scaled;
+    });
+  }
+
 
   Eigen::Map<Matrix> block(Vector& x, Eigen::Index phase) const {
     return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};
@@ -465,11 +499,13 @@ class DenseOptimumSolver::State {
                         .upper_bound = 0,
                         .encoder = {},
                         .column_weights = {},
-                        .row_weights = {}};
+                        .row_weights = {},
+                        .duals = {}};
     DualPoint dual = iteration_.point(lower_x_);
     Decomposition w = iteration_.decompose(dual);
     result.lower_bound = iteration_.scale() * iteration_.certified_lower_bound(dual, w);
     result.column_weights = iteration_.column_weights(dual);
+    result.duals = iteration_.duals_of(dual);
     for (const double root : dual.row_roots) result.row_weights.push_back(root * root);
     if (upper_x_ != lower_x_) {
       dual = iteration_.point(upper_x_);
@@ -479,6 +515,8 @@ class DenseOptimumSolver::State {
     result.upper_bound = iteration_.scale() * iteration_.certified_upper_bound(
                                                   result.encoder, iteration_.decoder(dual, w));
     result.encoder /= std::sqrt(iteration_.pattern_sum(result.encoder));
+    const bool is_proved = result.upper_bound <= result.lower_bound * (1 + kGapTolerance * gap_);
+    if (is_converged_ && !is_proved) result.status = SolverStatus::infeasible;
     return result;
   }
 
@@ -525,6 +563,23 @@ DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem, const Optimu
   while (solver.advance())
     if (options.progress && !options.progress(solver.progress())) break;
   return solver.result();
+}
+
+double dense_lower_bound(const DenseOptimumProblem& problem, const DenseDuals& duals) {
+  require_problem({.queries = problem.queries,
+                   .objective = problem.objective,
+                   .participation = problem.participation});
+  const bool is_max = problem.objective == Objective::max;
+  const Iteration iteration(problem);
+  require_length("dense_lower_bound", "column_duals", std::ssize(duals.columns),
+                 iteration.block_entries());
+  require_length("dense_lower_bound", "row_duals", std::ssize(duals.rows),
+                 is_max ? problem.queries.rows() : 0);
+  require_all_finite("dense_lower_bound", "column_duals", duals.columns);
+  require_all_finite("dense_lower_bound", "row_duals", duals.rows);
+  const DualPoint dual = iteration.point(duals);
+  const double bound = iteration.certified_lower_bound(dual, iteration.decompose(dual));
+  return bound > 0 ? iteration.scale() * bound : 0;
 }
 
 }  // namespace dpftrl

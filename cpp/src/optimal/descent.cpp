@@ -168,6 +168,8 @@ Eigen::MatrixXd hessian_at(const SmoothFunction& log_error, const Vector& point,
 
 void require_family_options(const char* function, const FamilyOptions& options) {
   require_between(function, "max_iterations", options.max_iterations, 1, std::int64_t{1} << 20);
+  require_between(function, "max_total_iterations", options.max_total_iterations, 1,
+                  std::int64_t{1} << 40);
   if (!(options.tolerance >= 1e-12 && options.tolerance <= 1e-2))
     fail_argument(function, "tolerance", "between 1e-12 and 0.01", to_text(options.tolerance));
 }
@@ -194,7 +196,8 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
   if (!(limits.tolerance > 0)) limits.tolerance = options_.tolerance;
   const double tolerance = limits.tolerance;
   const bool has_few = start.size() <= kMaxNewtonDimension;
-  const Left all{std::min(options_.max_iterations, limits.max_line_searches)};
+  const std::int64_t left_in_all = options_.max_total_iterations - iterations_;
+  const Left all{std::min({options_.max_iterations, limits.max_line_searches, left_in_all})};
   const Left first{has_few ? std::min(all.line_searches, kFirstIterations) : all.line_searches};
   Left left{all.line_searches - first.line_searches};
   try {
@@ -212,6 +215,8 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
   else
     best.status =
         best.gradient_norm <= tolerance ? SolverStatus::converged : SolverStatus::not_converged;
+  is_exhausted_ = best.status != SolverStatus::converged &&
+                  iterations_ >= options_.max_total_iterations;
   co_return best;
 }
 
@@ -277,7 +282,9 @@ Task<Search::Left> Search::polish(const SmoothFunction& log_error, Descent& best
 }
 
 FamilySearch Search::report(const Descent& best) const {
-  return {.status = stopped_ ? SolverStatus::stopped : best.status,
+  return {.status = stopped_        ? SolverStatus::stopped
+                    : is_exhausted_ ? SolverStatus::not_converged
+                                    : best.status,
           .gradient_norm = best.gradient_norm,
           .duality_gap = best.gap,
           .iterations = iterations_,
@@ -321,7 +328,6 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
     from = now.point;
     aggregate.sharpen();
   }
-  if (search.stopped()) best.status = SolverStatus::stopped;
   co_return best;
 }
 

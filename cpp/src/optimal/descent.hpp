@@ -42,7 +42,8 @@ class Search {
     return descend(log_error, start, Limits{});
   }
 
-  bool stopped() const { return stopped_; }
+  /// There is nothing more to be done: told to stop, or no line searches left in all.
+  bool stopped() const { return stopped_ || is_exhausted_; }
   double tolerance() const { return options_.tolerance; }
   std::int64_t iterations() const { return iterations_; }
   std::int64_t evaluations() const { return evaluations_; }
@@ -63,6 +64,7 @@ class Search {
   std::int64_t evaluations_ = 0;
   double least_ = std::numeric_limits<double>::infinity();
   bool stopped_ = false;
+  bool is_exhausted_ = false;
 };
 
 /// Squared errors of rows as a function of parameters, and its derivative.

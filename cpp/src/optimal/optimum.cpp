@@ -22,6 +22,10 @@ using detail::InverseRoot;
 using detail::MomentumWeights;
 using detail::RootDiagonal;
 
+/// Relative error of the quadrature, of nodes and weights in double precision, that more nodes do
+/// not make less.
+constexpr double kFinestQuadrature = 0x1p-42;
+
 /// Sums of pieces, so that the rounding error grows like the square root of the length.
 constexpr std::size_t kPiece = 1024;
 
@@ -90,6 +94,11 @@ struct Evaluation {
   double relative_error;  ///< that and the error of the quadrature
 };
 
+/// What bounds are widened by on each side.
+double error_of(std::size_t size, double evaluation_error) {
+  return evaluation_error + 2 * summation_error(size) + 0x1p-49;
+}
+
 /// From one evaluation. With s = sum d: mean, n RMSE^2 in [s^2 / sum v, s max d / v]; max, gamma_2
 /// in [s / sum v, max d / v].
 OptimumBounds bounds_of(Objective objective, const std::vector<double>& v,
@@ -98,7 +107,7 @@ OptimumBounds bounds_of(Objective objective, const std::vector<double>& v,
   double largest = 0;
   for (std::size_t j = 0; j < v.size(); ++j) largest = std::max(largest, d[j] / v[j]);
   const double sum = mean_of(d), weights = mean_of(v);
-  const double error = value.relative_error + 2 * summation_error(v.size()) + 0x1p-49;
+  const double error = error_of(v.size(), value.relative_error);
   if (!(error < 1)) return {0, std::numeric_limits<double>::infinity()};
   if (objective == Objective::max) return {sum / weights * (1 - error), largest * (1 + error)};
   return {sum / std::sqrt(weights) * (1 - error), std::sqrt(sum * largest) * (1 + error)};
@@ -176,8 +185,7 @@ class OptimumSolver::State {
     ++num_iterations_;
     const OptimumBounds bounds = bounds_of(problem_.objective, v_, value);
     keep(bounds);
-    // Both bounds are this far from what was evaluated, wherever that is.
-    is_out_of_reach_ = problem_.momentum == 0 && 2 * value.rounding_error >= last_gap();
+    set_least_gap(value);
     if (is_finished()) return false;
     if (has_barrier()) {
       if (barrier_.lower(bounds.upper / bounds.lower - 1)) mixing_.restart();
@@ -193,7 +201,7 @@ class OptimumSolver::State {
 
   Optimum result() const {
     Optimum result{.status = gap() <= gap_                        ? SolverStatus::converged
-                             : is_out_of_reach_                   ? SolverStatus::infeasible
+                             : gap() <= least_gap_                ? SolverStatus::infeasible
                              : num_iterations_ >= max_iterations_ ? SolverStatus::not_converged
                                                                   : SolverStatus::stopped,
                    .iterations = num_iterations_,
@@ -210,7 +218,15 @@ class OptimumSolver::State {
 
  private:
   bool is_finished() const {
-    return gap() <= last_gap() || is_out_of_reach_ || num_iterations_ >= max_iterations_;
+    return gap() <= std::max(last_gap(), least_gap_) || num_iterations_ >= max_iterations_;
+  }
+
+  /// Both bounds are at least `finest` from what is evaluated, wherever that is. If the gap that is
+  /// asked for is hardly more than the two, or less, the end is where this is most of the gap.
+  void set_least_gap(const Evaluation& value) {
+    const double finest = error_of(v_.size(), value.rounding_error + kFinestQuadrature);
+    const bool is_within_reach = problem_.momentum != 0 || 2.25 * finest < last_gap();
+    least_gap_ = is_within_reach ? 0 : 3 * finest;
   }
 
   double last_gap() const { return has_barrier() ? std::max(gap_, kBarrierGap) : gap_; }
@@ -243,7 +259,7 @@ class OptimumSolver::State {
   /// Of the quadrature: far below the gap so far, down to a hundredth of the one that is asked for.
   double accuracy() const {
     if (has_barrier()) return barrier_.weight() / 100;
-    return std::max({1e-13, last_gap() / 100, std::min(1e-3, gap() / 1000)});
+    return std::max({kFinestQuadrature, last_gap() / 100, std::min(1e-3, gap() / 1000)});
   }
 
   /// v = exp(x) with mean 1.
@@ -256,11 +272,12 @@ class OptimumSolver::State {
     dual_.set(v_);
   }
 
+  /// The mean error is stationary in v at its optimum, the largest is not: of that, what v is kept
+  /// for is its upper bound.
   void keep(const OptimumBounds& bounds) {
-    if (bounds.lower > lower_bound_) {
-      lower_bound_ = bounds.lower;
-      best_v_ = v_;
-    }
+    const bool is_max = problem_.objective == Objective::max;
+    if (is_max ? bounds.upper < upper_bound_ : bounds.lower > lower_bound_) best_v_ = v_;
+    lower_bound_ = std::max(lower_bound_, bounds.lower);
     upper_bound_ = std::min(upper_bound_, bounds.upper);
   }
 
@@ -275,7 +292,7 @@ class OptimumSolver::State {
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
-  bool is_out_of_reach_ = false;
+  double least_gap_ = 0;  ///< that can be proved, if a smaller one is asked for
 };
 
 OptimumSolver::OptimumSolver(OptimumProblem problem, const OptimumOptions& options) {

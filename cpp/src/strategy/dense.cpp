@@ -22,6 +22,18 @@ Matrix divide(const Matrix& numerator, const Matrix& lower) {
   return quotient;
 }
 
+/// @param condition  ||B|| ||B^-1||.
+[[noreturn]] void fail_as_singular(const Matrix& workload, double condition) {
+  Eigen::Index least = 0;
+  (void)workload.diagonal().cwiseAbs().minCoeff(&least);
+  const std::string entry = to_text(std::int64_t{least});
+  fail(ErrorCode::unsupported,
+       "dense strategy: the workload and the encoder must be far enough from singular for double "
+       "precision, got a decoder of condition " +
+           to_text(condition) + "; least on the diagonal of the workload is entry (" + entry +
+           ", " + entry + ") = " + to_text(workload(least, least)));
+}
+
 /// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so a column of it is longer
 /// than that of C by at most ||B^-1|| ||(A - B C)_j||; with G near B^-1 and E = I - G B,
 /// ||B^-1|| <= ||G|| / (1 - ||E||). Frobenius norms; gamma bounds the rounding of an inner product
@@ -35,10 +47,7 @@ double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& dec
   Matrix residual = multiply(inverse, decoder);
   residual.diagonal().array() -= 1;
   const double defect = residual.rowwise().norm().norm() + gamma * inverse_size * size;
-  if (!(defect <= 0.5))
-    fail(ErrorCode::unsupported,
-         "dense strategy: the workload and the encoder must be far enough from singular for "
-         "double precision");
+  if (!(defect <= 0.5)) fail_as_singular(workload, inverse_size * size);
   residual = multiply(decoder, encoder);
   residual -= workload;
   double slack = 0;
@@ -140,7 +149,12 @@ double DenseStrategy::certified_lower_bound(Objective objective,
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
   const bool is_weaker = bound.participation == participation ||
                          bound.participation.max_participations_within(num_steps()) == 1;
-  return is_for_it && is_weaker ? bound.value : 0;
+  if (!is_for_it || !is_weaker) return 0;
+  if (bound.value > 0) return bound.value;
+  return dense_lower_bound({.queries = workload().matrix(),
+                            .objective = bound.objective,
+                            .participation = bound.participation},
+                           bound.duals);
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {
@@ -163,11 +177,8 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
                   .objective = options.objective,
                   .participation = has_epochs ? options.participation : Participation::single()},
       .solver = options.solver};
-  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1) {
+  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1)
     search.problem.start = start_of(workload, options);
-    // Best bounds of two iterates may be what has the gap.
-    if (!search.problem.start.column_weights.empty()) search.solver.gap *= 2;
-  }
   return search;
 }
 
@@ -192,7 +203,8 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
 }
 
 std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
-                                                    const Matrix& columns) {
+                                                    const Matrix& columns,
+                                                    std::optional<DenseStrategy::Bound> lower_bound) {
   const std::int64_t n =
       require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
   require_length(name, "columns", columns.rows(), n);
@@ -205,7 +217,10 @@ std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const
   }
   return std::make_shared<const DenseStrategy>(
       workload,
-      DenseStrategy::Parts{.name = name, .encoder = std::move(encoder), .num_bands = bands});
+      DenseStrategy::Parts{.name = name,
+                           .encoder = std::move(encoder),
+                           .num_bands = bands,
+                           .lower_bound = std::move(lower_bound)});
 }
 
 Matrix columns_of(const Matrix& encoder) {

@@ -235,6 +235,14 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   return rows;
 }
 
+/// What a user of the default mechanism and objective can take instead.
+std::string other_ways(std::string_view name, const Workload& workload) {
+  const bool has_others = workload.momentum() != 0 || workload.kind() == Workload::Kind::rates;
+  if (name != "optimal" || !has_others) return "";
+  return workload.momentum() != 0 ? "; blt has more"
+                                  : "; objective mean has an optimum for rates, and blt has more";
+}
+
 }  // namespace
 
 FilteredStrategy::FilteredStrategy(Options options)
@@ -298,7 +306,7 @@ const std::vector<double>& FilteredStrategy::rows() const {
   if (!options_.base->toeplitz_encoder().empty()) limit = std::max(limit, max_toeplitz_steps());
   fail(ErrorCode::unsupported, options_.name + ": row norms for " + workload().name() +
                                    " are known for num_steps up to " + to_text(limit) + ", got " +
-                                   to_text(num_steps()));
+                                   to_text(num_steps()) + other_ways(options_.name, workload()));
 }
 
 double FilteredStrategy::column_norm_squared(std::int64_t step) const {

@@ -151,7 +151,7 @@ OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOption
   const OptimumProblem problem = optimum_problem(workload, options.objective);
   if (!options.use_solver)
     return {.plan = plan_for_weights(problem, options.num_buffers, nullptr),
-            .status = SolverStatus::converged,
+            .status = SolverStatus::stopped,
             .iterations = 0,
             .gap = 0,
             .lower_bound = 0};

@@ -19,6 +19,8 @@ namespace {
 using StrategyPointer = std::shared_ptr<const Strategy>;
 
 constexpr std::string_view kFunction = "plan";
+constexpr std::string_view kColumnDuals = "column_duals";
+constexpr std::string_view kRowDuals = "row_duals";
 
 double single(const StrategyPlan& plan, std::string_view name) {
   const std::vector<double>& values = plan.list(name);
@@ -39,15 +41,43 @@ Matrix columns_of(const StrategyPlan& plan, std::int64_t n, std::int64_t most_ba
                                   static_cast<Eigen::Index>(bands));
 }
 
+bool has_list(const StrategyPlan& plan, std::string_view name) {
+  return std::ranges::find(plan.numbers, name, &PlanNumbers::name) != plan.numbers.end();
+}
+
+/// Duals of k numbers a step are for k epochs.
+DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
+  DenseDuals duals{.columns = plan.list(kColumnDuals), .rows = {}};
+  const std::int64_t size = std::ssize(duals.columns);
+  const std::int64_t k = size / n;
+  if (size == 0 || size % n != 0 || n % k != 0)
+    fail_argument(kFunction, kColumnDuals,
+                  "one number, or one for each epoch, for each of " + to_text(n) + " steps",
+                  to_text(size));
+  if (has_list(plan, kRowDuals)) duals.rows = plan.list(kRowDuals);
+  require_length(kFunction, kRowDuals, std::ssize(duals.rows), plan.objective == Objective::max ? n : 0);
+  return {.objective = plan.objective,
+          .participation = k == 1 ? Participation::single()
+                                  : Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}),
+          .duals = std::move(duals)};
+}
+
+/// From dense matrices.
+StrategyPointer make_dense_optimal(const StrategyPlan& plan, const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  const auto stray = std::ranges::find_if(plan.numbers, [](const PlanNumbers& list) {
+    return list.name != "columns" && list.name != kColumnDuals && list.name != kRowDuals;
+  });
+  if (stray != plan.numbers.end())
+    fail(ErrorCode::invalid_argument, "plan: " + stray->name + " cannot be given with columns");
+  std::optional<DenseStrategy::Bound> bound;
+  if (has_list(plan, kColumnDuals) || has_list(plan, kRowDuals)) bound = dense_bound(plan, n);
+  return strategy_of_columns(OptimalStrategy::kName, workload,
+                             columns_of(plan, n, kMaxDenseOptimumColumns), std::move(bound));
+}
+
 StrategyPointer make_optimal(const StrategyPlan& plan, const Workload& workload) {
-  if (std::ranges::find(plan.numbers, "columns", &PlanNumbers::name) != plan.numbers.end()) {
-    if (plan.numbers.size() > 1)
-      fail(ErrorCode::invalid_argument, "plan: columns must be the only list, got " +
-                                            to_text(std::int64_t{std::ssize(plan.numbers)}) +
-                                            " lists");
-    return strategy_of_columns(OptimalStrategy::kName, workload,
-                               columns_of(plan, workload.num_steps(), kMaxDenseOptimumColumns));
-  }
+  if (has_list(plan, "columns")) return make_dense_optimal(plan, workload);
   return strategy_of_plan(workload, {.objective = plan.objective,
                                      .decay = single(plan, "decay"),
                                      .column_weights = plan.list("column_weights"),
@@ -99,7 +129,8 @@ struct PlannedFamily {
 const std::vector<PlannedFamily>& planned_families() {
   static const std::vector<PlannedFamily> families = {
       {OptimalStrategy::kName,
-       {"column_weights", "row_weights", "shifts", "weights", "direct", "decay", "columns"},
+       {"column_weights", "row_weights", "shifts", "weights", "direct", "decay", "columns",
+        kColumnDuals, kRowDuals},
        make_optimal},
       {kBlt, {"decays", "weights"}, make_blt},
       {kBltNormalized, {"decays", "weights"}, make_blt_normalized},
@@ -125,6 +156,9 @@ const std::vector<double>& StrategyPlan::list(std::string_view name) const {
 
 StrategyPlan StrategyPlan::leading(std::int64_t num_steps, std::int64_t of_steps) const {
   StrategyPlan plan = *this;
+  std::erase_if(plan.numbers, [](const PlanNumbers& list) {
+    return list.name == kColumnDuals || list.name == kRowDuals;
+  });
   for (PlanNumbers& list : plan.numbers) {
     const std::int64_t size = std::ssize(list.values);
     const std::int64_t kept = size > of_steps ? size / of_steps * num_steps : num_steps;

@@ -8,11 +8,11 @@ import type { UnitError } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from './mechanism.js';
-import { participationText, readNeighbours, readParticipation } from './mechanism.js';
+import { participationText, readNeighbours } from './mechanism.js';
 import { StandardOutput } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { parametersText, report } from './report.js';
-import { readChosen, stepsOf } from './strategy.js';
+import { chosenParticipation, otherParticipation, readChosen, stepsOf } from './strategy.js';
 import { readWorkload } from './workload.js';
 
 export const options: Known = {
@@ -39,10 +39,10 @@ function scaled(error: UnitError, distance: number) {
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
   const neighbours = readNeighbours(args);
-  const participation = readParticipation(args);
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   const { mechanism, parameters, saved } = chosen;
+  const participation = chosenParticipation(args, chosen);
   const given = stepsOf(args, chosen);
   const steps = saved ? given! : required('steps', given);
   const options = {
@@ -55,7 +55,9 @@ export async function run(args: Args): Promise<void> {
   const unit = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const error = scaled(unit, neighbours === 'replace-one' ? 2 : 1);
   const { mechanism: name, numSteps, ...rest } = error;
-  const result = { mechanism: name, parameters, steps: numSteps, ...rest, neighbours };
+  const optimisedFor = otherParticipation(participation, chosen);
+  const other = optimisedFor !== undefined && { optimisedFor };
+  const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other, neighbours };
   const words = {
     mechanism: chosen.name,
     participation: participationText(participation),
@@ -69,6 +71,7 @@ export async function run(args: Args): Promise<void> {
       steps: 'steps',
       workload: 'workload',
       participation: 'participation',
+      ...(other && { optimisedFor: 'optimised for' }),
       neighbours: 'neighbours',
       sensitivity: `sensitivity (${error.sensitivityExactness})`,
       sensitivityMethod: 'sensitivity from',

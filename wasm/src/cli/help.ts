@@ -47,7 +47,8 @@ const PARAMETERS = `\
                    start afresh every E steps; complete a finished epoch to a power of two`;
 
 const STRATEGY = `\
-  --strategy FILE  a mechanism that dp-ftrl optimize saved, with its horizon and workload`;
+  --strategy FILE  a mechanism that dp-ftrl optimize saved, with its horizon, workload and, unless
+                   another one is given, participation`;
 
 const PARTICIPATION = `\
   --epochs K       each user once in each of K epochs of N/K steps, always at the same place
@@ -325,10 +326,11 @@ numbers on, noise is the same bit for bit on every machine.
   --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
   --buffers K|exact, --bands B, --objective max|mean
                    where the mechanism has them; optimal: 8 buffers, objective max
-  --solver S       optimal: exact (default), or none: weights in closed form, at once, about 2 %
-                   above the least max error, 0.02 % above the least mean error
+  --solver S       optimal: exact (default), or none: weights in closed form for prefix sums, at
+                   once, about 2 % above the least max error, 0.02 % above the least mean error;
+                   the status is stopped
   --max-iterations I
-                   gives up after so many; the status then says so
+                   gives up after so many in all, over all starts; the status then says so
   --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
                    (default 1e-7; with dense matrices 1e-4). Few buffers cost more: --buffers exact
   --steps N        horizon
@@ -343,7 +345,9 @@ What is searched for fits the workload and the participation where there is such
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
 participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
-1024; optimal for prefix sums a minute at 10^6 steps.
+1024; optimal for prefix sums a minute at 10^6 steps. For learning rates and more than 2048 steps:
+--objective mean, or blt. What is found for another workload than prefix sums serves error, compare
+and the noise of the package; release and learn add up, and take strategies for prefix sums.
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.

@@ -6,11 +6,11 @@ import { load } from '../index.js';
 import { DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
 import { foundFirst } from '../searches.js';
-import type { DpFtrl, LearnedModel, Learner, ModelInput } from '../types.js';
+import type { DpFtrl, LearnedModel, Learner, ModelInput, Participation } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Misuse } from './failure.js';
-import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
@@ -20,7 +20,8 @@ import { readInputs, SeenRanges } from './ranges.js';
 import { report } from './report.js';
 import type { Batch } from './rows.js';
 import { StepProgress } from './step-progress.js';
-import { readChosen, stepsOf } from './strategy.js';
+import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from './strategy.js';
+import type { Chosen } from './strategy.js';
 import { RowStream } from './stream.js';
 
 export const options: Known = {
@@ -88,16 +89,22 @@ function readDescent(args: Args) {
   };
 }
 
+function readPattern(args: Args, chosen: Chosen, batchSize: number): Participation {
+  const participation = chosenParticipation(args, chosen);
+  if (batchSize > 1 && participation !== 'single') {
+    throw new Misuse('--batch protects one row: not with --epochs or --participations');
+  }
+  const other = whatIsProtected(participation, chosen);
+  if (other !== undefined) warn(other);
+  return participation;
+}
+
 function readSettings(args: Args) {
   const showTrue = args.has('show-nonprivate');
   if (args.has('ranges-from-data') && !showTrue) {
     throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
   }
-  const participation = readParticipation(args);
   const batchSize = args.count('batch') ?? 1;
-  if (batchSize > 1 && participation !== 'single') {
-    throw new Misuse('--batch protects one row: not with --epochs or --participations');
-  }
   if (args.has('test') && !showTrue) {
     throw new Misuse('--test measures a loss on data: it needs --show-nonprivate');
   }
@@ -114,7 +121,6 @@ function readSettings(args: Args) {
       delta: required('delta', args.probability('delta')),
       clipNorm: required('clip', args.positive('clip')),
       neighbours: readNeighbours(args),
-      participation,
       loss,
       domain: args.oneOf('domain', DOMAINS, 'ball'),
       doubling: args.has('doubling'),
@@ -322,6 +328,7 @@ export async function run(args: Args): Promise<void> {
   const path = args.text('model');
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
+  const participation = readPattern(args, chosen, target.batchSize);
   // A folder that is not there is told now, and not after the learning.
   if (path !== undefined) await (await AtomicFile.create(path)).abandon();
   const problem = await readProblem(args, {
@@ -335,6 +342,7 @@ export async function run(args: Args): Promise<void> {
     ...parameters,
     ...(mechanismLambda !== undefined && { mechanismLambda }),
     ...target,
+    participation,
     mechanism: chosen.mechanism,
     numSteps,
     dimension: inputs.length + Number(intercept),
@@ -346,7 +354,6 @@ export async function run(args: Args): Promise<void> {
   const progress = new StepProgress(numSteps, { quiet });
   try {
     const { mu, epsilon, delta, neighbours } = learner.certificate;
-    const { participation } = target;
     const whom = protection({ participation, people: undefined, times: undefined, numSteps });
     const { name } = chosen;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };

@@ -20,7 +20,7 @@ import { LedgerTotals, readState, STATE_OPTIONS } from './state.js';
 import { StepProgress } from './step-progress.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
 import type { Released, RowSums, Stepper, Sums } from './steps.js';
-import { readChosen, stepsOf } from './strategy.js';
+import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from './strategy.js';
 import { RowStream } from './stream.js';
 import { Clock, readTimes, TIME_OPTIONS } from './time.js';
 
@@ -261,6 +261,7 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   const { mechanism, parameters, name } = chosen;
+  const participation = people ? target.participation : chosenParticipation(args, chosen);
   const steps = stepsOf(args, chosen);
   const texts = textColumns(people, times);
   const wanted = { columns: args.texts('column'), texts: texts.names };
@@ -269,6 +270,7 @@ export async function run(args: Args): Promise<void> {
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const how: PrefixSumOptions = {
     ...target,
+    participation,
     ...settings.how,
     mechanism,
     ...parameters,
@@ -283,7 +285,6 @@ export async function run(args: Args): Promise<void> {
   const { sums, stepper, identity, close } = await makeSums(dp, settings, found);
   const { totals } = sums;
   const { certificate } = totals;
-  const { participation } = target;
   const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });
 
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
@@ -296,6 +297,8 @@ export async function run(args: Args): Promise<void> {
     await settings.budget?.spend(dp, { ...spending, ...state, unit: whom.unit });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
+    const other = whatIsProtected(participation, chosen);
+    if (other !== undefined) warn(other);
     const isPrivate = seed === undefined && !showTrue;
     if (!quiet && isPrivate) {
       process.stderr.write(`dp-ftrl release: ${guarantee(certificate, { name, mode, whom })}\n`);

@@ -4,10 +4,11 @@
 
 import { readFile } from 'node:fs/promises';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../types.js';
-import type { SavedStrategy } from '../types.js';
+import type { Participation, SavedStrategy } from '../types.js';
 import type { Args } from './args.js';
 import { Misuse } from './failure.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
 
 /** What is asked for: a mechanism by name with its parameters, or one from a file. */
 export interface Chosen {
@@ -61,4 +62,32 @@ export async function readChosen(
 /** The horizon: --steps, or that of the file; what that must be is checked where it is used. */
 export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
   return args.steps() ?? saved?.numSteps;
+}
+
+/** What is given or, for want of that, what the file was optimised for. */
+export function chosenParticipation(args: Args, { saved }: Chosen): Participation {
+  const isGiven = Object.keys(PARTICIPATION_OPTIONS).some((name) => args.has(name));
+  return isGiven ? readParticipation(args) : (saved?.participation ?? 'single');
+}
+
+/** For a warning. */
+export function whatIsProtected(participation: Participation, chosen: Chosen): string | undefined {
+  const other = otherParticipation(participation, chosen);
+  const own = participationText(participation);
+  return other && `the strategy was optimised for ${other}; what is protected is ${own}`;
+}
+
+function inWords(participation: Participation): string {
+  const { epochs, participations } = participation as Record<string, number | undefined>;
+  return participationText(epochs === 1 || participations === 1 ? 'single' : participation);
+}
+
+/** What the file was optimised for, in words, if that is something else. */
+export function otherParticipation(
+  participation: Participation,
+  { saved }: Chosen,
+): string | undefined {
+  if (!saved) return undefined;
+  const own = inWords(saved.participation ?? 'single');
+  return own === inWords(participation) ? undefined : own;
 }

@@ -38,6 +38,14 @@ struct DenseOptimumProblem {
   DenseOptimumStart start = {};
 };
 
+/// Dual variables in the form from which a lower bound is proved, k steps a user and n columns.
+struct DenseDuals {
+  /// M, Lambda = M M^T: a k x k matrix for each phase s, s + b, ... of a user's steps, column after
+  /// column, n k numbers; one participation: the roots of v.
+  std::vector<double> columns = {};
+  std::vector<double> rows = {};  ///< max objective: roots of u, one a row; mean: empty
+};
+
 struct DenseOptimum {
   SolverStatus status;
   std::int64_t iterations;
@@ -55,6 +63,7 @@ struct DenseOptimum {
   /// entries only between steps of one user, and u of the rows (mean objective: 1).
   Matrix column_weights;
   std::vector<double> row_weights;
+  DenseDuals duals;  ///< the same, as dense_lower_bound takes them
 };
 
 /// The iteration, one evaluation at a time.
@@ -93,5 +102,16 @@ class DenseOptimumSolver {
 ///          Choquette-Choo et al., arXiv 2211.06530.
 [[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
                                               const OptimumOptions& options = {});
+
+/// What dual variables prove by themselves, whoever found them: a lower bound on the error of every
+/// factorization. Those of a DenseOptimum give its lower bound, to the bit.
+///
+/// @param problem  its start is not read.
+/// @guarantee   at most the least error, whatever the numbers are; 0 where they prove nothing.
+/// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
+///         finite, row duals with the mean objective; Error{wrong_length}.
+/// @cost        that of one iteration.
+/// @checked-by  dense_optimum_test "any duals give bounds, its own the bound it stated"
+double dense_lower_bound(const DenseOptimumProblem& problem, const DenseDuals& duals);
 
 }  // namespace dpftrl

@@ -17,6 +17,8 @@ struct FamilyProgress {
 
 struct FamilyOptions {
   std::int64_t max_iterations = 1000;  ///< line searches in one descent, 1 .. 2^20
+  /// Line searches in all, over all descents, starts and rounds, 1 .. 2^40.
+  std::int64_t max_total_iterations = std::int64_t{1} << 40;
   /// Least relative accuracy that counts as converged: the gradient of ln(error) in the parameters
   /// of the descent has at most this norm, and for a largest of many rows the duality gap of the
   /// row weights is at most 100 times this. 1e-12 .. 1e-2.

@@ -38,7 +38,8 @@ enum class SolverStatus {
   stopped,        ///< before the end
   not_converged,  ///< the iterations were used up
   /// What was asked for cannot be had: a gap below what rounding lets be proved, or a family that
-  /// cannot be optimised for the participation. The result is the best of what can.
+  /// cannot be optimised for the participation. The result is the best of what can: as close as can
+  /// be proved.
   infeasible,
 };
 
@@ -64,8 +65,10 @@ struct Optimum {
   /// @checked-by  optimal_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
-  std::vector<double> column_weights;  ///< v, the dual variables of the columns, sum num_steps
-  std::vector<double> row_weights;     ///< u, those of the rows
+  /// v, the dual variables of the columns, sum num_steps: those with the best lower bound, or (max)
+  /// with the best upper one, of which the error of a mechanism is a function of first order.
+  std::vector<double> column_weights;
+  std::vector<double> row_weights;  ///< u, those of the rows
 };
 
 /// The iteration, one evaluation at a time, for those who have to breathe in between.

@@ -26,11 +26,13 @@ class DenseStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = kMaxDenseOptimumColumns;
 
-  /// What is known of the least error, from the search that the encoder comes from.
+  /// What is known of the least error, from the search that the encoder comes from: the bound, or
+  /// what it is proved from again whenever it is asked for.
   struct Bound {
     Objective objective;
     Participation participation;
-    double value;
+    double value = 0;
+    DenseDuals duals = {};  ///< where the value is 0
   };
   struct Parts {
     std::string_view name;  ///< static storage
@@ -107,8 +109,9 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
 /// ...; what would be below the matrix is not read.
 /// @param name  static storage
 /// @throws Error{invalid_argument} as DenseStrategy
-std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
-                                                    const Matrix& columns);
+std::shared_ptr<const Strategy> strategy_of_columns(
+    std::string_view name, const Workload& workload, const Matrix& columns,
+    std::optional<DenseStrategy::Bound> lower_bound = {});
 /// The other way round: all columns of a lower-triangular matrix, 0 below it.
 Matrix columns_of(const Matrix& encoder);
 

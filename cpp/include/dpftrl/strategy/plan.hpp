@@ -27,15 +27,18 @@ struct PlanNumbers {
 ///
 ///     mechanism              lists, in this order
 ///     optimal                column_weights, row_weights (one number a step), shifts, weights (one
-///                            a buffer), direct, decay (one number); or columns alone, where it
-///                            was found with dense matrices (num_steps a step)
+///                            a buffer), direct, decay (one number); or columns, where it was
+///                            found with dense matrices (num_steps a step), alone or with what
+///                            proves its lower bound: column_duals (one a step; k a step for k
+///                            epochs), row_duals (max: one a step)
 ///     blt, blt-normalized    decays, weights (one a buffer)
 ///     blt-scaled             the same, row_scales (one a step)
 ///     banded-toeplitz        coefficients (one a band)
 ///     banded                 columns (one a band, of the first step, the second, ...)
 ///
 /// @guarantee   The column norms of the strategy are computed from these very numbers: a plan that
-///              was damaged or invented costs accuracy, never privacy.
+///              was damaged or invented costs accuracy, never privacy. Bounds are proved again from
+///              the dual variables, whatever they are: damaged ones prove less.
 /// @checked-by  strategy_plan_test
 struct StrategyPlan {
   Objective objective = Objective::max;  ///< what was minimised
@@ -44,7 +47,8 @@ struct StrategyPlan {
   /// The list of that name. @throws Error{invalid_argument} there is none.
   const std::vector<double>& list(std::string_view name) const;
   /// For the leading block of matrices of `of_steps` steps: lists with several numbers a step keep
-  /// those of the first steps, all others at most so many entries.
+  /// those of the first steps, all others at most so many entries. Dual variables of dense matrices
+  /// prove nothing there and are left out.
   [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
 };
 
