@@ -6,6 +6,8 @@
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy/filtered.hpp"
+#include "family_sensitivity.hpp"
 #include "tree_sensitivity.hpp"
 
 namespace dpftrl {
@@ -152,6 +154,9 @@ double cap_factor(const Strategy& strategy) {
 }
 
 Sensitivity within_horizon(const Strategy& strategy, const Participation& participation) {
+  const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy);
+  if (filtered != nullptr && filtered->column_scales().empty())
+    return within_horizon(filtered->base(), participation);
   const std::int64_t n = strategy.num_steps();
   const std::int64_t k = participation.max_participations_within(n);
   const double single = std::sqrt(strategy.max_column_norm_squared());
@@ -174,7 +179,7 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
     require_length("sensitivity", "toeplitz_encoder", std::ssize(coefficients), n);
     if (improve(toeplitz_sensitivity(coefficients, participation))) return best;
   }
-  const std::int64_t bands = strategy.num_bands();
+  const std::int64_t bands = orthogonal_distance(strategy);
   if (bands >= 1 && bands <= participation.separation() &&
       improve(banded_sensitivity(strategy, participation)))
     return best;
@@ -184,6 +189,7 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
       return {std::sqrt(std::ranges::max(phases)), Exactness::exact,
               "column sums of every phase, no entry being negative"};
   }
+  if (improve(family_sensitivity(strategy, participation))) return best;
   if (n <= kMaxGramSteps) improve(dense_sensitivity(strategy, participation));
   return best;
 }

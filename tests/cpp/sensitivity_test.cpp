@@ -6,11 +6,14 @@
 #include <chrono>
 #include <random>
 
+#include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/tree.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "dpftrl/unit_error.hpp"
+#include "family_sensitivity.hpp"
 #include "golden/sensitivity_golden.hpp"
 #include "golden/sensitivity_oracle_golden.hpp"
+#include "scaled_sensitivity.hpp"
 #include "support.hpp"
 #include "tree_sensitivity.hpp"
 
@@ -491,6 +494,114 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
     }
   }
   EXPECT_TRUE(relatively_close(claimed.value, static_cast<double>(std::sqrt(squares)), 1e-13));
+}
+
+/// What is used beyond 1024 steps, where no dense matrix helps.
+void expect_sound_at_length(const Strategy& strategy) {
+  const Matrix encoder = strategy.encoder();
+  for (const Participation& participation : participations(strategy.num_steps())) {
+    if (participation.max_participations_within(strategy.num_steps()) == 1) continue;
+    SCOPED_TRACE(std::string(strategy.name()) + ", " + participation.description());
+    EXPECT_TRUE(is_sound(family_sensitivity(strategy, participation), encoder, participation));
+  }
+}
+
+TEST(Sensitivity, long_horizons_agree_with_brute_force) {
+  StrategyParameters normalized, binary, plain;
+  normalized.normalize_columns = true;
+  binary.arity = 2;
+  plain.arity = 4;
+  const auto make = [](const char* name, std::int64_t n, const StrategyParameters& parameters) {
+    return make_strategy({.name = name, .num_steps = n, .workload = {}, .parameters = parameters});
+  };
+  for (const std::int64_t n : {5, 8}) {
+    SCOPED_TRACE(n);
+    for (const char* name : {"haar", "honaker-full", "hybrid", "tree-k", "smooth-tree",
+                             "group-algebra", "normalized-square-root"})
+      expect_sound_at_length(*make(name, n, {}));
+    for (const StrategyParameters& parameters : {binary, plain})
+      expect_sound_at_length(*make("tree-k", n, parameters));
+    for (const char* name : {"tree", "haar", "banded-square-root", "output"})
+      expect_sound_at_length(*make(name, n, normalized));
+    for (const std::int64_t length : {2, 4, 5})
+      for (const char* name : {"tree", "haar", "square-root", "group-algebra"}) {
+        StrategyParameters epochs;
+        epochs.epoch_length = length;
+        const auto strategy = make(name, n, epochs);
+        expect_sound_at_length(*strategy);
+        expect_sound(*strategy);
+      }
+  }
+}
+
+TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_scales) {
+  RandomNumbers random(9);
+  for (int trial = 0; trial < 12; ++trial) {
+    const std::int64_t n = 6 + trial % 3;
+    std::vector<double> coefficients = random.numbers(n, 0, 1);
+    if (trial % 4 != 0) std::ranges::sort(coefficients, std::ranges::greater());
+    const std::vector<double> scales = random.numbers(n, 0.2, 1.2);
+    Matrix encoder = lower_triangular_toeplitz(coefficients);
+    for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+      encoder.col(j) /= scales[static_cast<std::size_t>(j)];
+    for (const Participation& participation : participations(n)) {
+      if (participation.max_participations_within(n) == 1) continue;
+      SCOPED_TRACE(participation.description());
+      for (const std::int64_t max_operations : {std::int64_t{1} << 28, std::int64_t{0}}) {
+        const Sensitivity claimed =
+            scaled_toeplitz_sensitivity(coefficients, scales, participation, max_operations);
+        EXPECT_TRUE(is_sound(claimed, encoder, participation)) << max_operations;
+      }
+      if (participation.kind() == Participation::Kind::fixed_epoch) {
+        EXPECT_EQ(scaled_toeplitz_sensitivity(coefficients, scales, participation).exactness,
+                  Exactness::exact);
+      }
+    }
+  }
+}
+
+TEST(Sensitivity, nothing_jumps_beyond_1024_steps) {
+  for (const char* name : {"haar", "honaker-full", "hybrid", "tree-k", "smooth-tree",
+                           "group-algebra", "normalized-square-root"}) {
+    SCOPED_TRACE(name);
+    const auto dense = make_strategy({.name = name, .num_steps = 1024});
+    const auto longer = make_strategy({.name = name, .num_steps = 1028});
+    const Sensitivity epochs = sensitivity(*longer, fixed(4, 257));
+    EXPECT_EQ(epochs.exactness, Exactness::exact);
+    // Some trees get a level here.
+    EXPECT_NEAR(epochs.value / sensitivity(*dense, fixed(4, 256)).value, 1, 0.13);
+    const Matrix encoder = longer->encoder();
+    double largest = 0;
+    for (Eigen::Index s = 0; s < 257; ++s)
+      largest = std::max(largest, (encoder.col(s) + encoder.col(s + 257) + encoder.col(s + 514) +
+                                   encoder.col(s + 771))
+                                      .norm());
+    EXPECT_TRUE(relatively_close(epochs.value, largest, 1e-12));
+    const Sensitivity apart = sensitivity(*longer, separated(4, 257));
+    EXPECT_GE(apart.value, epochs.value * (1 - 1e-12));
+    EXPECT_LE(apart.value, 1.35 * epochs.value) << apart.method;
+  }
+}
+
+TEST(Sensitivity, restarts_add_up_squares) {
+  StrategyParameters epochs;
+  epochs.epoch_length = 1000;
+  for (const char* name :
+       {"tree", "honaker", "haar", "square-root", "blt-rational", "normalized-square-root"}) {
+    SCOPED_TRACE(name);
+    const auto once = make_strategy({.name = name, .num_steps = 1000});
+    const auto strategy =
+        make_strategy({.name = name, .num_steps = 10000, .workload = {}, .parameters = epochs});
+    const double single = sensitivity(*once, Participation::single()).value;
+    for (const Participation& participation : {fixed(10, 1000), separated(10, 1000)}) {
+      const Sensitivity claimed = sensitivity(*strategy, participation);
+      EXPECT_EQ(claimed.exactness, Exactness::exact);
+      EXPECT_TRUE(relatively_close(claimed.value, single * std::sqrt(10.0), 1e-12));
+    }
+    // Twice in each of them.
+    EXPECT_TRUE(relatively_close(sensitivity(*strategy, fixed(20, 500)).value,
+                                 sensitivity(*once, fixed(2, 500)).value * std::sqrt(10.0), 1e-12));
+  }
 }
 
 TEST(Sensitivity, long_horizons_without_structure_get_a_valid_bound) {

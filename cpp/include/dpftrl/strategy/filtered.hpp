@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ class FilteredStrategy final : public Strategy {
     std::string name;
   };
   explicit FilteredStrategy(Options options);
+
+  const Strategy& base() const { return *options_.base; }
+  /// D; empty where all are 1.
+  std::span<const double> column_scales() const { return options_.column_scales; }
 
   std::string_view name() const override { return options_.name; }
   std::int64_t num_measurements() const override { return options_.base->num_measurements(); }

@@ -35,6 +35,11 @@ class KaryStrategy final : public Strategy {
   static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
   static StrategyInfo info();
 
+  std::int64_t arity() const { return arity_; }
+  std::int64_t num_levels() const { return static_cast<std::int64_t>(places_.size()); }
+  /// Does a row within the horizon use node (level, index)?
+  bool is_used(std::size_t level, std::int64_t index) const;
+
   std::string_view name() const override { return kName; }
   std::int64_t num_measurements() const override { return num_measurements_; }
   double column_norm_squared(std::int64_t step) const override;
@@ -54,8 +59,6 @@ class KaryStrategy final : public Strategy {
  private:
   /// Digits of t + 1, the lowest first.
   std::vector<std::int64_t> digits(std::int64_t count) const;
-  /// Does a row within the horizon use node (level, index)?
-  bool is_used(std::size_t level, std::int64_t index) const;
   /// The last node of the level that is used; -1 if none.
   std::int64_t last_used(std::size_t level) const;
   std::int64_t measurement(std::size_t level, std::int64_t index) const;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family_sensitivity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/strategy/group_algebra.hpp"
+#include "dpftrl/strategy/restart.hpp"
+#include "level_sensitivity.hpp"
+#include "scaled_sensitivity.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// max over m <= max_participations of (sensitivity to m of them)^2 / m, or more than that.
+double largest_share(const Strategy& strategy, std::int64_t max_participations,
+                     std::int64_t separation) {
+  double largest = 0;
+  for (std::int64_t fewest = 1; fewest <= max_participations;) {
+    // One by one up to 4, then twice as many at a time.
+    const std::int64_t most = std::min(max_participations, fewest < 4 ? fewest : 2 * fewest - 1);
+    const double value =
+        sensitivity(strategy, Participation::min_separation(
+                                  {.max_participations = most, .min_separation = separation}))
+            .value;
+    largest = std::max(largest, value * value / static_cast<double>(fewest));
+    fewest = most + 1;
+  }
+  return largest;
+}
+
+/// Blocks are orthogonal: squares add up over them.
+Sensitivity restart_sensitivity(const RestartStrategy& strategy,
+                                const Participation& participation) {
+  const std::int64_t n = strategy.num_steps(), e = strategy.epoch_length();
+  const std::int64_t b = participation.separation();
+  const Strategy& inside = strategy.epoch_strategy();
+  const bool is_even = n % e == 0 && e % b == 0 && inside.num_steps() == e;
+  if (participation.kind() == Participation::Kind::fixed_epoch && is_even) {
+    const Sensitivity one =
+        sensitivity(inside, Participation::fixed_epoch({.num_epochs = e / b, .epoch_length = b}));
+    return {one.value * std::sqrt(static_cast<double>(n / e)) * (1 + 0x1p-50), one.exactness,
+            "the same phase in every block"};
+  }
+  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t most = participation.max_participations_within(e);
+  const double squared = static_cast<double>(k) * largest_share(inside, most, b);
+  return {std::sqrt(squared) * (1 + 0x1p-50), Exactness::upper_bound,
+          "block by block: participations times the largest share of one"};
+}
+
+}  // namespace
+
+std::int64_t orthogonal_distance(const Strategy& strategy) {
+  if (const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy))
+    return orthogonal_distance(filtered->base());
+  const auto* restart = dynamic_cast<const RestartStrategy*>(&strategy);
+  if (restart == nullptr) return strategy.num_bands();
+  const std::int64_t inside = orthogonal_distance(restart->epoch_strategy());
+  return inside == 0 ? restart->epoch_length() : std::min(inside, restart->epoch_length());
+}
+
+Sensitivity family_sensitivity(const Strategy& strategy, const Participation& participation) {
+  if (const auto* restart = dynamic_cast<const RestartStrategy*>(&strategy))
+    return restart_sensitivity(*restart, participation);
+  if (const auto* circulant = dynamic_cast<const GroupAlgebraStrategy*>(&strategy))
+    return circulant_sensitivity(*circulant, participation);
+  if (const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy)) {
+    const std::span<const double> coefficients = filtered->base().toeplitz_encoder();
+    if (!coefficients.empty())
+      return scaled_toeplitz_sensitivity(coefficients, filtered->column_scales(), participation);
+    return {sensitivity(filtered->base(), participation).value /
+                std::ranges::min(filtered->column_scales()) * (1 + 0x1p-50),
+            Exactness::upper_bound, "as if every column were scaled up as much as any"};
+  }
+  return level_sensitivity(strategy, participation)
+      .value_or(Sensitivity{std::numeric_limits<double>::infinity(), Exactness::upper_bound, ""});
+}
+
+}  // namespace dpftrl
