@@ -40,6 +40,15 @@ Matrix multiply(const Matrix& a, const Matrix& b) {
   return a * b;
 }
 
+Matrix orthogonalized(Matrix q) {
+  for (int turn = 0; turn < 3; ++turn) {
+    const Matrix step = 0.5 * (q - multiply(q, multiply(q.transpose(), q)));
+    q += step;
+    if (step.cwiseAbs().maxCoeff() <= 0x1p-28) break;
+  }
+  return q;
+}
+
 double nuclear_norm_bound(const RoundedMatrix& w, const Matrix& q) {
   DoubleDouble product;
   double error = 0;

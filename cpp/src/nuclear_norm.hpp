@@ -11,6 +11,11 @@ namespace dpftrl::detail {
 /// as well.
 Matrix multiply(const Matrix& a, const Matrix& b);
 
+/// The polar factor of a matrix that is nearly a partial isometry: Q <- Q (3 - Q^T Q) / 2, each
+/// turn doubling the digits, until there are no more to be had.
+/// @cost  two products a turn, at most three turns.
+Matrix orthogonalized(Matrix q);
+
 /// A matrix W that is known to rounding: |W - values| <= relative_error * magnitude, entrywise.
 struct RoundedMatrix {
   const Matrix& values;

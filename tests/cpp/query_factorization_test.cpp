@@ -163,6 +163,60 @@ TEST(QueryFactorization, lemma_48_a_diagonal_workload_costs_its_frobenius_norm) 
   EXPECT_NEAR(found.lower_bound * std::sqrt(5), diagonal.norm(), 1e-7 * diagonal.norm());
 }
 
+TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> uniform(0.5, 2);
+  Vector diagonal(1024);
+  for (double& entry : diagonal) entry = uniform(random);
+  const QueryFactorization counts = factorize_queries(QueryWorkload::matrix(diagonal.asDiagonal()));
+  EXPECT_NEAR(counts.lower_bound / (diagonal.norm() / 32), 1, 1e-9);
+  EXPECT_NEAR(counts.unit_error, diagonal.norm() / 32, 1e-12);
+  EXPECT_EQ(counts.factors[0].encoder, IntegerMatrix::Identity(1024, 1024) * (1 << 24));
+  // Orthogonal rows: parities of 4 of 10 bits measure themselves.
+  const QueryWorkload parities = QueryWorkload::parities({.num_bits = 10, .order = 4});
+  const QueryFactorization signs = factorize_queries(parities, {.objective = Objective::max});
+  EXPECT_NEAR(signs.lower_bound / std::sqrt(210), 1, 1e-9);
+  EXPECT_NEAR(signs.unit_error, std::sqrt(210), 1e-11);
+  EXPECT_EQ(signs.num_measurements(), 210);
+  // Prefix sums in linear time: the reference's values.
+  const QueryFactorization mean = factorize_queries(QueryWorkload::prefix(64));
+  EXPECT_NEAR(mean.lower_bound / 2.099856472225, 1, 1e-6);
+  EXPECT_NEAR(mean.unit_error / 2.099856472225, 1, 1e-6);
+  const QueryFactorization max =
+      factorize_queries(QueryWorkload::prefix(512), {.objective = Objective::max});
+  EXPECT_NEAR(max.lower_bound / 2.746433332077, 1, 1e-6);
+  EXPECT_NEAR(max.unit_error / 2.746433332077, 1, 1e-6);
+  const Matrix product = max.decoder() * max.encoder().cast<double>();
+  EXPECT_LE((product - QueryWorkload::prefix(512).to_matrix()).cwiseAbs().maxCoeff(), 1e-10);
+}
+
+TEST(QueryFactorization, closed_forms_are_not_taken_for_workloads_that_look_like_them) {
+  // The longest column is at a right angle to all others, which are not to each other.
+  Matrix columns = Matrix::Zero(7, 7);
+  columns(0, 0) = 5;
+  columns.bottomRightCorner(6, 6) = QueryWorkload::prefix(6).to_matrix();
+  // Rows and columns of one norm, without right angles.
+  const Matrix rows = Matrix{{2, 1, 1}, {1, 2, 1}, {1, 1, 2}};
+  // Prefix sums but for one number.
+  Matrix nearly = QueryWorkload::prefix(6).to_matrix();
+  nearly(3, 1) = 1 + 0x1p-10;
+  for (const Matrix& f : {columns, rows, nearly}) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const QueryFactorization found =
+          factorize_queries(QueryWorkload::matrix(f), {.objective = objective});
+      EXPECT_LE(found.lower_bound, found.unit_error);
+      EXPECT_GE(found.lower_bound, found.unit_error * (1 - 3e-6));
+      EXPECT_LE((product(found) - f).cwiseAbs().maxCoeff(), 1e-10);
+      for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries}) {
+        const QueryFactorization plain = factorize_queries(
+            QueryWorkload::matrix(f), {.strategy = strategy, .objective = objective});
+        EXPECT_LE(found.lower_bound, plain.unit_error);
+        EXPECT_LE(plain.lower_bound, found.unit_error * (1 + 1e-12));
+      }
+    }
+  }
+}
+
 TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
   for (const Known& known : known_optima()) {
     const double optimal = factorize_queries(known.workload).unit_error;
@@ -206,9 +260,24 @@ TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_
   }
 }
 
+TEST(QueryFactorization, prefixes_for_laplace_noise_have_the_errors_of_the_documents) {
+  const std::array<std::array<double, 3>, 3> known = {
+      {{16, 2.92, 2.91}, {64, 5.70, 4.20}, {256, 11.34, 5.97}}};
+  for (const auto& [size, of_counts, least] : known) {
+    const QueryWorkload workload = QueryWorkload::prefix(static_cast<std::int64_t>(size));
+    const auto error_of = [&](QueryStrategy strategy) {
+      return l1_error(
+          factorize_queries(workload, {.strategy = strategy, .noise = QueryNoise::laplace}));
+    };
+    EXPECT_NEAR(error_of(QueryStrategy::identity), of_counts, 0.0051);
+    EXPECT_NEAR(error_of(QueryStrategy::optimal), least, 0.0051);
+  }
+}
+
 TEST(QueryFactorizer, in_pieces_it_is_the_same) {
-  const std::vector<QueryWorkload> parts = {QueryWorkload::prefix(4), QueryWorkload::all_ranges(5)};
-  QueryFactorizer factorizer(QueryWorkload::kronecker(parts), {});
+  const std::vector<QueryWorkload> parts = {QueryWorkload::prefix(4), QueryWorkload::all_ranges(9)};
+  const QueryFactorizationOptions options{.objective = Objective::max};
+  QueryFactorizer factorizer(QueryWorkload::kronecker(parts), options);
   double last = 0;
   std::int64_t pieces = 1;
   for (; factorizer.advance(); ++pieces) {
@@ -218,7 +287,7 @@ TEST(QueryFactorizer, in_pieces_it_is_the_same) {
   EXPECT_GT(pieces, 10);
   EXPECT_EQ(factorizer.progress().fraction, 1);
   const QueryFactorization found = factorizer.result();
-  const QueryFactorization whole = factorize_queries(QueryWorkload::kronecker(parts));
+  const QueryFactorization whole = factorize_queries(QueryWorkload::kronecker(parts), options);
   EXPECT_EQ(found.lower_bound, whole.lower_bound);
   EXPECT_EQ(found.encoder(), whole.encoder());
   EXPECT_EQ(found.decoder(), whole.decoder());
@@ -320,6 +389,19 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   // Identity: a proof that simplices are hard to beat.
   const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
+}
+
+TEST(QueryFactorization, ratios_for_replace_one_are_those_of_the_documents) {
+  const auto ratio_of = [](const QueryWorkload& workload) {
+    const QueryFactorization found = factorize_queries(workload);
+    const QuerySensitivity l2 = found.l2_sensitivity();
+    return found.unit_error * l2.replace_one / l2.add_remove / found.replace_one_lower_bound;
+  };
+  EXPECT_NEAR(ratio_of(QueryWorkload::identity(8)), 1.07, 0.0051);
+  EXPECT_NEAR(ratio_of(QueryWorkload::marginals({.attribute_sizes = {2, 2, 2, 2, 2}, .order = 2})),
+              1.16, 0.0051);
+  EXPECT_NEAR(ratio_of(QueryWorkload::all_ranges(32)), 1.3, 0.051);
+  EXPECT_NEAR(ratio_of(QueryWorkload::prefix(8)), 1.8, 0.051);
 }
 
 TEST(QueryFactorization, pairs_of_columns_beat_the_textbook_bound) {

@@ -41,11 +41,11 @@ double log_of(double x) {
   return std::log(std::max(x, std::numeric_limits<double>::min()));
 }
 
-/// Of F, as far as rounding lets it be seen in F^T F.
-Eigen::Index rank_of(const Matrix& f) {
+/// Of F, as far as rounding lets it be seen in G = F^T F.
+Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
   const Eigen::Index n = f.cols();
   if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
-  const Vector squares = Eigensystem(multiply(f.transpose(), f)).eigenvalues();
+  const Vector squares = Eigensystem(gram, Eigen::EigenvaluesOnly).eigenvalues();
   const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
   return (squares.array() > least).count();
 }
@@ -82,9 +82,8 @@ struct DualPoint {
   std::vector<DualBlock> blocks;  ///< one a phase
 };
 
-/// W = D_u^(1/2) F M, W^T W = V S^2 V^T.
+/// W^T W = V S^2 V^T.
 struct Decomposition {
-  Matrix weighted;          ///< W
   Matrix vectors;           ///< V
   Vector values;            ///< S, ascending; 0 outside the rank of F
   Vector inverse_values;    ///< S^-1, or 0
@@ -103,8 +102,8 @@ class Iteration {
     (void)std::frexp(queries_.cwiseAbs().maxCoeff(), &exponent);
     scale_ = std::ldexp(1.0, exponent);
     queries_ /= scale_;
-    magnitudes_ = queries_.cwiseAbs();
-    rank_ = rank_of(queries_);
+    gram_ = multiply(queries_.transpose(), queries_);
+    rank_ = rank_of(queries_, gram_);
   }
 
   double scale() const { return scale_; }
@@ -167,13 +166,8 @@ class Iteration {
   }
 
   Decomposition decompose(const DualPoint& point) const {
-    Decomposition w{.weighted = times_blocks(queries_, blocks_of(point, &DualBlock::root)),
-                    .vectors = {},
-                    .values = {},
-                    .inverse_values = {},
-                    .num_hidden = 0};
-    w.weighted = (point.row_roots.asDiagonal() * w.weighted).eval();
-    const Eigensystem system(multiply(w.weighted.transpose(), w.weighted));
+    Decomposition w{.vectors = {}, .values = {}, .inverse_values = {}, .num_hidden = 0};
+    const Eigensystem system(weighted_gram(point));
     const Vector& squares = system.eigenvalues();
     const Eigen::Index n = squares.size();
     const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
@@ -189,29 +183,41 @@ class Iteration {
   /// The primal point of a dual one, and bounds to rounding.
   struct Evaluation {
     DualPoint dual;
+    Decomposition decomposition;
     std::vector<Matrix> roots;  ///< blocks of (W^T W)^(1/2), one a phase
     Vector rows;                ///< ||B_i||^2; only for the max objective
     double nuclear;
     double lower;
     double upper;
+    bool is_levelled;  ///< the upper bound is for columns of C scaled to the same norm
   };
 
   Evaluation evaluate(const Vector& x) const {
-    Evaluation result{
-        .dual = point(x), .roots = {}, .rows = {}, .nuclear = 0, .lower = 0, .upper = 0};
+    Evaluation result{.dual = point(x),
+                      .decomposition = {},
+                      .roots = {},
+                      .rows = {},
+                      .nuclear = 0,
+                      .lower = 0,
+                      .upper = 0,
+                      .is_levelled = false};
     const DualPoint& dual = result.dual;
-    const Decomposition w = decompose(dual);
+    result.decomposition = decompose(dual);
+    const Decomposition& w = result.decomposition;
     result.nuclear = w.values.sum();
     result.roots = phases_of_root(w);
     const double m = static_cast<double>(queries_.rows());
     const double sensitivity_squared = sensitivity_squared_of(dual, result.roots);
     result.lower = result.nuclear / std::sqrt(m * column_total(dual));
     if (is_max_) {
-      const Matrix left = multiply(w.weighted, w.vectors);
+      const Matrix left = multiply(weighted(dual), w.vectors);
       result.rows = (left.cwiseAbs2() * w.inverse_values).cwiseQuotient(dual.row_roots.cwiseAbs2());
       result.upper = std::sqrt(sensitivity_squared * result.rows.maxCoeff());
     } else {
       result.upper = std::sqrt(sensitivity_squared * result.nuclear / m);
+      const double levelled = std::sqrt(levelled_rows_squared(result) / m);
+      result.is_levelled = levelled < result.upper;
+      if (result.is_levelled) result.upper = levelled;
     }
     return result;
   }
@@ -236,19 +242,17 @@ class Iteration {
   double certified_lower_bound(const DualPoint& dual, const Decomposition& w) const {
     std::vector<Matrix> absolute = blocks_of(dual, &DualBlock::root);
     for (Matrix& root : absolute) root = root.cwiseAbs().eval();
-    Matrix magnitude = times_blocks(magnitudes_, absolute);
+    Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
     magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
-    // The polar factor of what is seen of W, orthogonalised further: Q (3 - Q^T Q) / 2. The least
-    // values that are seen have two digits or so, and each turn doubles them.
+    const Matrix seen = weighted(dual);
+    // The polar factor of what is seen of W. The least values that are seen have two digits or so.
     Vector inverse = w.inverse_values;
     inverse.head(w.num_hidden).setZero();
-    const Matrix left = multiply(w.weighted, w.vectors * inverse.asDiagonal());
-    Matrix q = multiply(left, w.vectors.transpose());
-    for (int turn = 0; turn < 3; ++turn)
-      q = 1.5 * q - 0.5 * multiply(q, multiply(q.transpose(), q));
+    const Matrix back = multiply(w.vectors * inverse.asDiagonal(), w.vectors.transpose());
+    const Matrix q = detail::orthogonalized(multiply(seen, back));
     const double k = static_cast<double>(phases_.num_repeats);
     const double bound = detail::nuclear_norm_bound(
-        {.values = w.weighted, .magnitude = magnitude, .relative_error = (k + 8) * 0x1p-52}, q);
+        {.values = seen, .magnitude = magnitude, .relative_error = (k + 8) * 0x1p-52}, q);
     const double num_terms = k + static_cast<double>(queries_.rows() + queries_.cols());
     return bound / std::sqrt(dual.row_roots.squaredNorm() * column_total(dual)) *
            (1 - (num_terms + 16) * 0x1p-52);
@@ -265,7 +269,7 @@ class Iteration {
     const Vector rows = decoder.rowwise().norm();
     const Vector residuals =
         residual.rowwise().norm() +
-        rounding * (rows * encoder.rowwise().norm().norm() + magnitudes_.rowwise().norm());
+        rounding * (rows * encoder.rowwise().norm().norm() + queries_.rowwise().norm());
     const double squares = encoder.colwise().squaredNorm().maxCoeff();
     const double sensitivity_squared = pattern_sum(encoder) + k * k * rounding * squares;
     const double size = is_max_ ? rows.maxCoeff() : rows.norm();
@@ -286,9 +290,9 @@ class Iteration {
     return times_blocks(scaled, blocks_of(dual, &DualBlock::inverse_root));
   }
 
-  /// B = F M V S^(-1/2).
-  Matrix decoder(const DualPoint& dual, const Decomposition& w) const {
-    return multiply(times_blocks(queries_, blocks_of(dual, &DualBlock::root)),
+  /// B = F M V S^(-1/2), for C D_norms^-1 with another M: B C = F.
+  Matrix decoder(const DualPoint& dual, const Decomposition& w, const Vector& norms) const {
+    return multiply(times_blocks(queries_ * norms.asDiagonal(), blocks_of(dual, &DualBlock::root)),
                     w.vectors * w.inverse_values.cwiseSqrt().asDiagonal());
   }
 
@@ -333,6 +337,38 @@ class Iteration {
   }
   Eigen::Map<const Matrix> block(const Vector& x, Eigen::Index phase) const {
     return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};
+  }
+
+  /// W = D_u^(1/2) F M.
+  Matrix weighted(const DualPoint& point) const {
+    return point.row_roots.asDiagonal() *
+           times_blocks(queries_, blocks_of(point, &DualBlock::root));
+  }
+
+  /// W^T W; with u = 1 from F^T F, however many rows F has.
+  Matrix weighted_gram(const DualPoint& point) const {
+    if (is_max_) {
+      const Matrix w = weighted(point);
+      return multiply(w.transpose(), w);
+    }
+    const std::vector<Matrix> roots = blocks_of(point, &DualBlock::root);
+    const Matrix half = times_blocks(gram_, roots).transpose();
+    return times_blocks(half, roots);
+  }
+
+  /// ||B||_F^2 for C with its columns scaled to norm 1, which is minimal to second order in the
+  /// distance from the optimum where the bound without scaling is to first order. Where C has not
+  /// full rank, scaling moves its row space away from that of F.
+  double levelled_rows_squared(const Evaluation& value) const {
+    const Decomposition& w = value.decomposition;
+    if (phases_.num_repeats > 1 || rank_ < queries_.cols() || w.num_hidden > 0)
+      return std::numeric_limits<double>::infinity();
+    Vector roots(queries_.cols());
+    for (Eigen::Index j = 0; j < roots.size(); ++j)
+      roots(j) = std::sqrt(value.roots[static_cast<std::size_t>(j)](0, 0));
+    const Matrix inverse =
+        multiply(w.vectors * w.inverse_values.asDiagonal(), w.vectors.transpose());
+    return roots.dot(gram_.cwiseProduct(inverse) * roots);
   }
 
   static std::vector<Matrix> blocks_of(const DualPoint& point, Matrix DualBlock::* part) {
@@ -400,8 +436,8 @@ class Iteration {
     return product;
   }
 
-  Matrix queries_;     ///< F / scale
-  Matrix magnitudes_;  ///< |F| / scale
+  Matrix queries_;  ///< F / scale
+  Matrix gram_;     ///< F^T F / scale^2
   Phases phases_;
   Eigen::Index rank_;
   double scale_ = 1;
@@ -467,7 +503,9 @@ class DenseOptimumSolver::State {
 
   bool advance() {
     if (is_finished()) return false;
-    const Iteration::Evaluation value = iteration_.evaluate(x_);
+    last_ = iteration_.evaluate(x_);
+    last_x_ = x_;
+    const Iteration::Evaluation& value = last_;
     ++num_iterations_;
     if (value.lower > lower_) {
       lower_ = value.lower;
@@ -476,6 +514,7 @@ class DenseOptimumSolver::State {
     if (value.upper < upper_) {
       upper_ = value.upper;
       upper_x_ = x_;
+      is_levelled_ = value.is_levelled;
     }
     is_converged_ = gap() <= gap_;
     if (is_finished()) return false;
@@ -502,18 +541,22 @@ class DenseOptimumSolver::State {
                         .row_weights = {},
                         .duals = {}};
     DualPoint dual = iteration_.point(lower_x_);
-    Decomposition w = iteration_.decompose(dual);
+    Decomposition w = decomposition(lower_x_, dual);
     result.lower_bound = iteration_.scale() * iteration_.certified_lower_bound(dual, w);
     result.column_weights = iteration_.column_weights(dual);
     result.duals = iteration_.duals_of(dual);
     for (const double root : dual.row_roots) result.row_weights.push_back(root * root);
     if (upper_x_ != lower_x_) {
       dual = iteration_.point(upper_x_);
-      w = iteration_.decompose(dual);
+      w = decomposition(upper_x_, dual);
     }
     result.encoder = iteration_.encoder(dual, w);
-    result.upper_bound = iteration_.scale() * iteration_.certified_upper_bound(
-                                                  result.encoder, iteration_.decoder(dual, w));
+    Vector norms = Vector::Ones(result.encoder.cols());
+    if (is_levelled_) norms = result.encoder.colwise().norm();
+    result.encoder = (result.encoder * norms.cwiseInverse().asDiagonal()).eval();
+    result.upper_bound =
+        iteration_.scale() *
+        iteration_.certified_upper_bound(result.encoder, iteration_.decoder(dual, w, norms));
     result.encoder /= std::sqrt(iteration_.pattern_sum(result.encoder));
     const bool is_proved = result.upper_bound <= result.lower_bound * (1 + kGapTolerance * gap_);
     if (is_converged_ && !is_proved) result.status = SolverStatus::infeasible;
@@ -521,6 +564,11 @@ class DenseOptimumSolver::State {
   }
 
  private:
+  /// The last one is at hand.
+  Decomposition decomposition(const Vector& x, const DualPoint& dual) const {
+    return x == last_x_ ? last_.decomposition : iteration_.decompose(dual);
+  }
+
   bool is_finished() const { return is_converged_ || num_iterations_ >= max_iterations_; }
 
   double gap_;
@@ -529,11 +577,13 @@ class DenseOptimumSolver::State {
   AndersonMixing mixing_;
   bool is_max_;
   Barrier barrier_;
-  Vector x_, lower_x_, upper_x_;
+  Iteration::Evaluation last_ = {};
+  Vector x_, lower_x_, upper_x_, last_x_;
   double lower_ = 0;
   double upper_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
   bool is_converged_ = false;
+  bool is_levelled_ = false;  ///< the best upper bound is
 };
 
 DenseOptimumSolver::DenseOptimumSolver(const DenseOptimumProblem& problem,

@@ -1,143 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_factorization.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "gap_progress.hpp"
 #include "nuclear_norm.hpp"
+#include "queries/integer_factor.hpp"
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"
+#include "queries/query_proof.hpp"
 
 namespace dpftrl {
 namespace {
 
 using detail::multiply;
+using detail::QueryProof;
 
 constexpr const char* kFunction = "query_factorization";
 constexpr std::size_t kMaxFactors = 3;
 /// Columns of M have a norm of about 2^bits, by the number of factors.
 constexpr int kBits[kMaxFactors] = {24, 18, 12};
-/// |R M - F| below this, of the largest entry of F, is rounding of the decoder.
-constexpr double kExact = 0x1p-36;
 /// What measurements and their sums may be in magnitude.
 constexpr double kMaxMeasurement = 0x1p60;
 constexpr double kMaxDistanceCost = 0x1p30;
-
-/// Power of two that brings the largest column norm of m into (2^(bits - 1), 2^bits].
-double power_for(const Matrix& m, int bits) {
-  int exponent = 0;
-  const double mantissa = std::frexp(m.colwise().norm().maxCoeff(), &exponent);
-  return std::ldexp(1.0, bits - exponent + (mantissa == 0.5 ? 1 : 0));
-}
-
-/// Entries of what a search or a workload makes; below the limits of require_sound.
-constexpr double kMaxMadeEntry = 0x1p26;
-
-/// Rounded.
-/// @throws Error{unsupported} an entry too large, or not a number.
-IntegerMatrix to_integers(const Matrix& matrix) {
-  const double largest = matrix.size() == 0 ? 0 : matrix.cwiseAbs().maxCoeff();
-  if (!(largest <= kMaxMadeEntry) || !matrix.allFinite())
-    fail(ErrorCode::unsupported,
-         "factorize_queries: entries of the measurements must be at most 2^26, got " +
-             to_text(largest));
-  return matrix.array().round().cast<std::int64_t>();
-}
 
 Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// M^+, by the smaller one of its two Gram matrices.
-Matrix pseudo_inverse(const Matrix& m) {
-  const bool is_tall = m.rows() > m.cols();
-  const Eigen::SelfAdjointEigenSolver<Matrix> system(is_tall ? multiply(m.transpose(), m)
-                                                             : multiply(m, m.transpose()));
-  const Vector& squares = system.eigenvalues();
-  const double least = squares(squares.size() - 1) * 0x1p-44;
-  const Vector inverse = squares.unaryExpr([least](double e) { return e > least ? 1 / e : 0; });
-  const Matrix v = system.eigenvectors();
-  const Matrix gram = multiply(v * inverse.asDiagonal(), v.transpose());
-  return is_tall ? multiply(gram, m.transpose()) : multiply(m.transpose(), gram);
-}
-
-/// R of least squares, F M^+: R M = F as far as the rows of M reach. Twice refined, as a Gram
-/// matrix has the square of M's condition.
-Matrix decoder_of(const Matrix& f, const Matrix& m) {
-  const Matrix back = pseudo_inverse(m);
-  Matrix decoder = multiply(f, back);
-  for (int turn = 0; turn < 2; ++turn) decoder += multiply(f - multiply(decoder, m), back);
-  return decoder;
-}
-
-/// [M; t I] and [R, (F - R M) / t]: what M does not reach is measured coarsely, with the t of least
-/// error (docs/math/queries.md).
-void complete(const Matrix& f, QueryFactorization::Factor& factor) {
-  const Matrix encoder = to_double(factor.encoder);
-  const Matrix rest = f - multiply(factor.decoder, encoder);
-  if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
-  const Eigen::Index r = encoder.rows(), m = encoder.cols();
-  const double size = encoder.colwise().norm().maxCoeff() / factor.decoder.norm();
-  const Matrix coarse = Matrix::Constant(1, 1, std::max(1.0, std::sqrt(rest.norm() * size)));
-  const std::int64_t t = to_integers(coarse)(0, 0);
-  factor.encoder.conservativeResize(r + m, m);
-  factor.encoder.bottomRows(m).setZero();
-  factor.encoder.bottomRows(m).diagonal().setConstant(t);
-  factor.decoder.conservativeResize(Eigen::NoChange, r + m);
-  factor.decoder.rightCols(m) = rest / static_cast<double>(t);
-}
-
-/// M rounded to integers, without rows that come out as zeros, with its decoder.
-QueryFactorization::Factor rounded(const Matrix& f, const Matrix& m, int bits) {
-  const Matrix scaled = (power_for(m, bits) * m).array().round().matrix();
-  std::vector<Eigen::Index> rows;
-  for (Eigen::Index i = 0; i < scaled.rows(); ++i)
-    if (!scaled.row(i).isZero(0)) rows.push_back(i);
-  QueryFactorization::Factor factor;
-  factor.encoder = to_integers(scaled(rows, Eigen::all));
-  factor.decoder = decoder_of(f, to_double(factor.encoder));
-  complete(f, factor);
-  return factor;
-}
-
-/// Queries measured by themselves: exactly, if they are fractions of powers of two.
-QueryFactorization::Factor by_themselves(const Matrix& f, int bits) {
-  if (f.rows() > kMaxQueryValues)
-    fail(ErrorCode::unsupported,
-         "factorize_queries: queries measured by themselves must be at most " +
-             to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
-  const double power = power_for(f, bits);
-  QueryFactorization::Factor factor;
-  factor.encoder = to_integers(power * f);
-  factor.decoder = Matrix::Identity(f.rows(), f.rows()) / power;
-  complete(f, factor);
-  return factor;
-}
-
-/// What weights u of queries and v of values, both of sum 1, prove of a factor.
-struct Proof {
-  double lower_bound;    ///< ||D_u^(1/2) F D_v^(1/2)||_*
-  double mean;           ///< ||D_u^(1/2) F v||
-  double concentration;  ///< sum v^2
-};
-
+/// What to measure: M itself, or what is known to be best.
 struct FactorOptimum {
+  QueryStrategy measured;
   Matrix encoder;
-  Proof proof;
+  QueryProof proof;
 };
-
-Proof proof_of(const Matrix& f, double lower_bound, const Vector& u, const Vector& v) {
-  const Vector mean = u.cwiseSqrt().cwiseProduct(f * v);
-  return {.lower_bound = lower_bound, .mean = mean.norm(), .concentration = v.squaredNorm()};
-}
 
 /// Values that no query asks about are not measured.
 std::vector<Eigen::Index> asked_columns(const Matrix& f) {
@@ -161,29 +65,28 @@ FactorOptimum optimum_of(const Matrix& f, const DenseOptimum& optimum) {
   for (Eigen::Index i = 0; i < c.rows(); ++i)
     if (!c.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
   encoder.conservativeResize(rank, Eigen::NoChange);
-  v /= v.sum();
-  Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
-  u /= u.sum();
-  return {std::move(encoder), proof_of(f, optimum.lower_bound, u, v)};
+  const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
+  return {QueryStrategy::optimal, std::move(encoder),
+          detail::query_proof(f, optimum.lower_bound, u, v)};
 }
 
-/// All weights alike: Lemma 1.
-Proof schatten_proof(const Matrix& f) {
-  // The polar factor of F, by the eigenvectors of F^T F; any matrix gives a bound that holds.
-  const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(f.transpose(), f));
-  const Vector& squares = system.eigenvalues();
-  const double least = squares(squares.size() - 1) * 0x1p-40;
-  const Vector inverse =
-      squares.unaryExpr([least](double e) { return e > least ? 1 / std::sqrt(e) : 0; });
-  const Matrix v = system.eigenvectors();
-  Matrix q = multiply(multiply(f, v * inverse.asDiagonal()), v.transpose());
-  for (int turn = 0; turn < 3; ++turn) q = 1.5 * q - 0.5 * multiply(q, multiply(q.transpose(), q));
-  const Matrix magnitude = f.cwiseAbs();
-  const double nuclear =
-      detail::nuclear_norm_bound({.values = f, .magnitude = magnitude, .relative_error = 0}, q);
-  const double bound = nuclear / std::sqrt(static_cast<double>(f.size())) * (1 - 0x1p-50);
-  return proof_of(f, bound, Vector::Constant(f.rows(), 1 / static_cast<double>(f.rows())),
-                  Vector::Constant(f.cols(), 1 / static_cast<double>(f.cols())));
+bool is_prefix(const Matrix& f) {
+  if (f.rows() != f.cols() || !f.isLowerTriangular(0)) return false;
+  for (Eigen::Index i = 0; i < f.rows(); ++i)
+    if ((f.row(i).head(i + 1).array() != 1).any()) return false;
+  return true;
+}
+
+/// The optimum of prefix sums in linear time, and the recursion that attains it.
+FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& options) {
+  const auto n = static_cast<std::int64_t>(f.cols());
+  const OptimumProblem problem{.num_steps = n, .objective = options.objective};
+  const Optimum optimum = find_optimum(problem, options.solver);
+  const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
+  const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
+  const Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), f.cols());
+  return {QueryStrategy::optimal, strategy.encoder(),
+          detail::query_proof(f, optimum.lower_bound, u, v)};
 }
 
 /// ||M||_1->2 without the rounding margin.
@@ -356,13 +259,9 @@ class QueryFactorizer::State {
   bool advance() {
     if (is_done()) return false;
     if (options_.strategy != QueryStrategy::optimal) {
-      end_factor(schatten_proof(queries()), plainly_measured());
+      end_factor(detail::schatten_proof(queries()), plainly_measured());
     } else if (!solver_) {
-      const std::vector<Eigen::Index> columns = asked_columns(queries());
-      way_ = detail::GapProgress(options_.solver.gap);
-      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns),
-                                          .objective = options_.objective},
-                      options_.solver);
+      begin_factor();
     } else if (!is_solved_) {
       is_solved_ = !solver_->advance();
       way_.reached(solver_->progress().gap);
@@ -372,7 +271,7 @@ class QueryFactorizer::State {
       const FactorOptimum optimum = optimum_of(queries(), solver_->result());
       solver_.reset();
       is_solved_ = false;
-      end_factor(optimum.proof, rounded(queries(), measurements(optimum.encoder), bits_));
+      end_factor(optimum.proof, rounded(optimum));
     }
     return !is_done();
   }
@@ -404,18 +303,43 @@ class QueryFactorizer::State {
   bool is_done() const { return result_.factors.size() == workload_.factors().size(); }
   const Matrix& queries() const { return workload_.factors()[result_.factors.size()].queries; }
 
+  void begin_factor() {
+    const std::vector<Eigen::Index> columns = asked_columns(queries());
+    if (const auto known = detail::known_optimum(queries(), options_.objective)) {
+      end_factor(known->proof, rounded({known->measured, queries(), known->proof}));
+    } else if (is_prefix(queries())) {
+      const FactorOptimum optimum = prefix_optimum(queries(), options_);
+      end_factor(optimum.proof, rounded(optimum));
+    } else {
+      way_ = detail::GapProgress(options_.solver.gap);
+      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns),
+                                          .objective = options_.objective},
+                      options_.solver);
+    }
+  }
+
   QueryFactorization::Factor plainly_measured() const {
     const Matrix& f = queries();
-    if (options_.strategy == QueryStrategy::queries) return by_themselves(f, bits_);
-    return rounded(f, Matrix::Identity(f.cols(), f.cols()), bits_);
+    if (options_.strategy == QueryStrategy::queries) return detail::queried_factor(f, bits_);
+    std::vector<Eigen::Index> all(static_cast<std::size_t>(f.cols()));
+    std::iota(all.begin(), all.end(), Eigen::Index{0});
+    return detail::counted_factor(f, all, bits_);
   }
 
-  Matrix measurements(const Matrix& optimum) const {
-    if (options_.noise == QueryNoise::gaussian) return optimum;
-    return detail::best_l1_measurements(queries(), optimum, options_.objective);
+  QueryFactorization::Factor rounded(const FactorOptimum& optimum) const {
+    const Matrix& f = queries();
+    const bool is_gaussian = options_.noise == QueryNoise::gaussian;
+    if (optimum.measured == QueryStrategy::identity)
+      return detail::counted_factor(f, asked_columns(f), bits_);
+    if (is_gaussian && optimum.measured == QueryStrategy::queries)
+      return detail::queried_factor(f, bits_);
+    const Matrix m = is_gaussian
+                         ? detail::triangular_measurements(optimum.encoder)
+                         : detail::best_l1_measurements(f, optimum.encoder, options_.objective);
+    return detail::rounded_factor(f, m, bits_);
   }
 
-  void end_factor(const Proof& proof, QueryFactorization::Factor factor) {
+  void end_factor(const QueryProof& proof, QueryFactorization::Factor factor) {
     result_.lower_bound *= proof.lower_bound;
     mean_ *= proof.mean;
     concentration_ *= proof.concentration;
@@ -468,7 +392,7 @@ QueryFactorization factorize_queries(const QueryWorkload& workload,
 double schatten_query_bound(const QueryWorkload& workload) {
   double bound = 1 - 0x1p-50;
   for (const QueryWorkload::Factor& factor : workload.factors())
-    bound *= schatten_proof(factor.queries).lower_bound;
+    bound *= detail::schatten_proof(factor.queries).lower_bound;
   return bound;
 }
 

@@ -94,8 +94,8 @@ class DenseOptimumSolver {
 
 /// Runs a solver to its end, or until options.progress says stop.
 ///
-/// @cost    an eigendecomposition of a matrix of num columns an iteration, 20 to 100 iterations to
-///          a gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
+/// @cost    an eigendecomposition of a matrix of num columns an iteration, 5 to 60 iterations to a
+///          gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
 ///          and 2 s at 1024. The max objective of workloads with inactive rows (momentum) takes 15
 ///          to 100 iterations to a gap of 1e-4; smaller ones take long.
 /// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and

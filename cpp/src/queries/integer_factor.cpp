@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queries/integer_factor.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "dpftrl/error.hpp"
+#include "nuclear_norm.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// |R M - F| below this, of the largest entry of F, is rounding of the decoder.
+constexpr double kExact = 0x1p-36;
+/// Above this the decoder is refined.
+constexpr double kFine = 0x1p-43;
+/// Entries of what a search or a workload makes; below the limits of require_sound.
+constexpr double kMaxMadeEntry = 0x1p26;
+
+/// Power of two that brings the largest column norm of m into (2^(bits - 1), 2^bits].
+double power_for(const Matrix& m, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(m.colwise().norm().maxCoeff(), &exponent);
+  return std::ldexp(1.0, bits - exponent + (mantissa == 0.5 ? 1 : 0));
+}
+
+/// Rounded.
+/// @throws Error{unsupported} an entry too large, or not a number.
+IntegerMatrix to_integers(const Matrix& matrix) {
+  const double largest = matrix.size() == 0 ? 0 : matrix.cwiseAbs().maxCoeff();
+  if (!(largest <= kMaxMadeEntry) || !matrix.allFinite())
+    fail(ErrorCode::unsupported,
+         "factorize_queries: entries of the measurements must be at most 2^26, got " +
+             to_text(largest));
+  return matrix.array().round().cast<std::int64_t>();
+}
+
+/// M^+, by the smaller one of its two Gram matrices.
+Matrix pseudo_inverse(const Matrix& m) {
+  const bool is_tall = m.rows() > m.cols();
+  const Eigen::SelfAdjointEigenSolver<Matrix> system(is_tall ? multiply(m.transpose(), m)
+                                                             : multiply(m, m.transpose()));
+  const Vector& squares = system.eigenvalues();
+  const double least = squares(squares.size() - 1) * 0x1p-44;
+  const Vector inverse = squares.unaryExpr([least](double e) { return e > least ? 1 / e : 0; });
+  const Matrix& v = system.eigenvectors();
+  const Matrix gram = multiply(v * inverse.asDiagonal(), v.transpose());
+  return is_tall ? multiply(gram, m.transpose()) : multiply(m.transpose(), gram);
+}
+
+bool is_triangular(const Matrix& m) {
+  return m.rows() == m.cols() && m.isLowerTriangular(0) && m.diagonal().cwiseAbs().minCoeff() > 0;
+}
+
+/// F L^-1.
+Matrix divide(const Matrix& f, const Matrix& lower) {
+  return lower.triangularView<Eigen::Lower>().transpose().solve(f.transpose()).transpose();
+}
+
+/// R of least squares, F M^+, and F - R M: 0 as far as the rows of M reach. Refined, as a Gram
+/// matrix has the square of M's condition.
+std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
+  const bool is_divided = is_triangular(m);
+  const Matrix back = is_divided ? Matrix() : pseudo_inverse(m);
+  const auto decode = [&](const Matrix& g) {
+    return is_divided ? divide(g, m) : multiply(g, back);
+  };
+  const double least = kFine * f.cwiseAbs().maxCoeff();
+  Matrix decoder = decode(f);
+  Matrix rest = f - multiply(decoder, m);
+  for (int turn = 0; turn < 2 && !(rest.cwiseAbs().maxCoeff() <= least); ++turn) {
+    decoder += decode(rest);
+    rest = f - multiply(decoder, m);
+  }
+  return {std::move(decoder), std::move(rest)};
+}
+
+/// [M; t I] and [R, rest / t], rest = F - R M: what M does not reach is measured coarsely, with the
+/// t of least error (docs/math/queries.md).
+void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& factor) {
+  if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
+  const Eigen::Index r = factor.encoder.rows(), m = factor.encoder.cols();
+  const double column = factor.encoder.cast<double>().colwise().norm().maxCoeff();
+  const double size = column / factor.decoder.norm();
+  const Matrix coarse = Matrix::Constant(1, 1, std::max(1.0, std::sqrt(rest.norm() * size)));
+  const std::int64_t t = to_integers(coarse)(0, 0);
+  factor.encoder.conservativeResize(r + m, m);
+  factor.encoder.bottomRows(m).setZero();
+  factor.encoder.bottomRows(m).diagonal().setConstant(t);
+  factor.decoder.conservativeResize(Eigen::NoChange, r + m);
+  factor.decoder.rightCols(m) = rest / static_cast<double>(t);
+}
+
+}  // namespace
+
+QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits) {
+  const Matrix scaled = (power_for(m, bits) * m).array().round().matrix();
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < scaled.rows(); ++i)
+    if (!scaled.row(i).isZero(0)) rows.push_back(i);
+  const Matrix kept = scaled(rows, Eigen::all);
+  auto [decoder, rest] = decoder_and_rest(f, kept);
+  QueryFactorization::Factor factor{.encoder = to_integers(kept), .decoder = std::move(decoder)};
+  complete(f, rest, factor);
+  return factor;
+}
+
+QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eigen::Index>& columns,
+                                          int bits) {
+  const double unit = std::ldexp(1.0, bits);
+  QueryFactorization::Factor factor{
+      .encoder = IntegerMatrix::Zero(static_cast<Eigen::Index>(columns.size()), f.cols()),
+      .decoder = f(Eigen::all, columns) / unit};
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    factor.encoder(static_cast<Eigen::Index>(i), columns[i]) = static_cast<std::int64_t>(unit);
+  return factor;
+}
+
+QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
+  if (f.rows() > kMaxQueryValues)
+    fail(ErrorCode::unsupported,
+         "factorize_queries: queries measured by themselves must be at most " +
+             to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
+  const double power = power_for(f, bits);
+  QueryFactorization::Factor factor{.encoder = to_integers(power * f),
+                                    .decoder = Matrix::Identity(f.rows(), f.rows()) / power};
+  complete(f, f - factor.encoder.cast<double>() / power, factor);
+  return factor;
+}
+
+Matrix triangular_measurements(Matrix m) {
+  if (m.rows() != m.cols()) return m;
+  // With J the reversal and J M^T M J = L L^T: T = J L^T J.
+  const Matrix gram = multiply(m.transpose(), m).reverse();
+  const Eigen::LLT<Matrix> cholesky(gram);
+  if (cholesky.info() != Eigen::Success) return m;
+  const Matrix lower = cholesky.matrixL();
+  return lower.transpose().reverse();
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What is proved about the optimum of one factor of a workload (internal header).
+
+#include <optional>
+
+#include "dpftrl/queries/query_factorization.hpp"
+
+namespace dpftrl::detail {
+
+/// What weights u of queries and v of values, both of sum 1, prove of a factor.
+struct QueryProof {
+  double lower_bound;    ///< ||D_u^(1/2) F D_v^(1/2)||_*
+  double mean;           ///< ||D_u^(1/2) F v||
+  double concentration;  ///< sum v^2
+};
+
+/// @param u, v  positive or 0; they are scaled to sum 1.
+QueryProof query_proof(const Matrix& f, double lower_bound, const Vector& u, const Vector& v);
+
+/// All weights alike: Lemma 1. Where columns or rows are orthogonal, without an eigendecomposition.
+QueryProof schatten_proof(const Matrix& f);
+
+/// An optimum known in closed form, and what to measure for it: identity or queries.
+struct KnownOptimum {
+  QueryStrategy measured;
+  QueryProof proof;
+};
+
+/// Orthogonal columns: M = I, which is best in the l1 norm, too. Orthogonal rows of one norm,
+/// with columns of one norm: M = F.
+/// @guarantee   none of it is taken on trust: the proof holds for any F, and there is an answer
+///              only where it meets the error of what is measured, to 2^-29.
+/// @cost        O(rows columns); where the answer is likely, two products.
+/// @checked-by  query_factorization_test "lemma 48 ...", "known optima"
+std::optional<KnownOptimum> known_optimum(const Matrix& f, Objective objective);
+
+}  // namespace dpftrl::detail
