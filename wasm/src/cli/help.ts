@@ -141,6 +141,7 @@ Reads a CSV file or standard input as dp-ftrl release does, one example a row, a
 model of the label from the other columns in one pass (DP-FTRL): gradients are clipped, their
 running totals get noise, and the weights follow from those alone. So the model is
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
+Nobody's rows are left out: where somebody has more of them than promised, take the surplus out first.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
