@@ -77,8 +77,8 @@ class Session {
       if (await this.execute("return 'outcome' in globalThis")) break;
       if (Date.now() > end) throw new Error(`${address}: there is no outcome`);
     }
-    const wait = 'const done = arguments[0]; Promise.resolve(outcome).then(done, (e) => done(`${e}`))';
-    const outcome = await this.call('POST', '/execute/async', { script: wait, args: [] });
+    const script = 'const [done] = arguments; Promise.resolve(outcome).then(done, done);';
+    const outcome = await this.call('POST', '/execute/async', { script, args: [] });
     return { outcome, said: [] };
   }
 
