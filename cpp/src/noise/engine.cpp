@@ -123,8 +123,8 @@ void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);
     for (std::size_t i = 0; i < num_steps; ++i) {
       const auto step = static_cast<std::int64_t>(i);
-      draw(window.draws(step).front() + window.measurement_shift(step),
-           {first, width, width}, &tile_[i * tile_width]);
+      draw(window.draws(step).front() + window.measurement_shift(step), {first, width, width},
+           &tile_[i * tile_width]);
     }
     Value* const rows = sink.rows();
     simd::BufferSteps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};

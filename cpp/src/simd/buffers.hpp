@@ -2,22 +2,23 @@
 // Recursions with a few buffers, many steps at a time.
 #pragma once
 
-#include <type_traits>
-
 #include "simd/simd.hpp"
 #include "simd/vectors.hpp"
 
 namespace dpftrl::simd {
 namespace {
 
-/// `N` vectors (or numbers) from coordinate `first` on, which hide each other's latency.
+/// `N` vectors (or numbers) from coordinate `first` on, which hide each other's latency. Count ==
+/// 0: as many buffers as there are, whose states stay in the level-1 cache instead.
 template <std::size_t Count, std::size_t N, class V, class T>
 inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
                          std::size_t first) {
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
-  V states[Count][N], total[N];
-  T weights[Count], decays[Count];
-  for (std::size_t k = 0; k < Count; ++k) {
+  constexpr std::size_t kMost = Count == 0 ? kMaxBuffers : Count;
+  const std::size_t count = Count == 0 ? buffers.count : Count;
+  V states[kMost][N], total[N];
+  T weights[kMost], decays[kMost];
+  for (std::size_t k = 0; k < count; ++k) {
     weights[k] = buffers.weights[k];
     decays[k] = buffers.decays[k];
     for (std::size_t n = 0; n < N; ++n)
@@ -29,8 +30,8 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
   for (std::size_t t = 0; t < steps.count; ++t) {
     for (std::size_t n = 0; n < N; ++n) {
       V w = load<V>(fresh + n * kLanes);
-      for (std::size_t k = 0; k < Count; ++k) w += weights[k] * states[k][n];
-      for (std::size_t k = 0; k < Count; ++k) states[k][n] = decays[k] * states[k][n] + w;
+      for (std::size_t k = 0; k < count; ++k) w += weights[k] * states[k][n];
+      for (std::size_t k = 0; k < count; ++k) states[k][n] = decays[k] * states[k][n] + w;
       total[n] += w;
       store(row + n * kLanes, total[n]);
     }
@@ -38,7 +39,7 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
     row += steps.row_stride;
   }
   for (std::size_t n = 0; n < N; ++n) {
-    for (std::size_t k = 0; k < Count; ++k)
+    for (std::size_t k = 0; k < count; ++k)
       store(buffers.states[k] + first + n * kLanes, states[k][n]);
     store(buffers.total + first + n * kLanes, total[n]);
   }
@@ -46,29 +47,29 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
 
 template <std::size_t Count, class V, class T>
 void buffer_steps(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
-  // More would not fit into sixteen registers.
-  constexpr std::size_t kVectors = Count <= 4 ? 2 : 1;
-  constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
+  constexpr std::size_t kWidth = 2 * sizeof(V) / sizeof(T);
   std::size_t i = 0;
-  for (; i + kWidth <= width; i += kWidth) buffer_lanes<Count, kVectors, V>(buffers, steps, i);
-  for (; i < width; ++i) buffer_lanes<Count, 1, T>(buffers, steps, i);
+  for (; i + kWidth <= width; i += kWidth) buffer_lanes<Count, 2, V>(buffers, steps, i);
+  for (; i < width; ++i) buffer_lanes<0, 1, T>(buffers, steps, i);
 }
 
-template <std::size_t Count, class V, class T>
-void dispatch_buffers(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
-  if constexpr (Count > 1)
-    if (buffers.count < Count) return dispatch_buffers<Count - 1, V>(buffers, steps, width);
-  buffer_steps<Count, V>(buffers, steps, width);
+template <class V, class T>
+void run_buffers(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
+  // Four are the usual number; others are a tenth slower, and take no code of their own.
+  if (buffers.count == 4)
+    buffer_steps<4, V>(buffers, steps, width);
+  else
+    buffer_steps<0, V>(buffers, steps, width);
 }
 
 void buffers_double(const Buffers<double>& buffers, const BufferSteps<double>& steps,
                     std::size_t width) {
-  dispatch_buffers<kMaxBuffers, Doubles>(buffers, steps, width);
+  run_buffers<Doubles>(buffers, steps, width);
 }
 
 void buffers_float(const Buffers<float>& buffers, const BufferSteps<float>& steps,
                    std::size_t width) {
-  dispatch_buffers<kMaxBuffers, Floats>(buffers, steps, width);
+  run_buffers<Floats>(buffers, steps, width);
 }
 
 }  // namespace
