@@ -277,6 +277,11 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const Workload diagonal = Workload::learning_rates({.rates = rates, .momentum = 0.5});
   EXPECT_EQ(bound(diagonal, Objective::max)->value, 3);
   EXPECT_EQ(bound(diagonal, Objective::max)->method, LowerBoundMethod::schatten);
+  rates.assign(200, 1);
+  rates[3] = 1e-150;
+  const Workload wild = Workload::learning_rates({.rates = rates});
+  EXPECT_EQ(bound(wild, Objective::mean)->method, LowerBoundMethod::schatten);
+  EXPECT_GT(bound(wild, Objective::mean)->value, 1);
   EXPECT_EQ(to_string(LowerBoundMethod::dual), "dual");
   EXPECT_EQ(to_string(LowerBoundMethod::dense_dual), "dense dual");
   EXPECT_EQ(to_string(LowerBoundMethod::schatten), "schatten");
