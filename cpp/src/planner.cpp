@@ -55,8 +55,9 @@ void require_searchable(const PlannerOptions& options) {
          std::string("planner: ") + (options.gap ? "gap" : "max_iterations") +
              " cannot be given without a solver: the weights in closed form take no search");
   if (!options.use_solver && !workload_of(options).is_prefix())
-    fail(ErrorCode::invalid_argument, "planner: without a solver there are weights for prefix sums, got " +
-                                     workload_of(options).name());
+    fail(ErrorCode::invalid_argument,
+         "planner: without a solver there are weights for prefix sums, got " +
+             workload_of(options).name());
   if (options.gap && name != OptimalStrategy::kName)
     fail(ErrorCode::invalid_argument,
          "planner: gap cannot be given for " + name + ": only that of optimal is proved");
@@ -396,7 +397,8 @@ Planner::Made Planner::make_planned(const Workload& workload) const {
     // The optimum is known all the same.
     const std::optional<LowerBound> bound = search_->lower_bound();
     if (error.code() != ErrorCode::unsupported || !bound) throw;
-    fail(error.code(), std::string(error.what()) + "; the least error of any mechanism is at least " +
+    fail(error.code(), std::string(error.what()) +
+                           "; the least error of any mechanism is at least " +
                            to_text(bound->value) + ", and there are some within " +
                            to_text(search_->proved_gap()) + " of that, relative");
   }

@@ -22,6 +22,8 @@ constexpr double kGap = 1e-3;
 constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
 /// Beyond so many steps three evaluations have to do: what they prove is 10^-5 below the optimum.
 constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
+/// Rates further apart, from each other or from 1, are not for double precision.
+constexpr double kMaxRateRatio = 1e12;
 /// With momentum, so many steps in all iterations together, but three of them at least.
 constexpr std::int64_t kMomentumStepsInAll = 40960;
 constexpr std::int64_t kMaxMomentumIterations = 40;
@@ -73,7 +75,13 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
                          .momentum = workload.momentum(),
                          .rates = workload.rates()};
   // Without momentum a negative rate is a column of the other sign, which no norm sees.
-  for (double& rate : problem.rates) rate = std::abs(rate);
+  double least = 1, largest = 1;
+  for (double& rate : problem.rates) {
+    rate = std::abs(rate);
+    least = std::min(least, rate);
+    largest = std::max(largest, rate);
+  }
+  if (!(largest <= kMaxRateRatio * least)) return 0;
   OptimumOptions options{.gap = kGap, .max_iterations = n <= kMaxWellSolvedSteps ? 60 : 3};
   if (has_momentum)
     options.max_iterations =

@@ -267,8 +267,8 @@ TEST(ErrorLowerBound, blocks_bound_the_whole) {
   // The largest horizons, and workloads whose blocks are single steps.
   const double far = error_lower_bound(
       Workload::momentum({.num_steps = std::int64_t{1} << 40, .momentum = 0.9, .decay = 0.9}));
-  EXPECT_GE(far, error_lower_bound(Workload::momentum(
-                     {.num_steps = 128, .momentum = 0.9, .decay = 0.9})) *
+  EXPECT_GE(far, error_lower_bound(
+                     Workload::momentum({.num_steps = 128, .momentum = 0.9, .decay = 0.9})) *
                      (1 - 1e-8));
   EXPECT_LE(far, 6);
   rates.assign(5000, -0.25);

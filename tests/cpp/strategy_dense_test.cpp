@@ -277,6 +277,11 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const Workload diagonal = Workload::learning_rates({.rates = rates, .momentum = 0.5});
   EXPECT_EQ(bound(diagonal, Objective::max)->value, 3);
   EXPECT_EQ(bound(diagonal, Objective::max)->method, LowerBoundMethod::schatten);
+  rates.assign(200, 1);
+  rates[3] = 1e-150;
+  const Workload wild = Workload::learning_rates({.rates = rates});
+  EXPECT_EQ(bound(wild, Objective::mean)->method, LowerBoundMethod::schatten);
+  EXPECT_GT(bound(wild, Objective::mean)->value, 1);
   EXPECT_EQ(to_string(LowerBoundMethod::dual), "dual");
   EXPECT_EQ(to_string(LowerBoundMethod::dense_dual), "dense dual");
   EXPECT_EQ(to_string(LowerBoundMethod::schatten), "schatten");
@@ -289,23 +294,20 @@ TEST(CertifiedLowerBound, blocks_bound_the_whole_for_every_workload) {
     mixed.push_back(i % 3 == 1 ? -positive.back() : positive.back());
   }
   const Workload window = Workload::sliding_window({.num_steps = 140, .width = 30});
-  for (const Workload& workload :
-       {window, Workload::lower_triangular(window.matrix()),
-        Workload::momentum({.num_steps = 140, .momentum = 0.9}),
-        Workload::learning_rates({.rates = positive}),
-        Workload::learning_rates({.rates = mixed}),
-        Workload::learning_rates({.rates = positive, .momentum = 0.9}),
-        Workload::learning_rates({.rates = mixed, .momentum = 0.9})})
+  for (const Workload& workload : {window, Workload::momentum({.num_steps = 140, .momentum = 0.9}),
+                                   Workload::learning_rates({.rates = mixed}),
+                                   Workload::learning_rates({.rates = positive, .momentum = 0.9}),
+                                   Workload::learning_rates({.rates = mixed, .momentum = 0.9})})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const DenseOptimum least =
           find_dense_optimum({.queries = workload.matrix(), .objective = objective},
-                             {.gap = 1e-3, .max_iterations = 60});
+                             {.gap = 2e-2, .max_iterations = 12});
       const auto bound = certified_lower_bound(workload, Participation::single(), objective);
       ASSERT_TRUE(bound.has_value());
       EXPECT_LE(bound->value, least.upper_bound) << workload.name();
       EXPECT_GE(bound->value, least.lower_bound * 0.8) << workload.name();
     }
-  // Where it was 1/1.3 of the optimum, and null.
+  // Longer than any matrix.
   const auto mean = certified_lower_bound(Workload::momentum({.num_steps = 512, .momentum = 0.9}),
                                           Participation::single(), Objective::mean);
   EXPECT_GE(mean->value, 18.18);

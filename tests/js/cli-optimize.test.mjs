@@ -32,7 +32,7 @@ test('optimize: the JSON is that of the library', async () => {
   assert.deepEqual(await json(search), saved);
   const cases = [
     [['--buffers', '3', '--objective', 'mean'], { buffers: 3, objective: 'mean' }],
-    [['--buffers', 'exact'], { buffers: 0 }],
+    [['--buffers', 'exact'], { buffers: 'exact' }],
     [['--solver', 'none'], { solver: 'none' }],
     [['--max-iterations', '2'], { maxIterations: 2 }],
     [['--gap', '1e-3'], { gap: 1e-3 }],
@@ -91,6 +91,25 @@ test('error, compare and release take a saved strategy', async () => {
     { input: rows },
   );
   assert.match(mentions.stderr, /mechanism optimal from .*strategy\.json, .*horizon 30 rows/);
+});
+
+test('--strategy: the participation is that of the file, or given and said', async () => {
+  const found = dp.optimize({ numSteps: 8, participation: { epochs: 4 } });
+  const epochs = file('epochs.json', JSON.stringify(found));
+  const own = await dpFtrl(['error', '--strategy', epochs]);
+  assert.match(own.stdout, /\nparticipation +4 epochs\n/);
+  assert.doesNotMatch(own.stdout, /optimised for/);
+  const once = ['--participations', '1', '--min-separation', '1'];
+  const other = await dpFtrl(['error', '--strategy', epochs, '--epochs', '2']);
+  assert.match(other.stdout, /\nparticipation +2 epochs\noptimised for +4 epochs\n/);
+  assert.equal((await json(['error', '--strategy', epochs, ...once])).optimisedFor, '4 epochs');
+  const spoken = ['release', ...privacy.slice(0, -1), '--strategy', epochs];
+  const release = (...args) => dpFtrl([...spoken, ...args], { input: `x\n${'1\n'.repeat(8)}` });
+  const { code, stderr } = await release();
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /one user is protected, with one row in each of 4 epochs of 2 rows/);
+  const warned = await release(...once);
+  assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; what is protected is/);
 });
 
 test('misuse: files that are no strategy for this', async () => {

@@ -50,7 +50,7 @@ test('optimize: all that is known about a result, as plain data', () => {
     assert.equal(it.objective, options.objective ?? 'max');
     assert.deepEqual(it.workload, options.workload ?? 'prefix');
     assert.equal(it.participation, 'single');
-    assert.equal(it.status, 'converged');
+    assert.equal(it.status, options.solver === 'none' ? 'stopped' : 'converged');
     assert.equal(it.iterations > 0, options.solver !== 'none');
     assert.ok(it.error >= it.lowerBound && it.lowerBound > 1);
     assert.equal(it.boundMethod, 'dual');
@@ -238,6 +238,8 @@ test('optimize: what is searched for another problem is infeasible, and refused 
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
     rejects(() => dp.optimize({ numSteps: 16, ...options }), RangeError, 'invalid_argument', message);
+  assert.equal(status({ buffers: 'exact' }), 'converged');
+  refuses({ solver: 'none', workload: { window: 3 } }, /weights for prefix sums, got window=3/);
   refuses({ solver: 'none', maxIterations: 3 }, /maxIterations cannot be given without a solver/);
   refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
   refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
@@ -349,8 +351,39 @@ test('error: ratio and gap of the objective to the bound, for every mechanism', 
     assert.equal(mean.ratio, mean.meanError / mean.lowerBound);
   }
   const workload = { window: 10 };
-  const unknown = dp.error({ mechanism: 'optimal', numSteps: 300, workload, objective: 'mean', buffers: 4 });
-  assert.deepEqual([unknown.lowerBound, unknown.ratio, unknown.gap], [null, null, null]);
+  const long = dp.error({ mechanism: 'optimal', numSteps: 300, workload, objective: 'mean', buffers: 4 });
+  assert.ok(long.gap > 0 && long.lowerBound > 1.5, 'every workload has a bound');
+});
+
+test('a saved strategy: its own bound, and the participation it was optimised for', () => {
+  const four = { epochs: 4 };
+  const it = dp.optimize({ numSteps: 140, participation: four, maxIterations: 9 });
+  const numSteps = 140;
+  const own = dp.error({ mechanism: it, numSteps });
+  assert.equal(own.participation, 'fixed-epoch');
+  assert.deepEqual(own, dp.error({ mechanism: it, numSteps, participation: four }));
+  assert.deepEqual([own.maxError, own.lowerBound], [it.error, it.lowerBound]);
+  const once = dp.error({ mechanism: it, numSteps, participation: 'single' });
+  assert.equal(once.participation, 'single');
+  assert.ok(once.maxError < own.maxError);
+  const { participation, ...unstated } = it;
+  assert.deepEqual(dp.error({ mechanism: unstated, numSteps }), once);
+  const { mechanisms } = dp.compare({ numSteps, strategies: [it] });
+  assert.equal(mechanisms.find((row) => row.saved).maxError, once.maxError, 'one problem for all');
+  const sums = dp.prefixSum({ ...target, mechanism: it, numSteps, dimension: 1 });
+  assert.equal(sums.certificate.participation, 'fixed-epoch', 'as much noise as its users need');
+  sums.dispose();
+  const damaged = structuredClone(it);
+  damaged.parameters.columnDuals[3] *= -40;
+  assert.ok(dp.error({ mechanism: damaged, numSteps }).lowerBound <= it.lowerBound);
+  assert.equal(dp.error({ mechanism: damaged, numSteps }).maxError, it.error);
+  damaged.parameters.columnDuals.pop();
+  rejects(
+    () => dp.error({ mechanism: damaged, numSteps }),
+    RangeError,
+    'invalid_argument',
+    /column_duals must be one number, or one for each epoch, for each of 140 steps, got 559/,
+  );
 });
 
 test('compare: saved strategies stand in the table', () => {

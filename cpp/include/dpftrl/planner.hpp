@@ -45,7 +45,8 @@ struct PlannerResult {
   std::optional<LowerBound> lower_bound;
   /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
   /// there is none for this workload and participation, it was that for prefix sums, or for one
-  /// participation; or what was found is not proved to be as close as was asked for. stopped: before the end, or weights in closed form, without a search.
+  /// participation; or what was found is not proved to be as close as was asked for. stopped:
+  /// before the end, or weights in closed form, without a search.
   SolverStatus status;
   std::int64_t iterations;
 };

@@ -153,7 +153,8 @@ class Iteration {
   DenseDuals duals_of(const DualPoint& point) const {
     DenseDuals duals;
     for (const DualBlock& part : point.blocks)
-      duals.columns.insert(duals.columns.end(), part.root.data(), part.root.data() + part.root.size());
+      duals.columns.insert(duals.columns.end(), part.root.data(),
+                           part.root.data() + part.root.size());
     if (is_max_) duals.rows.assign(point.row_roots.begin(), point.row_roots.end());
     return duals;
   }
@@ -330,7 +331,6 @@ class Iteration {
       return std::abs(scaled) < 0x1p-200 ? 0.0 : scaled;
     });
   }
-
 
   Eigen::Map<Matrix> block(Vector& x, Eigen::Index phase) const {
     return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};

@@ -215,8 +215,8 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
   else
     best.status =
         best.gradient_norm <= tolerance ? SolverStatus::converged : SolverStatus::not_converged;
-  is_exhausted_ = best.status != SolverStatus::converged &&
-                  iterations_ >= options_.max_total_iterations;
+  is_exhausted_ =
+      best.status != SolverStatus::converged && iterations_ >= options_.max_total_iterations;
   co_return best;
 }
 

@@ -202,9 +202,9 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                          .value = optimum.lower_bound}});
 }
 
-std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const Workload& workload,
-                                                    const Matrix& columns,
-                                                    std::optional<DenseStrategy::Bound> lower_bound) {
+std::shared_ptr<const Strategy> strategy_of_columns(
+    std::string_view name, const Workload& workload, const Matrix& columns,
+    std::optional<DenseStrategy::Bound> lower_bound) {
   const std::int64_t n =
       require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
   require_length(name, "columns", columns.rows(), n);
@@ -216,11 +216,10 @@ std::shared_ptr<const Strategy> strategy_of_columns(std::string_view name, const
     encoder.col(j).segment(j, height) = columns.row(j).head(height).transpose();
   }
   return std::make_shared<const DenseStrategy>(
-      workload,
-      DenseStrategy::Parts{.name = name,
-                           .encoder = std::move(encoder),
-                           .num_bands = bands,
-                           .lower_bound = std::move(lower_bound)});
+      workload, DenseStrategy::Parts{.name = name,
+                                     .encoder = std::move(encoder),
+                                     .num_bands = bands,
+                                     .lower_bound = std::move(lower_bound)});
 }
 
 Matrix columns_of(const Matrix& encoder) {

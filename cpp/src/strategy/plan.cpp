@@ -55,10 +55,12 @@ DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
                   "one number, or one for each epoch, for each of " + to_text(n) + " steps",
                   to_text(size));
   if (has_list(plan, kRowDuals)) duals.rows = plan.list(kRowDuals);
-  require_length(kFunction, kRowDuals, std::ssize(duals.rows), plan.objective == Objective::max ? n : 0);
+  require_length(kFunction, kRowDuals, std::ssize(duals.rows),
+                 plan.objective == Objective::max ? n : 0);
   return {.objective = plan.objective,
-          .participation = k == 1 ? Participation::single()
-                                  : Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}),
+          .participation =
+              k == 1 ? Participation::single()
+                     : Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}),
           .duals = std::move(duals)};
 }
 
