@@ -155,8 +155,57 @@ test('release: participation scales the noise and is part of the guarantee', asy
   sums.dispose();
 });
 
+test('error: neighbours under the names that others give them', async () => {
+  for (const [name, meaning] of [
+    ['add-remove', 'zero-out'],
+    ['replace', 'replace-one'],
+    ['substitution', 'replace-one'],
+  ]) {
+    const named = await json([...error, '--neighbours', name]);
+    assert.deepEqual(named, await json([...error, '--neighbours', meaning]));
+    assert.equal(named.neighbours, meaning);
+  }
+});
+
+test('error: learning rates with momentum', async () => {
+  const rates = file('steps.csv', '1\n0.5\n0.25\n0.125\n');
+  const it = await json([...error, '--workload', `${rates},momentum=0.5`]);
+  const workload = { rates: [1, 0.5, 0.25, 0.125], momentum: 0.5 };
+  const expected = dp.error({ mechanism: 'tree', numSteps: 4, workload });
+  assert.deepEqual([it.workload, it.meanError], ['rates,momentum=0.5', expected.meanError]);
+  const without = dp.error({ mechanism: 'tree', numSteps: 4, workload: { rates: workload.rates } });
+  assert.notEqual(it.meanError, without.meanError);
+});
+
+test('compare: says whose bound it is and what normalising raises', async () => {
+  const few = ['--participations', '4', '--min-separation', '8'];
+  const compare = ['compare', '--steps', '64', '--workload', 'momentum=0.9'];
+  const { stdout } = await dpFtrl([...compare, ...few]);
+  const claimed = /Lower bound on the max error of every factorization: ([\d.]+)\n/.exec(stdout);
+  const workload = { momentum: 0.9 };
+  const participation = { participations: 4, minSeparation: 8 };
+  const { lowerBound } = dp.compare({ numSteps: 64, workload, participation });
+  assert.ok(Math.abs(Number(claimed[1]) / lowerBound - 1) < 1e-4);
+  assert.ok(!stdout.includes('single'), 'it is that of four participations');
+
+  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload });
+  assert.ok(raisedByNormalizing.length > 0);
+  for (const mechanism of raisedByNormalizing) {
+    const plain = mechanisms.find((it) => it.mechanism === mechanism);
+    const options = { mechanism, numSteps: 64, workload, normalizeColumns: true };
+    assert.ok(dp.error(options).maxError > plain.maxError, mechanism);
+  }
+  const text = (await dpFtrl(compare)).stdout;
+  const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
+  assert.deepEqual(line[1].split(', '), raisedByNormalizing);
+  const { leftOut } = dp.compare({ numSteps: 300 });
+  const start = 'normalised columns are tried up to 256';
+  assert.ok(leftOut.some(({ reason }) => reason.startsWith(start)));
+});
+
 test('misuse: parameters, participations and workloads', async () => {
   const path = (name, text) => ['--workload', file(name, text)];
+  const square = file('m.csv', '1,0,0,0\n1,1,0,0\n1,1,1,0\n1,1,1,1\n');
   const cases = [
     [[...error, '--bands', '0'], /--bands must be a whole number of at least 1, got "0"/],
     [[...error, '--bands', 'x'], /--bands must be .*, got "x"/],
@@ -173,6 +222,7 @@ test('misuse: parameters, participations and workloads', async () => {
     [[...error, '--epochs', '2', '--min-separation', '2'], /--epochs or --min-sep.*, not both/],
     [[...error, '--neighbours', 'both'], /--neighbours must be one of zero-out, replace-one/],
     [[...error, '--workload', 'momentum'], /--workload momentum: there is no file momentum/],
+    [[...error, '--workload', `${square},momentum=.5`], /m.csv is a matrix; momentum goes with/],
     [[...error, '--workload', 'momentum='], /--workload must be prefix, mom.*, got "momentum="/],
     [[...error, '--workload', 'momentum=0.5,window=2'], /--workload must be .*, got "momentum=0/],
     [[...error, '--workload', 'momentum=1'], /momentum must be at least 0 and below 1, got 1/],

@@ -467,8 +467,8 @@ test('misuse: exit code 2 and one clear line', async () => {
     [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
     [[...release, '--mode', 'float', daily], /--mode must be one of grid, lattice, got "float"/],
     [
-      [...release, '--neighbours', 'add-remove', daily],
-      /--neighbours must be one of zero-out, replace-one, got "add-remove"/,
+      [...release, '--neighbours', 'add', daily],
+      /--neighbours must be one of zero-out, replace-one, got "add"/,
     ],
     [
       [...release, '--neighbors', 'replace-one', daily],

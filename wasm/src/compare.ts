@@ -55,6 +55,7 @@ function isClose(a: number, b: number): boolean {
 class Table {
   readonly rows: ComparedMechanism[] = [];
   readonly leftOut: Comparison['leftOut'] = [];
+  readonly raisedByNormalizing: MechanismName[] = [];
 
   constructor(
     private readonly core: Core,
@@ -83,6 +84,7 @@ class Table {
     try {
       const error = this.errorOf(candidate);
       if (this.isUseful(candidate, error)) this.add(candidate, error);
+      else if (this.isRaised(candidate, error)) this.raisedByNormalizing.push(candidate.entry.name);
     } catch (error) {
       const reason = reasonOf(error);
       if (codeOf(error) !== 'invalid_argument') this.leaveOut(candidate, reason);
@@ -97,6 +99,13 @@ class Table {
     const plain = this.rows.find((row) => row.mechanism === entry.name);
     if (!isNew || !parameters.normalizeColumns || plain === undefined) return isNew;
     return this.aim(error) < this.aim(plain) * (1 - SAME);
+  }
+
+  /** By normalised columns, which are no row of their own then. */
+  private isRaised({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
+    const plain = this.rows.find((row) => row.mechanism === entry.name);
+    if (!parameters.normalizeColumns || plain === undefined) return false;
+    return this.aim(error) > this.aim(plain) * (1 + SAME);
   }
 
   private aim(error: { maxError: number; meanError: number }): number {
@@ -145,6 +154,16 @@ class Table {
       causal: error.causal,
       pureDp: entry.pureDp,
     });
+  }
+
+  /** One line for what is not tried at long horizons. */
+  leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
+    if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
+    const entry = catalogue.find(({ name }) => name === 'square-root')!;
+    const reason =
+      `normalised columns are tried up to ${MAX_NORMALIZED_STEPS} steps, of every mechanism; ` +
+      'normalized-square-root is there at any';
+    this.leaveOut({ entry, parameters: { normalizeColumns: true }, saved: false }, reason);
   }
 
   private leaveOut({ entry, parameters }: Candidate, message: string): void {
@@ -203,6 +222,7 @@ function* tableRows(
     }
     yield;
   }
+  table.leaveOutNormalized(catalogue);
   for (const [entry, factorization] of strategies) {
     table.addSaved(entry, factorization);
     yield;
@@ -253,6 +273,7 @@ export function makeComparison(
         boundMethod,
         mechanisms,
         leftOut: [...table.leftOut],
+        raisedByNormalizing: [...table.raisedByNormalizing],
       };
     },
   });

@@ -356,6 +356,8 @@ export interface Comparison {
   mechanisms: ComparedMechanism[];
   /** What has no formula at this size or takes too long, with the reason. */
   leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
+  /** Whose error of the objective normalised columns would raise: tried up to 256 steps. */
+  raisedByNormalizing: MechanismName[];
 }
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
@@ -387,8 +389,11 @@ export interface PiecewiseComparison {
 /** A bound from the literature, and whether it was found to hold at this horizon. */
 export interface PublishedBound {
   value: number;
-  /** False where it fails, and beyond 2^22 steps, where nobody looked. */
+  /** False where it fails, and beyond `checkedTo` steps, where nobody looked. */
   holds: boolean;
+  /** Found to hold from so many steps to `checkedTo`; null: it fails wherever it was looked at. */
+  holdsFrom: number | null;
+  checkedTo: number;
 }
 
 /** On errors of factorizations of the prefix sums, unit noise, one participation. */

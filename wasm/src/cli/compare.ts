@@ -30,18 +30,16 @@ function short(value: number): string {
 
 /** What the bound is and how it was found, or that there is none. */
 function boundText(comparison: Comparison): string {
-  const { lowerBound, boundMethod, objective, workload, participation } = comparison;
+  const { lowerBound, boundMethod, objective, workload } = comparison;
   if (lowerBound === null) return 'Lower bound: none at hand for this workload and horizon.';
   const numerically = 'computed numerically, with its rounding allowed for';
   const closed = workload === 'prefix' ? 'in closed form' : numerically;
-  const isOfEpochs = boundMethod === 'dense dual' && participation === 'fixed-epoch';
-  const whom = participation === 'single' || isOfEpochs ? '' : ' even for single participation';
   const how =
     boundMethod === 'schatten'
       ? `Schatten-1 norm of the workload, ${closed}`
       : 'dual variables of the optimum, with their rounding allowed for';
   return (
-    `Lower bound on the ${objective} error of every factorization${whom}: ${short(lowerBound)}\n` +
+    `Lower bound on the ${objective} error of every factorization: ${short(lowerBound)}\n` +
     `(${how}); ratio: error / bound.`
   );
 }
@@ -75,11 +73,14 @@ function describe(comparison: Comparison, schema: string): string {
   const out = leftOut.map(({ mechanism, parameters, reason }) =>
     paragraph(`${nameText(mechanism, parameters)}: ${reason}`, '  '),
   );
+  const raised = comparison.raisedByNormalizing.join(', ');
+  const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [
     paragraph(`Workload ${workload}, ${numSteps} steps, ${schema}; best ${objective} error first.`),
     'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
     `${boundText(comparison)}\n\n`,
     tableText(comparison),
+    ...(raised === '' ? [] : ['\n', warning]),
     ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
   ].join('');
 }

@@ -58,7 +58,8 @@ const PARTICIPATION = `\
 
 const WORKLOAD = `\
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers
-                   without header: a column of learning rates, or a square lower-triangular matrix`;
+                   without header: a column of learning rates (FILE,momentum=B for rates with
+                   momentum), or a square lower-triangular matrix`;
 
 const COUNTED = `\
   --user-column ID --max-contributions K
@@ -112,7 +113,7 @@ ${STRATEGY}
                    get the same releases again, and others are refused. Not with --user-column,
                    --time-column
 ${PARTICIPATION}
-  --neighbours R   zero-out (default) or replace-one
+  --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
                    of floating-point numbers. lattice: noisy integer measurements, decoded
                    afterwards; with tree, honaker, blt and others that have an integer encoder
@@ -184,7 +185,7 @@ ${STRATEGY}
   --budget FILE, --budget-epsilon E, --budget-delta D
                    as in dp-ftrl release
 ${PARTICIPATION}
-  --neighbours R   zero-out (default) or replace-one
+  --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
   --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
   --json           the model on standard output: format, version, loss, inputs, intercept, weights,
                    lastWeights, numExamples, private, certificate, protects
@@ -314,9 +315,9 @@ ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
   --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
-                   mechanisms, leftOut. pureDp of a mechanism: Laplace noise in its measurements
-                   would be purely private (delta 0), which all of them allow; release and learn
-                   draw Gaussian noise
+                   mechanisms, leftOut, raisedByNormalizing. pureDp of a mechanism: Laplace noise in
+                   its measurements would be purely private (delta 0), which all of them allow;
+                   release and learn draw Gaussian noise
 
 Progress goes to standard error, if that is a terminal and it takes more than a second.
 
@@ -373,7 +374,7 @@ hold at this horizon.
 
   --steps N        horizon
   --json           numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean,
-                   lower}, each with value and holds
+                   lower}, each with value, holds, holdsFrom and checkedTo
 
 Examples:
   dp-ftrl bounds --steps 1024

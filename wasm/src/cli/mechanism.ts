@@ -95,7 +95,20 @@ export function readMechanism(
   };
 }
 
+/** What other libraries call them. An absent record contributes zero to a sum. */
+const NEIGHBOURS_ELSEWHERE: Record<string, Neighbours> = {
+  'add-remove': 'zero-out',
+  'add-or-remove': 'zero-out',
+  'add-or-remove-one': 'zero-out',
+  replace: 'replace-one',
+  'change-one': 'replace-one',
+  substitution: 'replace-one',
+};
+
 export function readNeighbours(args: Args): Neighbours {
+  const text = args.text('neighbours');
+  const known = text !== undefined && Object.hasOwn(NEIGHBOURS_ELSEWHERE, text);
+  if (known) return NEIGHBOURS_ELSEWHERE[text]!;
   return args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
 }
 

@@ -8,7 +8,8 @@ import { csvRecords, isBlank, type CsvRecord } from './csv.js';
 import { Misuse } from './failure.js';
 import { openInput } from './input.js';
 
-const WANTED = 'prefix, momentum=B, momentum=B,decay=A, window=W or a CSV file';
+const WANTED =
+  'prefix, momentum=B, momentum=B,decay=A, window=W, a CSV file, or one of rates and ,momentum=B';
 
 function wrong(text: string): never {
   throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
@@ -93,8 +94,19 @@ async function readFile(path: string, steps: number): Promise<Workload> {
   return numColumns === 1 ? { rates: rows.flat() } : { matrix: rows.flat() };
 }
 
+/** `rates.csv,momentum=0.9` */
+async function readRates(path: string, momentum: number, steps: number): Promise<Workload> {
+  const workload = await readFile(path, steps);
+  if (typeof workload !== 'string' && 'rates' in workload) return { ...workload, momentum };
+  throw new Misuse(`--workload ${path} is a matrix; momentum goes with one column of rates`);
+}
+
 export async function readWorkload(args: Args, steps: number): Promise<Workload> {
   const text = args.text('workload');
   if (text === undefined) return 'prefix';
-  return parseNamed(text) ?? readFile(text, steps);
+  const named = parseNamed(text);
+  if (named !== undefined) return named;
+  const withMomentum = /^(.+),momentum=([^,]*)$/.exec(text);
+  if (!withMomentum) return readFile(text, steps);
+  return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
 }
