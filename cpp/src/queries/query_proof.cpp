@@ -2,7 +2,6 @@
 #include "queries/query_proof.hpp"
 
 #include <Eigen/Eigenvalues>
-#include <algorithm>
 #include <cmath>
 
 #include "nuclear_norm.hpp"
@@ -43,8 +42,10 @@ double sum_of_columns(const Matrix& f) {
 }
 
 double schatten_norm(const Matrix& f) {
-  const double known = std::max(sum_of_columns(f), sum_of_columns(f.transpose()));
-  if (known > 0) return known;
+  const double by_columns = sum_of_columns(f);
+  if (by_columns > 0) return by_columns;
+  const double by_rows = sum_of_columns(f.transpose());
+  if (by_rows > 0) return by_rows;
   // The polar factor of F, by the eigenvectors of F^T F; any matrix gives a bound that holds.
   const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(f.transpose(), f));
   const Vector& squares = system.eigenvalues();
