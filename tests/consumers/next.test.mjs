@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { run } from '../js/support/consumer.mjs';
-import { assertWorks, browsers, launch, outcomeOf, prepare } from './support.mjs';
+import { assertWorks, browsers, outcomeOf, prepare } from './support.mjs';
 import { project, workshop } from './support.mjs';
 
 const next = join(workshop, 'node_modules/next/dist/bin/next');
@@ -39,9 +39,10 @@ test('Next: a route on the server', async () => {
 });
 
 for (const browser of browsers) {
-  const skip = browser.path === undefined && !process.env.CI && `no ${browser.name} found`;
+  const isNeeded = process.env.CI && !browser.optional;
+  const skip = browser.missing !== undefined && !isNeeded && `no ${browser.missing} found`;
   test(`Next: a client component, ${browser.name}`, { skip }, async () => {
-    const opened = await launch(browser);
+    const opened = await browser.launch();
     try {
       assertWorks(await outcomeOf(opened, address), ['inline']);
     } finally {

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { importEntry, installed, root } from '../js/support/consumer.mjs';
 import { totals } from './app/use.js';
+import { launchWebKit, missing } from './webkit.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 /** Where consumers are built: below it `dp-ftrl` and the bundlers are found by name. */
@@ -101,26 +102,25 @@ function firstOf(...paths) {
   return paths.find((path) => path && existsSync(path));
 }
 
-const { DPFTRL_CHROMIUM, DPFTRL_FIREFOX } = process.env;
-export const browsers = [
-  {
-    name: 'Chromium',
-    path: firstOf(DPFTRL_CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome'),
-    options: { browser: 'chrome', args: calm },
-  },
-  {
-    name: 'Firefox',
-    path: firstOf(DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'),
-    options: { browser: 'firefox' },
-  },
-];
-
-export function launch({ path: executablePath, options }) {
-  return puppeteer.launch({ executablePath, headless: true, ...options });
+function bidi(name, path, options) {
+  const start = { executablePath: path, headless: true, ...options };
+  return { name, missing: path ? undefined : name, launch: () => puppeteer.launch(start) };
 }
+
+const { DPFTRL_CHROMIUM, DPFTRL_FIREFOX } = process.env;
+const chromium = firstOf(DPFTRL_CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome');
+const firefox = firstOf(DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox');
+
+/** `missing` names what would have to be installed; only an optional one may be. */
+export const browsers = [
+  bidi('Chromium', chromium, { browser: 'chrome', args: calm }),
+  bidi('Firefox', firefox, { browser: 'firefox' }),
+  { name: 'WebKit', missing, launch: launchWebKit, optional: true },
+];
 
 /** Opens a page, waits for its `outcome`, and gives it with all that was said on the way. */
 export async function outcomeOf(browser, address) {
+  if (browser.outcomeOf) return browser.outcomeOf(address);
   const tab = await browser.newPage();
   const said = [];
   tab.on('console', (message) => said.push(message.text()));

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// WebKit as Debian packages it (webkit2gtk-driver), driven by classic WebDriver. It has no console
+// to read, so a page keeps what went wrong by itself; its window is on a screen that nobody sees.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+
+const PATIENCE_MILLISECONDS = 60_000;
+
+function programOf(name) {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+/** The first program that WebKit needs and this machine lacks. */
+export const missing = ['WebKitWebDriver', 'Xvfb'].find((name) => !programOf(name));
+
+const soon = (milliseconds = 100) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A screen without a device; the program says its number when it is ready. */
+async function startScreen() {
+  const args = ['-displayfd', '3', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
+  const screen = spawn('Xvfb', args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const number = await new Promise((resolve, reject) => {
+    screen.stdio[3].once('data', (text) => resolve(String(text).trim()));
+    screen.once('exit', () => reject(new Error('Xvfb does not start')));
+    screen.once('error', reject);
+  });
+  return { screen, display: `:${number}` };
+}
+
+class Session {
+  constructor(base, programs) {
+    this.base = base;
+    this.programs = programs;
+  }
+
+  async call(method, path, body) {
+    const response = await fetch(`${this.base}${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const { value } = await response.json();
+    if (!response.ok) throw new Error(`WebKit, ${path}: ${value.error}: ${value.message}`);
+    return value;
+  }
+
+  async begin() {
+    for (const end = Date.now() + PATIENCE_MILLISECONDS; ; await soon()) {
+      const status = await this.call('GET', '/status').catch(() => undefined);
+      if (status?.ready) break;
+      if (Date.now() > end) throw new Error('WebKitWebDriver does not answer');
+    }
+    const { sessionId } = await this.call('POST', '/session', { capabilities: {} });
+    this.base += `/session/${sessionId}`;
+  }
+
+  execute(script) {
+    return this.call('POST', '/execute/sync', { script, args: [] });
+  }
+
+  /** As of the other browsers: the page's `outcome`, when it is there. */
+  async outcomeOf(address) {
+    await this.call('POST', '/url', { url: address });
+    for (const end = Date.now() + PATIENCE_MILLISECONDS; ; await soon()) {
+      if (await this.execute("return 'outcome' in globalThis")) break;
+      if (Date.now() > end) throw new Error(`${address}: there is no outcome`);
+    }
+    const script = 'const [done] = arguments; Promise.resolve(outcome).then(done, done);';
+    const outcome = await this.call('POST', '/execute/async', { script, args: [] });
+    return { outcome, said: [] };
+  }
+
+  async close() {
+    await this.call('DELETE', '').catch(() => {});
+    for (const program of this.programs) program.kill();
+  }
+}
+
+/** Starts it; `close` ends everything that was started. */
+export async function launchWebKit() {
+  const { screen, display } = await startScreen();
+  const port = await freePort();
+  const driver = spawn(programOf('WebKitWebDriver'), [`--port=${port}`, '--host=127.0.0.1'], {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      DISPLAY: display,
+      GDK_BACKEND: 'x11',
+      LIBGL_ALWAYS_SOFTWARE: '1',
+      WEBKIT_DISABLE_COMPOSITING_MODE: '1',
+      // It starts as root in containers, where there is no sandbox to be had.
+      WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
+    },
+  });
+  const session = new Session(`http://127.0.0.1:${port}`, [driver, screen]);
+  try {
+    await session.begin();
+    return session;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
