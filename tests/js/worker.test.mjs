@@ -430,6 +430,13 @@ test('worker: queries give what the library gives, with progress, and are dispos
     assert.deepEqual(await remote.release(histogram, seeded), own.release(histogram, seeded));
   }
   await assert.rejects(remote.release([1]), { code: 'wrong_length' });
+  const abort = new AbortController();
+  const { signal } = abort;
+  const calls = [remote.release(histogram, {}, { signal }), remote.matrices({ signal })];
+  abort.abort();
+  for (const call of calls) await assert.rejects(call, { name: 'AbortError' });
+  await assert.rejects(remote.release(histogram, {}, { sig: signal }), { code: 'wrong_type' });
+  assert.equal(await remote.label(0), own.label(0), 'it goes on');
   await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
   const choice = { histogram, epsilon: 1, insecureSeed: 2 };
   assert.equal(await client.winner(choice), dp.winner(choice));
@@ -441,6 +448,35 @@ test('worker: queries give what the library gives, with progress, and are dispos
   const gone = await client.queries(options);
   client.cancel();
   assert.equal(gone.disposed, true);
+  assert.equal(await client.liveHandles(), 0);
+});
+
+test('worker: noise and predictions are those of the library', async () => {
+  const options = { mechanism: 'tree', numSteps: 20, dimension: 3, insecureSeed: 9 };
+  const own = dp.noise(options);
+  const remote = await client.noise(options);
+  assert.deepEqual([remote.dimension, remote.numSteps], [3, 20]);
+  const rows = { numRows: 4, scale: 100 };
+  assert.deepEqual(await remote.rounded(rows), own.rounded(rows));
+  assert.equal(await remote.step(), 4);
+  assert.deepEqual(await remote.checkpoint(), own.checkpoint());
+  await remote.seek(10);
+  own.seek(10);
+  const abort = AbortSignal.abort();
+  await assert.rejects(remote.rounded(rows, { signal: abort }), { name: 'AbortError' });
+  assert.deepEqual(await remote.rounded(rows), own.rounded(rows));
+  await assert.rejects(remote.seek(21), { code: 'invalid_argument' });
+  await assert.rejects(client.noise({ ...options, numSteps: 0 }), { code: 'invalid_argument' });
+  own.dispose();
+  remote.dispose();
+  await assert.rejects(remote.rounded(rows), code('disposed'));
+  const learner = dp.learner({ ...target, numSteps: 4, dimension: 2, clipNorm: 1 });
+  learner.learn([1, 1], [1]);
+  const model = learner.model();
+  learner.dispose();
+  const features = [0.5, 1, -1, 2];
+  assert.deepEqual(await client.predict(model, features), dp.predict(model, features));
+  await assert.rejects(client.predict({}, features), { message: /^predict: model/ });
   assert.equal(await client.liveHandles(), 0);
 });
 

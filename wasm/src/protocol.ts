@@ -42,6 +42,9 @@ export type QueriesInfo = Pick<
   | 'standardErrors'
 >;
 
+/** Facts of noise that do not change. */
+export type NoiseInfo = Pick<api.Noise, 'dimension' | 'numSteps'>;
+
 /** What can be asked of something that lives in the worker: properties, and short methods. */
 export type Question =
   | 'step'
@@ -54,7 +57,10 @@ export type Question =
   | 'label'
   | 'labels'
   | 'matrices'
-  | 'release';
+  | 'release'
+  | 'seek'
+  | 'rounded'
+  | 'checkpoint';
 
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
@@ -78,10 +84,13 @@ export interface Methods {
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
   ask: [{ id: number; name: Question; args: unknown[] }, unknown];
-  /** Of totals, learners and queries. */
+  /** Of totals, learners, queries and noise. */
   disposeStream: [{ id: number }, undefined];
   /** Reports its progress meanwhile. */
   createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
+  /** Reports its progress meanwhile. */
+  createNoise: [api.NoiseOptions, { id: number; info: NoiseInfo }];
+  predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];
   liveHandles: [undefined, number];

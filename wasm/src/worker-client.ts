@@ -6,8 +6,8 @@ import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
 import { optionsObject, outOfRange, wrongType } from './check.js';
 import { DpError, makeError } from './errors.js';
 import { listen, type MessageTarget, type Methods } from './protocol.js';
-import type { Failure, Port, QueriesInfo, Response } from './protocol.js';
-import type { SimulationInfo, StreamInfo } from './protocol.js';
+import type { Failure, NoiseInfo, Port, QueriesInfo, Response } from './protocol.js';
+import type { Question, SimulationInfo, StreamInfo } from './protocol.js';
 import type * as api from './types.js';
 
 export interface ConnectOptions {
@@ -101,12 +101,27 @@ export interface RemoteQueries extends QueriesInfo {
   readonly disposed: boolean;
   label(query: number): Promise<string>;
   labels(): Promise<string[]>;
-  matrices(): Promise<api.QueryMatrices>;
-  /** As in the library: each call is a release of its own. */
+  matrices(call?: CallOptions): Promise<api.QueryMatrices>;
+  /** As in the library: each call is a release of its own, also one that is aborted. */
   release(
     histogram: ArrayLike<number>,
     options?: api.QueryReleaseOptions,
+    call?: CallOptions,
   ): Promise<api.QueryAnswers>;
+  dispose(): void;
+}
+
+/** Noise that lives in the worker; as in the library, but for `restore`. */
+export interface RemoteNoise extends NoiseInfo {
+  readonly disposed: boolean;
+  step(): Promise<number>;
+  seek(step: number): Promise<void>;
+  /** Rows of a call that is aborted may have been made: `step` tells. */
+  rounded(
+    options: Parameters<api.Noise['rounded']>[0],
+    call?: CallOptions,
+  ): Promise<Float64Array>;
+  checkpoint(): Promise<Uint8Array>;
   dispose(): void;
 }
 
@@ -148,6 +163,13 @@ export interface Client {
   simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
   /** As in the library. Pieces of the search take an eigendecomposition, or a few. */
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
+  /** As in the library, but that the worker draws the key. */
+  noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
+  predict(
+    model: api.LearnedModel,
+    features: ArrayLike<number>,
+    call?: CallOptions,
+  ): Promise<Float64Array>;
   winner(options: api.WinnerOptions, call?: CallOptions): Promise<number>;
   quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
   /** Handles alive in the worker, for leak tests. */
@@ -417,9 +439,14 @@ class RemoteStream<Info extends object = StreamInfo> {
     return this.connection.call('batch', { id: this.id, method, args }, options);
   }
 
-  async ask(name: Methods['ask'][0]['name'], ...args: unknown[]): Promise<unknown> {
+  async ask(name: Question, ...args: unknown[]): Promise<unknown> {
+    return this.askFor({}, name, ...args);
+  }
+
+  async askFor(call: CallOptions | undefined, name: Question, ...args: unknown[]) {
+    const options = readCall(name, call);
     this.requireAlive();
-    return this.connection.call('ask', { id: this.id, name, args });
+    return this.connection.call('ask', { id: this.id, name, args }, options);
   }
 
   dispose(): void {
@@ -448,9 +475,33 @@ async function createQueries(
     },
     label: async (query) => (await remote.ask('label', query)) as string,
     labels: async () => (await remote.ask('labels')) as string[],
-    matrices: async () => (await remote.ask('matrices')) as api.QueryMatrices,
-    release: async (histogram, options) =>
-      (await remote.ask('release', histogram, options)) as api.QueryAnswers,
+    matrices: async (call) => (await remote.askFor(call, 'matrices')) as api.QueryMatrices,
+    release: async (histogram, options, call) =>
+      (await remote.askFor(call, 'release', histogram, options)) as api.QueryAnswers,
+    dispose: () => remote.dispose(),
+  });
+}
+
+async function createNoise(
+  connection: Connection,
+  options: api.NoiseOptions,
+  call: OptimizeCallOptions | undefined,
+): Promise<RemoteNoise> {
+  const given = readCall('noise', call, WITH_PROGRESS);
+  const { id, info } = await connection.call('createNoise', options, given);
+  const remote = new RemoteStream(connection, id, info);
+  return Object.freeze<RemoteNoise>({
+    ...info,
+    get disposed() {
+      return remote.disposed;
+    },
+    step: async () => (await remote.ask('step')) as number,
+    seek: async (step) => {
+      await remote.ask('seek', step);
+    },
+    rounded: async (options, call) =>
+      (await remote.askFor(call, 'rounded', options)) as Float64Array,
+    checkpoint: async () => (await remote.ask('checkpoint')) as Uint8Array,
     dispose: () => remote.dispose(),
   });
 }
@@ -587,6 +638,9 @@ export function connect(options: ConnectOptions = {}): Client {
     },
     simulation: (given) => createSimulation(connection, given),
     queries: (given, call) => createQueries(connection, given, call),
+    noise: (given, call) => createNoise(connection, given, call),
+    predict: async (model, features, call) =>
+      connection.call('predict', { model, features }, readCall('predict', call)),
     winner: async (given, call) => connection.call('winner', given, readCall('winner', call)),
     quantile: async (given, call) =>
       connection.call('quantile', given, readCall('quantile', call)),

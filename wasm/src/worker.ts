@@ -12,7 +12,8 @@ import { listen, type Failure, type MessageTarget, type Methods } from './protoc
 import type { Port, Request } from './protocol.js';
 import { certificateInPieces, compareInPieces, errorInPieces } from './searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './searches.js';
-import type { DpFtrl, OptimizeProgress, Queries, Simulation, SimulationChunk } from './types.js';
+import type { DpFtrl, Noise, OptimizeProgress, Queries } from './types.js';
+import type { Simulation, SimulationChunk } from './types.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -96,7 +97,7 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 class Server {
   private loadOptions: Methods['load'][0] = {};
   private readonly simulations = new Map<number, Held>();
-  private readonly streams = new Map<number, { stream: Stream | Queries; epoch: number }>();
+  private readonly streams = new Map<number, { stream: Stream | Queries | Noise; epoch: number }>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private lastId = 0;
@@ -195,6 +196,15 @@ class Server {
         return this.inPieces(call, searching(api, argument as Methods['optimize'][0]));
       case 'createQueries':
         return this.createQueries(api, call);
+      case 'createNoise': {
+        const given = argument as Methods['createNoise'][0];
+        const options = await this.inPieces(call, foundFirst(api, given));
+        return options && this.createNoise(api, options, epoch);
+      }
+      case 'predict': {
+        const { model, features } = argument as Methods['predict'][0];
+        return api.predict(model, features);
+      }
       case 'createSimulation': {
         const given = argument as Methods['createSimulation'][0];
         const options = await this.inPieces(call, foundFirst(api, given));
@@ -274,7 +284,18 @@ class Server {
     return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
   }
 
-  private stream(id: number): Stream | Queries {
+  private createNoise(
+    api: DpFtrl,
+    options: Methods['createNoise'][0],
+    epoch: number,
+  ): Methods['createNoise'][1] {
+    const noise = api.noise(options);
+    const id = ++this.lastId;
+    this.streams.set(id, { stream: noise, epoch });
+    return { id, info: { dimension: noise.dimension, numSteps: noise.numSteps } };
+  }
+
+  private stream(id: number): Stream | Queries | Noise {
     const held = this.streams.get(id);
     if (!held) throw new DpError('disposed', 'this handle was disposed of');
     return held.stream;
