@@ -3,8 +3,8 @@
 // --budget: releases of one data set add up, and the one too many is refused.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -36,7 +36,9 @@ const muOf = (epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu;
 
 test('budget: one release may spend all of it, and then none is left', async () => {
   const path = freshPath();
-  await accepted(release(path, 1, limit));
+  const { stderr } = await dpFtrl(release(path, 1, [...limit, '--quiet']), { input });
+  // Whoever mistyped the name sees that it is not the old one.
+  assert.match(stderr, /^dp-ftrl: warning: --budget \S+: a new budget of .1, 0.000001. begins/);
   const before = readFileSync(path, 'utf8');
   const { limit: kept, neighbours, unit, spent, releases } = JSON.parse(before);
   assert.deepEqual(kept, { epsilon: 1, delta: 1e-6 });
@@ -93,15 +95,46 @@ test('budget: releases at the same time do not overlook each other', async () =>
   const results = await Promise.all(
     Array.from({ length: 4 }, () => dpFtrl(release(path, epsilon), { input })),
   );
-  const done = results.filter(({ code }) => code === 0).length;
-  assert.equal(read(path).releases.length, 1 + done);
-  for (const { code, stdout, stderr } of results.filter((it) => it.code !== 0)) {
-    assert.equal(code, 1, stderr);
-    assert.match(stderr, /another release is using it/);
-    assert.equal(stdout, '');
-  }
-  const left = readdirSync(folder).filter((name) => /\.(lock|tmp)$/.test(name));
+  // Each waits for the others: together they spend 0.9 of it.
+  for (const { code, stderr } of results) assert.equal(code, 0, stderr);
+  assert.equal(read(path).releases.length, 5);
+  const left = readdirSync(folder).filter((name) => /\.(lock|new)$/.test(name));
   assert.deepEqual(left, []);
+});
+
+test('budget: the lock of a crash is taken over, that of a living process is waited for', async () => {
+  const path = freshPath();
+  writeFileSync(`${path}.lock`, '999999999 1');
+  await accepted(release(path, 0.1, limit));
+  writeFileSync(`${path}.lock`, `${process.pid}`);
+  const using = /another release is using it \(process \d+\); remove .*\.lock/;
+  const start = performance.now();
+  const { stdout } = await fails(release(path, 0.1), 1, using, { input });
+  assert.ok(performance.now() - start > 4000, 'it waited');
+  assert.equal(stdout, '');
+  assert.equal(read(path).releases.length, 1);
+});
+
+test('budget: one file, by whatever name', async () => {
+  const path = freshPath();
+  const name = join(folder, 'link.json');
+  const { epsilon } = dp.calibrate({ mu: 0.6 * muOf(1), delta: 1e-6 });
+  await accepted(release(path, epsilon, limit));
+  symlinkSync(path, name);
+  await accepted(release(name, epsilon));
+  for (const each of [path, name]) {
+    await fails(release(each, epsilon), 2, /all 3 would spend/, { input });
+  }
+  assert.equal(read(path).releases.length, 2);
+  unlinkSync(name);
+  linkSync(path, name);
+  for (const each of [path, name]) {
+    await fails(release(each, 1e-3), 2, /a file of one name.*one of 2 names/, { input });
+  }
+  unlinkSync(name);
+  symlinkSync(join(folder, 'nothing'), name);
+  await fails(release(name, 1e-3, limit), 2, /a file of one name.*a link to nothing/, { input });
+  await fails(release(folder, 1e-3, limit), 2, /a file of one name/, { input });
 });
 
 test('budget: a state is paid for once, also when it had begun without', async () => {
@@ -119,7 +152,8 @@ test('budget: a state is paid for once, also when it had begun without', async (
   const entry = read(path).releases;
   assert.equal(entry.length, 1);
   assert.match(entry[0].state, /^[0-9a-f]{32}$/);
-  await accepted(release(path, 1, runs));
+  const again = await dpFtrl(release(path, 1, [...runs, '--quiet']), { input });
+  assert.deepEqual([again.code, again.stderr], [0, ''], 'not a new budget');
   assert.equal(read(path).releases.length, 1, 'the same release goes on');
   // The same state by another path is the same release; a new one at its old path is not.
   const moved = join(folder, 'moved');
@@ -130,6 +164,62 @@ test('budget: a state is paid for once, also when it had begun without', async (
   // Another state is another release.
   const other = ['--steps', '100', '--state', join(folder, 'other')];
   await fails(release(path, 1, other), 2, /all 2 would spend/, { input });
+});
+
+test('budget: an old copy of a state is refused, and a branch of it', async () => {
+  const path = freshPath();
+  const state = join(folder, 'forward');
+  const run = (file, more = []) =>
+    release(path, 1, ['--steps', '100', '--state', file, '--quiet', ...more]);
+  const refused = (file, message) => fails(run(file), 2, message, { input });
+  const two = { input: 'x\n1\n0\n' };
+  const copy = join(folder, 'copy');
+  assert.equal((await dpFtrl(run(state, limit), two)).code, 0);
+  assert.equal(read(path).releases[0].step, 2);
+  copyFileSync(state, copy);
+  // A fault ends it, after two more steps that are released.
+  await fails(run(state), 2, /steps 3 to 4 are released/, { input: 'x\n1\n0\nbad\n' });
+  assert.equal(read(path).releases[0].step, 4);
+  const old = /is an old copy: 2 steps are released in it, 4 by --budget/;
+  const { stdout } = await refused(copy, old);
+  assert.equal(stdout, '', 'nothing is released');
+  const kept = readFileSync(state);
+  copyFileSync(copy, state);
+  await refused(state, old);
+  writeFileSync(state, kept);
+  // What was released may be repeated: it gets the same releases.
+  assert.equal((await dpFtrl(run(state, ['--first-step', '3']), two)).code, 0);
+  assert.equal((await dpFtrl(run(state), two)).code, 0);
+  assert.equal(read(path).releases[0].step, 6);
+  // Older files do not say how far it was.
+  const { step, ...older } = read(path).releases[0];
+  assert.equal(step, 6);
+  writeFileSync(path, JSON.stringify({ ...read(path), releases: [older] }));
+  assert.equal((await dpFtrl(run(state), two)).code, 0);
+  assert.equal(read(path).releases[0].step, 8);
+  // A copy that runs at the same time has seen nothing of the other one.
+  const { state: identity } = read(path).releases[0];
+  writeFileSync(`${path}.${identity}.lock`, `${process.pid}`);
+  await refused(state, /process \d+ is releasing from a copy of it/);
+  unlinkSync(`${path}.${identity}.lock`);
+});
+
+test('budget: a blank row, or a count less, is what all releases protect together', () => {
+  const privacy = { epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+  const totals = (rows) => {
+    const how = { ...privacy, mechanism: 'tree', numSteps: 4, dimension: 1, clipNorm: 1 };
+    return dp.prefixSum(how).releaseMany(Float64Array.from(rows));
+  };
+  const blank = totals([1, 0, 1]);
+  // The row moves every later total, by no more than the clip norm, and its line stays.
+  totals([1, 1, 1]).forEach((sum, i) => close(sum - blank[i], Number(i >= 1), 1e-6));
+  assert.equal(blank.length, 3);
+  const { insecureSeed, ...target } = privacy;
+  const counts = dp.queries({ workload: { identity: 2 }, ...target });
+  const answers = (histogram) => counts.release(histogram, { insecureSeed }).answers;
+  const fewer = answers([0, 2]);
+  assert.equal(fewer.length, 2);
+  answers([0, 3]).forEach((answer, i) => close(answer - fewer[i], i, 1e-9));
 });
 
 test('budget: what protects another unit does not add up', async () => {
@@ -163,6 +253,7 @@ test('budget: files and options that cannot be right', async () => {
     [JSON.stringify({ ...ledger(), limit: { epsilon: 0, delta: 1 } }), /its limit is not/],
     [JSON.stringify({ ...ledger(), releases: [{ mu: -1 }] }), /a release in it has no mu > 0/],
     [JSON.stringify({ ...ledger(), releases: [{ mu: null }] }), /a release in it has no mu > 0/],
+    [JSON.stringify({ ...ledger(), releases: [{ mu: 1, step: -1 }] }), /a step that is not a count/],
     [JSON.stringify({ ...ledger(), unit: 1 }), /does not say what it protects/],
   ];
   for (const [text, message] of cases) {

@@ -3,7 +3,8 @@
 // Ledgers and their store in a file. What they survive is in kill.test.mjs.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -161,6 +162,29 @@ test('file store: the lock of a process that is gone is taken over', async () =>
   // A number that was given to another process since.
   writeFileSync(`${path}.lock`, `${process.ppid} 1`);
   if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
+});
+
+test('file store: a link leads to the one file; other names of it are refused', async () => {
+  const [path, name] = [place('real'), place('name')];
+  await withLedger(path, {}, (ledger) => ledger.release(0, [1]));
+  symlinkSync(path, name);
+  await withLedger(name, {}, async (ledger) => {
+    await assert.rejects(FileStore.open(path), code('store_in_use', /must not be in use/));
+    assert.equal(ledger.step, 1);
+    await ledger.release(1, [1]);
+  });
+  // Saving went to the file, and not over the link.
+  await withLedger(path, {}, (ledger) => assert.equal(ledger.step, 2));
+  unlinkSync(name);
+  linkSync(path, name);
+  for (const each of [path, name]) {
+    await assert.rejects(FileStore.open(each), code('invalid_argument', /one of 2 names/));
+  }
+  unlinkSync(name);
+  symlinkSync(place('nothing'), name);
+  await assert.rejects(FileStore.open(name), code('invalid_argument', /a link to nothing/));
+  await assert.rejects(FileStore.open(place('')), code('invalid_argument', /a file of one name/));
+  assert.ok(!existsSync(`${name}.lock`) && !existsSync(`${path}.lock`));
 });
 
 test('file store: what could not be saved leaves the old bytes', async () => {

@@ -6,9 +6,8 @@
 // squares (Dong, Roth, Su, 1905.02383, corollary 3.3), also when later ones are chosen after seeing
 // earlier ones. That holds for one kind of neighbours, so a budget protects one unit only.
 
-import { open, readFile, rename, unlink } from 'node:fs/promises';
-import { randomBytes } from 'node:crypto';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { FileLock, hasCode, placeOf, replaceFile } from '../files.js';
 import type { DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
 import { Misuse } from './failure.js';
@@ -20,6 +19,8 @@ export const BUDGET_OPTIONS: Known = {
 };
 
 const FORMAT = 'dp-ftrl budget 1';
+/** For other releases, which have the file while they write themselves down. */
+const PATIENCE_MILLISECONDS = 5000;
 
 interface Entry {
   when: string;
@@ -31,6 +32,8 @@ interface Entry {
   columns: string[];
   /** Of a release of several runs: the identity of its state, which tells keys apart. */
   state?: string;
+  /** Of such a release: steps that are known to be released. Older files do not say. */
+  step?: number;
 }
 
 interface Ledger {
@@ -78,6 +81,10 @@ function parseLedger(path: string, text: string): Ledger {
   if (!Array.isArray(releases) || !releases.every((entry) => isPositive(entry?.mu))) {
     throw bad('a release in it has no mu > 0');
   }
+  const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
+  if (!releases.every((entry) => isStep(entry.step))) {
+    throw bad('a release in it has a step that is not a count');
+  }
   if (typeof unit !== 'string' || typeof neighbours !== 'string') {
     throw bad('it does not say what it protects');
   }
@@ -89,53 +96,15 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new Error(`--budget ${path}: ${message}`, { cause: error });
-  }
-}
-
-/** Replaces the file by a whole new one that has reached the disk. */
-async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Runs `use` while nobody else changes the file. */
-async function locked(path: string, use: () => Promise<void>): Promise<void> {
-  const lock = `${path}.lock`;
-  try {
-    await (await open(lock, 'wx')).close();
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') {
-      const hint = `remove ${lock} if no other dp-ftrl is running`;
-      throw new Error(`--budget ${path}: another release is using it; ${hint}`, { cause: error });
-    }
-    if (code === 'ENOENT') throw new Misuse(`--budget ${path}: the folder does not exist`);
-    throw new Error(`--budget ${path}: ${message}`, { cause: error });
-  }
-  try {
-    await use();
-  } finally {
-    await unlink(lock);
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
   }
 }
 
 export class Budget {
+  /** Kept for the run of a state, so that a copy of it does not run at the same time. */
+  private running: { state: string; lock: FileLock } | undefined;
+
   private constructor(
     private readonly path: string,
     private readonly limit: { epsilon: number; delta: number } | undefined,
@@ -162,7 +131,8 @@ export class Budget {
 
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
-   * spend it unseen. Refuses what would exceed the limit.
+   * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
+   * steps than were released; `finish` ends the run of a state.
    */
   async spend(dp: DpFtrl, spending: Spending): Promise<void> {
     const { neighbours, unit, mu: own, ...entry } = spending;
@@ -170,29 +140,110 @@ export class Budget {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
       throw new Misuse(`--budget ${what} rounded-gaussian only`);
     }
-    await locked(this.path, async () => {
-      const ledger = await this.open({ neighbours, unit });
-      const { state } = entry;
-      const isWritten = ledger.releases.some((it) => it.state === state && it.mu === own);
-      if (state !== undefined && isWritten) return;
+    const { state, step = 0 } = entry;
+    await this.change(async (place) => {
+      const ledger = await this.open(place, { neighbours, unit });
+      const isNew = ledger.releases.length === 0;
+      const before = ledger.releases.filter((it) => state !== undefined && it.state === state);
+      if (state !== undefined) {
+        await this.begin(place, state);
+        this.requireNewest(before, step);
+      }
+      if (before.some((it) => it.mu === own)) return undefined;
       const mu = composed([...ledger.releases.map((it) => it.mu), own]);
       const { delta } = ledger.limit;
       const { epsilon } = dp.calibrate({ mu, delta });
+      const limit = `(${ledger.limit.epsilon}, ${delta})`;
       if (mu > dp.calibrate(ledger.limit).mu) {
         const after = `(${epsilon.toPrecision(6)}, ${delta})`;
-        const limit = `(${ledger.limit.epsilon}, ${delta})`;
         const what = `with this release all ${ledger.releases.length + 1} would spend ${after}`;
         const message = `${what}, beyond the limit ${limit} of ${this.path}`;
         throw new Misuse(message, { code: 'budget_exceeded' });
       }
+      if (isNew) {
+        const what = 'releases of the same data that it does not name are not counted';
+        const began = `--budget ${this.path}: a new budget of ${limit} begins; ${what}`;
+        process.stderr.write(`dp-ftrl: warning: ${began}\n`);
+      }
       ledger.releases.push({ when: new Date().toISOString(), mu: own, ...entry });
       ledger.spent = { mu, epsilon };
-      await replace(this.path, `${JSON.stringify(ledger, null, 2)}\n`);
+      return ledger;
     });
   }
 
-  private async open(wanted: { neighbours: Neighbours; unit: string }): Promise<Ledger> {
-    const text = await readText(this.path);
+  /** The run of a state is over, also where it failed: `step` steps are released. */
+  async finish(step: number): Promise<void> {
+    const { running } = this;
+    if (running === undefined) return;
+    this.running = undefined;
+    try {
+      await this.change(async (place) => {
+        const text = await readText(place);
+        if (text === undefined) return undefined; // refused before it began
+        const ledger = parseLedger(this.path, text);
+        const own = ledger.releases.filter(({ state }) => state === running.state);
+        for (const entry of own) entry.step = Math.max(entry.step ?? 0, step);
+        return ledger;
+      });
+    } finally {
+      await running.lock.release();
+    }
+  }
+
+  /** Writes what `make` returns, while nobody else changes the file. */
+  private async change(make: (place: string) => Promise<Ledger | undefined>): Promise<void> {
+    try {
+      const place = await placeOf(this.path, (got) => {
+        const wanted = 'a file of one name, or the name of a new one';
+        return new Misuse(`--budget ${this.path} must be ${wanted}, got ${got}`);
+      });
+      const lock = await FileLock.take(place, {
+        patience: PATIENCE_MILLISECONDS,
+        refuse: (who, path) => {
+          const hint = `remove ${path} if no other dp-ftrl is running`;
+          const what = `another release is using it (${who})`;
+          return new Error(`--budget ${this.path}: ${what}; ${hint}`);
+        },
+      });
+      try {
+        const ledger = await make(place);
+        if (ledger) await replaceFile(place, `${JSON.stringify(ledger, null, 2)}\n`);
+      } finally {
+        await lock.release();
+      }
+    } catch (error) {
+      const { syscall, message } = error as NodeJS.ErrnoException;
+      if (syscall === undefined) throw error;
+      if (hasCode(error, 'ENOENT')) {
+        throw new Misuse(`--budget ${this.path}: the folder does not exist`);
+      }
+      throw new Error(`--budget ${this.path}: ${message}`, { cause: error });
+    }
+  }
+
+  private async begin(place: string, state: string): Promise<void> {
+    const lock = await FileLock.take(`${place}.${state}`, {
+      patience: 0,
+      refuse: (who) => new Misuse(`--state: ${who} is releasing from a copy of it`),
+    });
+    this.running = { state, lock };
+  }
+
+  /** A state that has released less than is known is an old copy: its noise would come again. */
+  private requireNewest(before: readonly Entry[], step: number): void {
+    const known = Math.max(0, ...before.map((entry) => entry.step ?? 0));
+    if (step >= known) return;
+    const what = `--state is an old copy: ${step} steps are released in it`;
+    const harm = 'releasing the others again for other rows would tell what differs';
+    const message = `${what}, ${known} by --budget ${this.path}; ${harm}`;
+    throw new Misuse(message, { code: 'bad_state' });
+  }
+
+  private async open(
+    place: string,
+    wanted: { neighbours: Neighbours; unit: string },
+  ): Promise<Ledger> {
+    const text = await readText(place);
     if (text === undefined) {
       if (this.limit === undefined) {
         const how = 'to begin one give --budget-epsilon and --budget-delta';

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { hasCode, syncFolder } from '../files.js';
 import { Misuse } from './failure.js';
 
 export interface Sink {
@@ -60,7 +61,7 @@ export class AtomicFile implements Sink {
       if (!existing.isFile()) throw new Misuse(`--output ${given} is not a regular file`);
       mode = existing.mode & 0o777;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (!hasCode(error, 'ENOENT')) throw error;
     }
     const temporary = join(
       dirname(path),
@@ -87,12 +88,7 @@ export class AtomicFile implements Sink {
     await this.file.close();
     await rename(this.temporary, this.path);
     this.unlisten();
-    const folder = await open(dirname(this.path), 'r');
-    try {
-      await folder.sync(); // Now the name is on the disk too.
-    } finally {
-      await folder.close();
-    }
+    await syncFolder(dirname(this.path)); // Now the name is on the disk too.
   }
 
   async abandon(): Promise<void> {

@@ -220,7 +220,7 @@ interface Made {
   sums: RowSums;
   stepper: Stepper;
   /** Of a release of several runs. */
-  identity?: string;
+  state?: LedgerTotals;
   close(): Promise<void>;
 }
 
@@ -239,7 +239,7 @@ async function makeSums(dp: DpFtrl, settings: Settings, how: PrefixSumOptions): 
       if (!people && !times && totals.memo) {
         throw new Misuse('--state was begun with --user-column or --time-column');
       }
-      return { sums, stepper, identity: totals.identity, close: () => totals.close() };
+      return { sums, stepper, state: totals, close: () => totals.close() };
     } catch (error) {
       await totals.close();
       throw error;
@@ -280,7 +280,7 @@ export async function run(args: Args): Promise<void> {
   const isSearched = settings.state === undefined && !quiet;
   const line = `release: ${name}`;
   const found = isSearched ? await watch(foundFirst(dp, how), new ProgressLine(line)) : how;
-  const { sums, stepper, identity, close } = await makeSums(dp, settings, found);
+  const { sums, stepper, state, close } = await makeSums(dp, settings, found);
   const { totals } = sums;
   const { certificate } = totals;
   const { participation } = target;
@@ -292,8 +292,8 @@ export async function run(args: Args): Promise<void> {
   try {
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
-    const state = identity !== undefined && { state: identity };
-    await settings.budget?.spend(dp, { ...spending, ...state, unit: whom.unit });
+    const goesOn = state && { state: state.identity, step: state.numReleased };
+    await settings.budget?.spend(dp, { ...spending, ...goesOn, unit: whom.unit });
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const isPrivate = seed === undefined && !showTrue;
@@ -330,6 +330,10 @@ export async function run(args: Args): Promise<void> {
     }
     throw error;
   } finally {
-    await close();
+    try {
+      if (state) await settings.budget?.finish(state.numReleased);
+    } finally {
+      await close();
+    }
   }
 }

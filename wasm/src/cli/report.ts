@@ -9,6 +9,14 @@ function shortCell(value: number | boolean): string {
   return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
 }
 
+/** Six digits of a positive bound, which stays one: never below it. */
+export function roundedUp(bound: number): number {
+  const shown = Number(bound.toPrecision(6));
+  if (shown >= bound) return shown;
+  const [digits, exponent] = bound.toExponential(5).split('e') as [string, string];
+  return Number(`${Math.round(Number(digits) * 1e5) + 1}e${Number(exponent) - 5}`);
+}
+
 function cell(value: unknown): string {
   if (typeof value !== 'number' || Number.isInteger(value)) return String(value ?? 'not computed');
   return String(Number(value.toPrecision(13)));

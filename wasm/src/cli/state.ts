@@ -77,6 +77,11 @@ export class LedgerTotals {
     return this.next;
   }
 
+  /** Steps that are released: more than `step` where steps are repeated. */
+  get numReleased(): number {
+    return this.ledger.step;
+  }
+
   /** Tells this state from others, wherever its file is. */
   get identity(): string {
     return this.ledger.identity;
