@@ -3,7 +3,7 @@
 // What the README shows, run as it stands there: a reader's first minutes must work.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { consumer, dpFtrl, node, root } from './support/consumer.mjs';
@@ -36,6 +36,34 @@ test('readme: every JavaScript program runs and prints numbers', async () => {
     assert.equal(stderr, '');
     const lines = stdout.trim().split('\n');
     assert.ok(lines.length > 0 && lines.every((line) => Number.isFinite(Number(line))), stdout);
+  }
+});
+
+/** Lines of a program that are neither blank nor only a comment. */
+function codeLines(program) {
+  return program.split('\n').filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
+}
+
+test('readme: a counter in 5 lines, learning in 15, going on after a reload in 5 more', async () => {
+  const only = (what) => {
+    const found = blocks('js').filter((program) => program.includes(what));
+    assert.equal(found.length, 1, what);
+    return found[0];
+  };
+  const counter = codeLines(only('dp.prefixSum('));
+  assert.ok(counter <= 5, `${counter}`);
+  const learning = codeLines(only('dp.learner('));
+  assert.ok(learning <= 15, `${learning}`);
+  const goesOn = only('dp.ledger(');
+  assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
+  // Three lives of it: each goes on after the other.
+  rmSync(join(consumer, 'visits.state'), { force: true });
+  const file = join(consumer, 'readme-reload.mjs');
+  const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
+  writeFileSync(file, told);
+  for (const steps of [4, 8, 12]) {
+    const { stdout } = await node([file]);
+    assert.equal(stdout.trim().split('\n').at(-1), `${steps}`);
   }
 });
 
