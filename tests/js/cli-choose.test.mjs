@@ -43,6 +43,8 @@ test('choose: the winner, a quantile, and a combination, with whom they protect'
   const colours = ['--column', 'colour', '--domain', 'blue,red'];
   const both = await accepted(['choose', '--winner', ...sizes, ...colours, ...strong]);
   assert.equal(both.stdout, 'size,colour\n5,red\n');
+  const wide = ['--column', 'size', '--domain', '0:130000'];
+  assert.equal((await accepted(['choose', '--winner', ...wide, ...strong])).stdout, 'size\n5\n');
   const other = ['--column', 'size', '--domain', '1:3', '--other'];
   assert.equal((await accepted(['choose', '--winner', ...other, ...strong])).stdout, 'size\nother\n');
   const seeded = ['--epsilon', '0.01', '--seed', '7', '--json'];
@@ -147,8 +149,10 @@ test('choose: misuse is told', async () => {
   const cases = [
     [base, /give one of --winner and --quantile/],
     [[...base, '--winner', '--quantile', '1/2'], /give one of/],
-    [[...base, '--quantile', 'half'], /a fraction such as 1\/2 or 0\.5, got "half"/],
-    [[...base, '--quantile', '3/2'], /numerator must be/],
+    [[...base, '--quantile', 'half'], /a fraction from 0 to 1 such as 1\/2 or 0\.5, got "half"/],
+    [[...base, '--quantile', '3/2'], /--quantile must be a fraction from 0 to 1 .*, got "3\/2"/],
+    [[...base, '--quantile', '1.5'], /--quantile must be a fraction from 0 to 1 .*, got "1.5"/],
+    [[...base, '--quantile', '0/0'], /--quantile must be a fraction from 0 to 1/],
     [[...base, '--quantile', '1/2', '--other'], /one --column, whose values are in order/],
     [['choose', '--winner', ...strong], /--column is required/],
     [['choose', '--winner', ...sizes], /--epsilon is required/],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Long inputs: memory that does not grow with the rows, and progress for who waits at a terminal.
+// With DPFTRL_LONG=1 in the environment they have 10^7 rows.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -13,7 +14,10 @@ import { cli, run } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-stream-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
+const target = ['--epsilon', '1', '--delta', '1e-6'];
+const privacy = [...target, '--clip', '1', '--mechanism', 'tree'];
+const manyRows = process.env.DPFTRL_LONG === '1' ? 10_000_000 : 300_000;
+const numHours = Math.ceil(manyRows / 60);
 
 /** A file of so many rows of 100 persons, one a minute. */
 function table(numRows) {
@@ -32,9 +36,9 @@ function table(numRows) {
   return path;
 }
 
-/** Outcome of a release with 24 MB for everything but the records' numbers. */
+/** Outcome of a command with 24 MB for everything but the records' numbers. */
 async function inLittleMemory(args, stdin) {
-  const child = spawn(cli, ['release', ...privacy, '--quiet', ...args], {
+  const child = spawn(cli, [...args, '--quiet'], {
     stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'ignore'],
     env: { ...process.env, NODE_OPTIONS: '--max-old-space-size=24' },
   });
@@ -51,29 +55,52 @@ async function inLittleMemory(args, stdin) {
 }
 
 test('memory: that of a few rows is enough for a long file, or a pipe with a horizon', async () => {
-  const path = table(300_000);
+  const path = table(manyRows);
   const people = ['--user-column', 'who', '--max-contributions', '3', '--min-separation', '7'];
-  const hours = [...people, '--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
+  const buckets = ['--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
+  const hours = ['release', ...privacy, ...people, ...buckets];
+  const all = { code: 0, numLines: numHours + 1 };
   // Without --steps a file is read twice.
-  assert.deepEqual(await inLittleMemory([...hours, path]), { code: 0, numLines: 5001 });
-  const piped = await inLittleMemory([...hours, '--steps', '5000'], path);
-  assert.deepEqual(piped, { code: 0, numLines: 5001 });
+  assert.deepEqual(await inLittleMemory([...hours, path]), all);
+  assert.deepEqual(await inLittleMemory([...hours, '--steps', String(numHours)], path), all);
   // What has to be kept does not fit: the limit is felt.
   assert.notEqual((await inLittleMemory(hours, path)).code, 0);
+  const histogram = ['--column', 'x', '--domain', '0,0.5', ...people.slice(0, 4)];
+  const counts = ['queries', '--workload', 'identity', ...target, ...histogram];
+  assert.deepEqual(await inLittleMemory(counts, path), { code: 0, numLines: 3 });
+  const winner = ['choose', '--winner', '--epsilon', '1', ...histogram];
+  assert.deepEqual(await inLittleMemory(winner, path), { code: 0, numLines: 2 });
 });
+
+/** A domain of so many values, 0.5 among them. */
+function fractions(size) {
+  return Array.from({ length: size }, (_, i) => i / 2).join();
+}
 
 /** Standard error as a terminal shows it, with the results in a file. */
 async function onTerminal(args) {
   const output = join(folder, 'out.csv');
-  const words = [cli, 'release', ...privacy, ...args].map((word) => `'${word}'`).join(' ');
+  const words = [cli, ...args].map((word) => `'${word}'`).join(' ');
   const { stdout } = await run('script', ['-qec', `${words} > '${output}'`, '/dev/null']);
   return stdout;
 }
 
 test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async () => {
-  const args = ['--column', 'x', '--steps', '1000000', table(200_000)];
+  const args = ['release', ...privacy, '--column', 'x', '--steps', '1000000', table(200_000)];
   const shown = await onTerminal(args);
   assert.match(shown, /\r\x1b\[Kstep \d+ of 1000000 \(\d+ %\)/);
   assert.match(shown, /\r\x1b\[K$/);
   assert.equal(await onTerminal([...args, '--quiet']), '');
+  const few = table(1000);
+  const asked = ['queries', '--workload', 'prefix', ...target, '--column', 'x', '--domain'];
+  const searched = await onTerminal([...asked, fractions(383), few]);
+  assert.match(searched, /\r\x1b\[Kqueries: measurements \[#*\.*\] \d+ iterations, \d+ s/);
+});
+
+test('queries: a closed pipe is a quiet end', async () => {
+  const ask = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--quiet', '--json'];
+  const pipe = `'${cli}' ${ask.join(' ')} --domain '${fractions(90)}' '${table(1000)}' | head -c 9`;
+  const { stdout, stderr } = await run('bash', ['-c', `${pipe}; echo "\${PIPESTATUS[0]}"`]);
+  assert.equal(stderr, '');
+  assert.equal(stdout, '{"private0\n');
 });

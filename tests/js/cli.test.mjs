@@ -73,6 +73,13 @@ test('help and version', async () => {
     stdout: `${version}\n`,
     stderr: '',
   });
+  const main = (await dpFtrl(['--help'])).stdout;
+  const commands = [...main.matchAll(/^  dp-ftrl ([a-z]+) /gm)].map(([, name]) => name);
+  assert.ok(commands.length >= 11 && commands.includes('bench'), main);
+  for (const command of commands) {
+    const { code, stdout, stderr } = await dpFtrl([command, '--version']);
+    assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''], command);
+  }
   for (const args of [
     ['--help'],
     ['-h'],

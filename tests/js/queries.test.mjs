@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 
@@ -256,6 +257,19 @@ test('command: answers with the names of the domain, and what they promise', asy
   const own = file('own.csv', '1,1,0,0\n0,0,2,0\n0,0,1,-1\n');
   const asked = await answersOf(['--workload', own, ...sizes, ...whole]);
   assert.deepEqual(asked.answers, { 'query 0': '40', 'query 1': '2', 'query 2': '-24' });
+  const joined = ['--workload', 'identity+marginals=1+prefix', ...sizes, ...colours];
+  const union = Object.entries((await answersOf([...joined, ...whole])).answers);
+  // 8 cells, 4 sizes, 2 colours, 8 prefixes, each with its own kind of name.
+  assert.equal(union.length, 22);
+  assert.deepEqual(union.slice(6, 10), [
+    ['5 x red', '0'],
+    ['5 x blue', '25'],
+    ['size=2', '0'],
+    ['size=3', '40'],
+  ]);
+  assert.deepEqual(union.at(-2), ['2..5 x red..red', '41']);
+  const more = await answersOf(['--workload', `${own}+parities=1+ranges`, ...sizes]);
+  assert.deepEqual(Object.keys(more.answers).slice(2, 6), ['query 2', 'x0', 'x1', '2..2']);
   const parity = await answersOf(['--workload', 'parities=1', ...colours]);
   assert.equal(Math.round(Number(parity.answers.x0)), 16);
 });
@@ -284,6 +298,35 @@ test('command: JSON, a seed, a file', async () => {
   const quiet = await dpFtrl([...args, '--output', path, '--quiet', table]);
   assert.equal(quiet.stderr + quiet.stdout, '');
   assert.match(readFileSync(path, 'utf8'), /^query,answer,std\n2,/);
+});
+
+test('command: fractions of a public number of rows', async () => {
+  const base = ['queries', '--workload', 'prefix', ...sizes, ...privacy, '--seed', '3'];
+  const open = [...base, '--neighbours', 'replace-one', table];
+  const [counts, parts, json] = await Promise.all(
+    [[], ['--fractions'], ['--fractions', '--json']].map((more) => dpFtrl([...open, ...more])),
+  );
+  const numbers = ({ stdout }) => stdout.trim().split('\n').slice(1).map((line) => line.split(','));
+  const told = JSON.parse(json.stdout);
+  assert.equal(told.fractionsOf, 66);
+  numbers(counts).forEach(([query, answer, std], i) => {
+    const [same, part, partStd] = numbers(parts)[i];
+    assert.equal(same, query);
+    close(Number(part), answer / 66, 1e-6);
+    close(Number(partStd), std / 66, 1e-5);
+    close(told.answers[i].answer, answer / 66, 1e-6);
+  });
+  await fails([...base, '--fractions', table], 2, /--fractions needs --neighbours replace-one/);
+  const empty = ['--fractions', '--neighbours', 'replace-one', file('empty.csv', 'size\n')];
+  await fails([...base, ...empty], 2, /--fractions needs a row/);
+  // In the library the caller divides.
+  const options = { workload: { prefix: 4 }, epsilon: 5000, delta: 1e-6 };
+  const made = dp.queries({ ...options, neighbours: 'replace-one' });
+  const { answers } = made.release([0, 40, 1, 25], { insecureSeed: 3 });
+  const n = 66;
+  const fractions = answers.map((answer) => answer / n);
+  fractions.forEach((fraction, i) => close(fraction, told.answers[i].answer, 1e-12));
+  made.dispose();
 });
 
 test('command: a budget counts answers and running totals alike', async () => {
@@ -316,6 +359,10 @@ test('command: misuse is told', async () => {
     [[...base, '--column', 'weight', '--domain', '1:2', table], /unknown column|no column/],
     [[...base, '--column', 'size', '--domain', '3:4', table], /row 41 .*outside --domain: "5"/],
     [[...base, ...sizes, '--integer', table], /--integer needs --consistent/],
+    [[...base, '--column', 'size', '--domain', '0:130000', table], /--domain must have .*130001/],
+    [[...base.slice(0, 3), ...sizes, '--epsilon', '1e-17', '--delta', '1e-300', table], /--epsilon/],
+    [[...base.with(2, 'ranges+'), ...sizes, table], /--workload must be .*joined by \+, got ""/],
+    [[...base.with(2, 'marginals=2'), ...sizes, table], /marginals must be of 1 to 1 columns, got 2/],
     [[...base.with(2, 'parities=1'), ...sizes.slice(0, 3), '1:3', table], /power of two/],
     [['queries', '--workload', 'tables=2', ...sizes, ...privacy, table], /--workload must be/],
     [['queries', '--workload', join(folder, 'none.csv'), ...sizes, ...privacy], /there is no file/],

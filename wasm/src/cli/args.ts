@@ -8,6 +8,9 @@ import { Misuse, unknownName } from './failure.js';
 type Kind = 'flag' | 'value' | 'values';
 export type Known = Readonly<Record<string, Kind>>;
 
+/** Flags of every sub-command. */
+const ANYWHERE = ['help', 'version'];
+
 /** The options and file names of one sub-command. */
 export class Args {
   private constructor(
@@ -21,6 +24,7 @@ export class Args {
       options[name] = { type: kind === 'flag' ? 'boolean' : 'string' };
     }
     options['help'] = { type: 'boolean', short: 'h' };
+    options['version'] = { type: 'boolean' };
     const { tokens } = parseArgs({
       args: [...argv],
       options,
@@ -34,7 +38,7 @@ export class Args {
       if (token.kind === 'positional') files.push(token.value);
       if (token.kind !== 'option') continue;
       const { name, rawName, value, inlineValue } = token;
-      const kind: Kind | undefined = name === 'help' ? 'flag' : known[name];
+      const kind: Kind | undefined = ANYWHERE.includes(name) ? 'flag' : known[name];
       if (kind === undefined || !Object.hasOwn(options, name)) {
         throw unknownName(
           'option',

@@ -22,17 +22,19 @@ export const options: Known = {
   seed: 'value',
 };
 
-/** A fraction: 1/2, or 0.5. */
+/** A fraction from 0 to 1: 1/2, or 0.5. */
 function readQuantile(text: string): readonly [number, number] {
   const fraction = /^(\d{1,6})\/(\d{1,6})$/.exec(text);
-  if (fraction) return [Number(fraction[1]), Number(fraction[2])];
-  const decimal = /^(0?|1)(?:\.(\d{1,5}))?$/.exec(text);
-  if (!decimal || text === '') {
-    const wanted = 'a fraction such as 1/2 or 0.5';
+  const decimal = /^(0?|1)(?:\.(\d{1,5}))?$/.exec(text === '' ? '-' : text);
+  const digits = decimal?.[2] ?? '';
+  const [part, whole] = fraction
+    ? [Number(fraction[1]), Number(fraction[2])]
+    : [Number(`${decimal?.[1]}${digits}`), 10 ** digits.length];
+  if (!(part <= whole && whole > 0)) {
+    const wanted = 'a fraction from 0 to 1 such as 1/2 or 0.5';
     throw new Misuse(`--quantile must be ${wanted}, got ${JSON.stringify(text)}`);
   }
-  const digits = decimal[2] ?? '';
-  return [Number(`${decimal[1]}${digits}`), 10 ** digits.length];
+  return [part, whole];
 }
 
 /** The cell of each column at a place of the histogram, the last one counting fastest. */

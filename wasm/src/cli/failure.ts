@@ -53,6 +53,11 @@ const FUNCTIONS = new RegExp(
     '|planner|plan|mechanism|participation|workload|strategy|restart): ',
 );
 
+/** Of other numbers that have an option. */
+const MORE_NAMES: readonly string[] = [
+  ...['numSteps', 'clipNorm', 'maxIterations', 'gap', 'epsilon', 'delta', 'maxContributions'],
+];
+
 /** Where the option of a number has another name. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   numSteps: 'steps',
@@ -60,11 +65,19 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   normalizeColumns: 'normalize',
 };
 
+/** Where the command has no number for it. */
+const REWORDED: readonly (readonly [RegExp, string])[] = [
+  [/^numValues must be (.*), got /, '--domain must have $1 values in all, got '],
+  [/^(noise must stay within .* takes a larger) epsilon or delta/, '$1 --epsilon or --delta'],
+];
+
 /** A message of the library in the words of the command: `numSteps` -> `--steps`. */
 function inOptions(message: string): string {
-  const plain = message.replace(FUNCTIONS, '');
-  const names = [...PARAMETER_NAMES, 'numSteps', 'clipNorm', 'maxIterations', 'gap'];
-  const isOption = (name: string) => (names as string[]).includes(name);
+  const plain = REWORDED.reduce(
+    (text, [wrong, right]) => text.replace(wrong, right),
+    message.replace(FUNCTIONS, ''),
+  );
+  const isOption = (name: string) => [...PARAMETER_NAMES, ...MORE_NAMES].includes(name);
   const optionOf = (name: string) =>
     `--${OPTION_NAMES[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   // Words that are also English only where they are what is wrong.

@@ -32,7 +32,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl bench      how fast this machine is at it
 
   dp-ftrl COMMAND --help    its options
-  dp-ftrl --version
+  dp-ftrl --version         also after COMMAND
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
@@ -100,7 +100,8 @@ ${STRATEGY}
                    then known to everybody
   --budget FILE    ledger of all releases of a data set, which together stay within its limit; a
                    release that would exceed it is refused. Begun with --budget-epsilon E and
-                   --budget-delta D
+                   --budget-delta D. It remembers how far a --state has come, and refuses older
+                   copies of it
   --state FILE     goes on where the last run with this file stopped: its rows follow those before,
                    and all runs together are one release with horizon --steps. FILE holds the key,
                    the true sums, and of --user-column whose rows counted: as secret as the rows.
@@ -140,6 +141,7 @@ Reads a CSV file or standard input as dp-ftrl release does, one example a row, a
 model of the label from the other columns in one pass (DP-FTRL): gradients are clipped, their
 running totals get noise, and the weights follow from those alone. So the model is
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
+Nobody's rows are left out: where somebody has more of them than promised, take the surplus out first.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
@@ -209,7 +211,8 @@ has is printed, and proved.
   --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
                    every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
                    CSV file of numbers without header, one query a row. Of several columns ranges,
-                   prefix and identity ask for all combinations (of three at most)
+                   prefix and identity ask for all combinations (of three at most). Several are
+                   joined by +: ranges+marginals=1
   --column NAME    repeat for more; the first counts slowest
   --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare
                    it, do not read it off the data. A row with another value is refused
@@ -227,15 +230,19 @@ ${COUNTED}
   --consistent     answers of one histogram without negative counts; with replace-one, of as many
                    rows as there are. std then is that before
   --integer        with --consistent: of whole numbers
+  --fractions      with replace-one: answers and std divided by the number of rows
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: private, protects, neighbours, epsilon, delta, noise, mu,
-                   unitError, lowerBound, ratio, numMeasurements, rmsError, answers
+                   unitError, lowerBound, ratio, numMeasurements, rmsError, answers; with
+                   --fractions fractionsOf, the number of rows
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
 
 Examples, with the files of examples/:
   dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 \\
       --delta 1e-6 --consistent examples/gym_visits.csv
+  dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 \\
+      --delta 1e-6 --neighbours replace-one --fractions examples/gym_visits.csv
   dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 --json \\
       --user-column member --max-contributions 12 examples/gym_visits.csv
 `,

@@ -38,14 +38,14 @@ export class Domain {
 
   static read(column: string, text: string, withOther: boolean): Domain {
     const range = /^(-?\d{1,15}):(-?\d{1,15})$/.exec(text);
-    const labels = text.split(',').map((label) => label.trim());
+    let labels = text.split(',').map((label) => label.trim());
     if (range) {
       const [low, high] = [Number(range[1]), Number(range[2])];
       if (high < low || high - low >= MAX_VALUES) {
         const wanted = 'LOW:HIGH with at most 2^24 values, the lower one first';
         throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
       }
-      labels.splice(0, 1, ...Array.from({ length: high - low + 1 }, (_, i) => String(low + i)));
+      labels = Array.from({ length: high - low + 1 }, (_, i) => String(low + i));
     } else if (labels.includes('')) {
       const wanted = 'LOW:HIGH or texts separated by commas';
       throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);

@@ -347,7 +347,13 @@ export async function run(args: Args): Promise<void> {
   try {
     const { mu, epsilon, delta, neighbours } = learner.certificate;
     const { participation } = target;
-    const whom = protection({ participation, people: undefined, times: undefined, numSteps });
+    const whom = protection({
+      participation,
+      people: undefined,
+      times: undefined,
+      numSteps,
+      instead: '--participations, a promise that is not checked',
+    });
     const { name } = chosen;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
     await settings.budget?.spend(dp, { ...spending, columns: rows.columns, unit: whom.unit });

@@ -52,6 +52,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
     throw unknownName(name.startsWith('-') ? 'option' : 'command', name, [...known, '--help']);
   }
   const args = Args.parse(argv, COMMANDS[name].options);
+  if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) return print(helpOf(name, (await load()).mechanisms()));
   return COMMANDS[name].run(args);
 }
