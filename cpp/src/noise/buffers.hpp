@@ -3,7 +3,6 @@
 
 /// Steps with few buffers go through a kernel of their own.
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
