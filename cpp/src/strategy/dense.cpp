@@ -14,6 +14,9 @@ namespace {
 
 using detail::multiply;
 
+/// The mean optimum for one participation is always found to this.
+constexpr double kLargestMeanGap = 5e-7;
+
 /// numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
   Matrix quotient =
@@ -167,6 +170,9 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
     search.problem.start = start_of(workload, options);
     // Best bounds of two iterates may be what has the gap.
     if (!search.problem.start.column_weights.empty()) search.solver.gap *= 2;
+    // A few iterations more, as this gap shrinks by the square.
+    if (options.objective == Objective::mean)
+      search.solver.gap = std::min(search.solver.gap, kLargestMeanGap);
   }
   return search;
 }
