@@ -60,6 +60,16 @@ Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
   return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
 }
 
+/// Among the patterns of a least separation: those of as many participations as far apart as the
+/// horizon lets them be. Their bound can be the better one.
+Participation spread(std::int64_t num_steps, const Participation& participation) {
+  const std::int64_t k = participation.max_participations();
+  if (participation.kind() != Participation::Kind::min_separation ||
+      num_steps / k <= participation.separation())
+    return participation;
+  return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
+}
+
 /// By dense matrices, for fixed epochs or where the former has nothing; 0: too long.
 double densely_solved_lower_bound(const Workload& workload, const Epochs& epochs,
                                   Objective objective) {
@@ -115,13 +125,19 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
   const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
-  const double dense = densely_solved_lower_bound(workload, epochs, objective);
+  double dense = densely_solved_lower_bound(workload, epochs, objective);
+  const Participation wide = spread(workload.num_steps(), participation);
+  if (wide != participation) {
+    const Epochs far = epochs_within(workload.num_steps(), wide, objective);
+    dense = std::max(dense, densely_solved_lower_bound(workload, far, objective));
+  }
   // Epochs of the first steps may prove less than one participation in all of them.
   const bool is_settled = dense > 0 && epochs.participation == Participation::single();
   double solved = is_settled ? 0 : solved_lower_bound(workload, objective);
   if (!is_settled && solved == 0 && objective == Objective::max)
     solved = solved_lower_bound(workload, Objective::mean);
-  double schatten = error_lower_bound(workload, participation).value_or(0);
+  double schatten = std::max(error_lower_bound(workload, participation).value_or(0),
+                             error_lower_bound(workload, wide).value_or(0));
   if (schatten == 0 && objective == Objective::max) schatten = leading_lower_bound(workload);
   return best_of({{dense, LowerBoundMethod::dense_dual},
                   {solved, LowerBoundMethod::dual},
