@@ -147,6 +147,9 @@ val published(const PublishedBound& bound) {
   val object = val::object();
   object.set("value", bound.value);
   object.set("holds", bound.holds);
+  object.set("holdsFrom",
+             bound.holds_from == 0 ? val::null() : val(static_cast<double>(bound.holds_from)));
+  object.set("checkedTo", static_cast<double>(bound.checked_to));
   return object;
 }
 

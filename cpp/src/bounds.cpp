@@ -144,6 +144,15 @@ double log_of_four_fifths(double n) {
   return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
 
+/// @param holds_from  0: nowhere that was looked at.
+PublishedBound published(double value, std::int64_t num_steps, std::int64_t holds_from) {
+  const bool is_within = num_steps >= holds_from && num_steps <= kMaxCheckedSteps;
+  return {.value = value,
+          .holds = holds_from > 0 && is_within,
+          .holds_from = holds_from,
+          .checked_to = kMaxCheckedSteps};
+}
+
 }  // namespace
 
 double schatten_lower_bound(std::int64_t num_steps) {
@@ -206,19 +215,20 @@ double error_lower_bound(const Workload& workload, const Participation& particip
 }
 
 PublishedBound published_max_error_bound(std::int64_t num_steps) {
-  return {log_of_four_fifths(steps_as_double("published_max_error_bound", num_steps)), false};
+  return published(log_of_four_fifths(steps_as_double("published_max_error_bound", num_steps)),
+                   num_steps, 0);
 }
 
 PublishedBound published_mean_error_bound(std::int64_t num_steps) {
-  return {log_of_four_fifths(steps_as_double("published_mean_error_bound", num_steps)),
-          num_steps >= 7 && num_steps <= kMaxCheckedSteps};
+  return published(log_of_four_fifths(steps_as_double("published_mean_error_bound", num_steps)),
+                   num_steps, 7);
 }
 
 PublishedBound published_lower_bound(std::int64_t num_steps) {
   const double n = steps_as_double("published_lower_bound", num_steps);
   const double value =
       (2 + std::log((2 * n + 1) / 5) + std::log(2 * n + 1) / (2 * n)) * std::numbers::inv_pi;
-  return {value, num_steps <= kMaxCheckedSteps};
+  return published(value, num_steps, 1);
 }
 
 }  // namespace dpftrl

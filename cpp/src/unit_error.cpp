@@ -153,6 +153,16 @@ Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
   return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
 }
 
+/// Among the patterns of a least separation: those of as many participations as far apart as the
+/// horizon lets them be. Their bound can be the better one.
+Participation spread(std::int64_t num_steps, const Participation& participation) {
+  const std::int64_t k = participation.max_participations();
+  if (participation.kind() != Participation::Kind::min_separation ||
+      num_steps / k <= participation.separation())
+    return participation;
+  return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
+}
+
 /// By dense matrices, for fixed epochs of a short horizon; else 0.
 double epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   const bool is_single = epochs.participation == Participation::single();
@@ -200,10 +210,18 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
   const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
+  double dense = epochs_lower_bound(workload, epochs, objective);
+  const Participation wide = spread(workload.num_steps(), participation);
+  if (wide != participation) {
+    const Epochs far = epochs_within(workload.num_steps(), wide, objective);
+    dense = std::max(dense, epochs_lower_bound(workload, far, objective));
+  }
+  const double schatten = std::max(error_lower_bound(workload, participation).value_or(0),
+                                   error_lower_bound(workload, wide).value_or(0));
   // Epochs of the first steps may prove less than one participation in all of them.
-  return best_of({{epochs_lower_bound(workload, epochs, objective), LowerBoundMethod::dense_dual},
+  return best_of({{dense, LowerBoundMethod::dense_dual},
                   block_lower_bound(workload, objective),
-                  {error_lower_bound(workload, participation), LowerBoundMethod::schatten}});
+                  {schatten, LowerBoundMethod::schatten}});
 }
 
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,

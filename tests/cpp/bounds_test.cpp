@@ -126,6 +126,9 @@ TEST(Bounds, published_bounds_hold_exactly_where_they_say_so) {
 TEST(Bounds, published_bounds_claim_nothing_beyond_what_was_checked) {
   const std::int64_t checked = std::int64_t{1} << 22;
   EXPECT_TRUE(published_mean_error_bound(checked).holds);
+  EXPECT_EQ(published_mean_error_bound(checked).checked_to, checked);
+  EXPECT_EQ(published_max_error_bound(1).holds_from, 0);
+  EXPECT_EQ(published_lower_bound(1).holds_from, 1);
   EXPECT_TRUE(published_lower_bound(checked).holds);
   EXPECT_FALSE(published_mean_error_bound(checked + 1).holds);
   EXPECT_FALSE(published_lower_bound(checked + 1).holds);

@@ -317,8 +317,8 @@ TEST(StrategyToeplitz, golden_normalised_buffers) {
     parameters.normalize_columns = true;
     const auto s = make("blt", static_cast<std::int64_t>(golden.n), parameters);
     const UnitError error = errors_of(*s);
-    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-10));
-    EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-10));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
+    EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-12));
     EXPECT_NEAR(error.sensitivity.value, 1, 1e-15);
   }
 }
@@ -334,7 +334,7 @@ TEST(StrategyToeplitz, golden_rational_approximation) {
     parameters.decays = buffers.decays;
     parameters.weights = buffers.weights;
     const UnitError error = errors_of(*make("blt", golden.n, parameters));
-    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-9));
+    EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
   }
 }
 

@@ -340,6 +340,8 @@ test('bounds: proved ones beside published ones', () => {
   const root = dp.error({ mechanism: 'square-root', numSteps: 1024 });
   assert.ok(root.maxError <= squareRoot.max && root.meanError <= squareRoot.mean);
   assert.deepEqual([published.max.holds, published.mean.holds], [false, true]);
+  const from = [published.max, published.mean, published.lower].map((it) => it.holdsFrom);
+  assert.deepEqual([...from, published.mean.checkedTo], [null, 7, 1, 2 ** 22]);
   assert.ok(published.max.value < root.maxError, 'printed, and too small');
   assert.ok(published.lower.value <= schatten && published.lower.holds);
   const far = dp.bounds(1e9);

@@ -73,7 +73,9 @@ double square_root_mean_error_bound(std::int64_t num_steps);
 /// A published bound and where it was found to hold.
 struct PublishedBound {
   double value;
-  bool holds;  ///< found to hold at this num_steps; false where it fails, and beyond 2^22
+  bool holds;  ///< found to hold at this num_steps; false where it fails, and where none looked
+  std::int64_t holds_from;  ///< the first num_steps from which it was found to hold; 0: none
+  std::int64_t checked_to;  ///< the last num_steps at which it was looked at: 2^22
 };
 
 /// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared

@@ -11,8 +11,13 @@ import { report } from './report.js';
 
 export const options: Known = { steps: 'value', json: 'flag' };
 
-const spoken = ({ value, holds }: PublishedBound): string =>
-  `${value} (${holds ? 'holds' : 'does NOT hold, or was not checked,'} at this horizon)`;
+/** Where it holds, and whether that is here. */
+function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
+  if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${checkedTo} steps)`;
+  const elsewhere = numSteps > checkedTo ? 'was not checked' : 'fails';
+  const range = `holds from ${holdsFrom} to ${checkedTo} steps`;
+  return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;
+}
 
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`bounds reads no file, got ${args.files[0]}`);
@@ -27,9 +32,9 @@ export async function run(args: Args): Promise<void> {
     'both, at least (Schatten norm)': schatten,
     'largest error of the square root, at most': squareRoot.max,
     'root mean squared error of the square root, at most': squareRoot.mean,
-    'published for the largest error of the square root': spoken(published.max),
-    'published for its root mean squared error': spoken(published.mean),
-    'published lower bound': spoken(published.lower),
+    'published for the largest error of the square root': spoken(published.max, numSteps),
+    'published for its root mean squared error': spoken(published.mean, numSteps),
+    'published lower bound': spoken(published.lower, numSteps),
   };
   const titles = Object.fromEntries(Object.keys(facts).map((key) => [key, key]));
   const json = args.has('json');
