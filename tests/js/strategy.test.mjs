@@ -204,7 +204,8 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     { numSteps: 32, participation: { epochs: 4 }, objective: 'mean' },
   ]) {
     const found = dp.optimize(options);
-    assert.deepEqual(Object.keys(found.parameters), ['columns']);
+    const lists = ['columns', 'columnDuals', ...(options.objective === 'mean' ? [] : ['rowDuals'])];
+    assert.deepEqual(Object.keys(found.parameters), lists);
     assert.equal(found.boundMethod, 'dense dual');
     assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
     const { numSteps, ...problem } = options;
@@ -382,7 +383,7 @@ test('a saved strategy: its own bound, and the participation it was optimised fo
     () => dp.error({ mechanism: damaged, numSteps }),
     RangeError,
     'invalid_argument',
-    /column_duals must be one number, or one for each epoch, for each of 140 steps, got 559/,
+    /columnDuals must be one number, or one for each epoch, for each of 140 steps, got 559/,
   );
 });
 
