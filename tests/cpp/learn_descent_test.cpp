@@ -77,7 +77,7 @@ TEST(Descent, refused_updates_change_nothing) {
   };
   EXPECT_EQ(message(1e300), "invalid_argument | descent: iterate must be finite, got inf");
   EXPECT_EQ(message(std::numeric_limits<double>::infinity()),
-            "invalid_argument | ftrl: prefix_sum[0] must be finite, got inf");
+            "invalid_argument | descent: prefix_sum[0] must be finite, got inf");
   EXPECT_EQ(descent.iterate()(0), before);
   descent.update(std::vector<double>{1});
   EXPECT_DOUBLE_EQ(descent.iterate()(0), before - 2e10 * 0.5);
