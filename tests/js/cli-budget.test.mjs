@@ -191,6 +191,12 @@ test('budget: an old copy of a state is refused, and a branch of it', async () =
   assert.equal((await dpFtrl(run(state, ['--first-step', '3']), two)).code, 0);
   assert.equal((await dpFtrl(run(state), two)).code, 0);
   assert.equal(read(path).releases[0].step, 6);
+  // Where a run could not write how far it came, the next one does before it begins.
+  const behind = read(path);
+  behind.releases[0].step = 2;
+  writeFileSync(path, JSON.stringify(behind));
+  await fails(run(state), 2, /is not a number/, { input: 'x\nbad\n' });
+  assert.equal(read(path).releases[0].step, 6);
   // Older files do not say how far it was.
   const { step, ...older } = read(path).releases[0];
   assert.equal(step, 6);

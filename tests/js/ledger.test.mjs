@@ -3,10 +3,12 @@
 // Ledgers and their store in a file. What they survive is in kill.test.mjs.
 
 import assert from 'node:assert/strict';
-import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, entryUrl, importEntry, node } from './support/consumer.mjs';
@@ -162,6 +164,39 @@ test('file store: the lock of a process that is gone is taken over', async () =>
   // A number that was given to another process since.
   writeFileSync(`${path}.lock`, `${process.ppid} 1`);
   if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
+});
+
+test('file store: of many that find the lock of a dead process one takes it over', async () => {
+  const path = place('contended');
+  writeFileSync(`${path}.lock`, '999999999 12');
+  const other = `import { FileStore } from ${JSON.stringify(entryUrl('dp-ftrl/file-store').href)};
+    const opened = await FileStore.open(${JSON.stringify(path)}).catch((error) => error.code);
+    console.log(typeof opened === 'string' ? opened : 'open');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    if (typeof opened !== 'string') await opened.close();
+    process.exit();`;
+  const children = Array.from({ length: 5 }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', other]),
+  );
+  const said = await Promise.all(
+    children.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()),
+  );
+  assert.equal(said.filter((word) => word === 'open').length, 1, said.join(' '));
+  assert.equal(said.filter((word) => word === 'store_in_use').length, 4, said.join(' '));
+  await Promise.all(children.map((child) => (child.stdin.write('\n'), once(child, 'exit'))));
+  const left = readdirSync(dirname(path)).filter((name) => name.startsWith('contended.'));
+  assert.deepEqual(left, []);
+});
+
+test('file store: what lies at FILE.new is not written into', async () => {
+  const [path, victim] = [place('clean'), place('victim')];
+  writeFileSync(victim, 'mine');
+  symlinkSync(victim, `${path}.new`);
+  await withLedger(path, {}, (ledger) => ledger.release(0, [1]));
+  assert.equal(readFileSync(victim, 'utf8'), 'mine');
+  writeFileSync(`${path}.new`, '', { mode: 0o666 });
+  await withLedger(path, {}, (ledger) => ledger.release(1, [1]));
+  assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
 test('file store: a link leads to the one file; other names of it are refused', async () => {

@@ -3,8 +3,8 @@
 // What a file that must never be two files needs, for Node: one name, one process at a time, and
 // bytes that have reached the disk.
 
-import { randomBytes } from 'node:crypto';
-import { link, lstat, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { link, lstat, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** Only the owner may read: the bytes hold a key and sums. */
@@ -46,9 +46,9 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
   return place;
 }
 
-/** Writes what is to last, for the owner only. */
+/** Writes what is to last, for the owner only, into a new file: never into what is there. */
 async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
-  const handle = await open(path, 'w', MODE);
+  const handle = await open(path, 'wx', MODE);
   try {
     await handle.writeFile(bytes);
     await handle.sync();
@@ -74,34 +74,51 @@ export async function syncFolder(folder: string): Promise<void> {
 /** At any instant the file has whole bytes, the old ones or the new ones; FILE.new is between. */
 export async function replaceFile(path: string, bytes: Uint8Array | string): Promise<void> {
   const temporary = `${path}.new`;
+  // What a crash left; of others nothing is reused, neither a link nor permissions.
+  await rm(temporary, { force: true });
   await writeSynced(temporary, bytes);
   await rename(temporary, path);
   await syncFolder(dirname(path));
 }
 
-/** What names a process for as long as the machine runs: its number, and where known its start. */
-async function nameOf(pid: number): Promise<string> {
+/** When a process began, in the units of the system, where that can be known; else "-". */
+async function startOf(pid: number): Promise<string> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The name of the program is in brackets and may hold anything.
-    const started = text.slice(text.lastIndexOf(')') + 2).split(' ')[19];
-    return `${pid} ${started}`;
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
   } catch {
-    return `${pid}`;
+    return '-';
   }
+}
+
+/** What a lock says: number and start of its process, and something that no other lock says. */
+async function nameLock(): Promise<string> {
+  return `${process.pid} ${await startOf(process.pid)} ${randomBytes(12).toString('hex')}`;
 }
 
 /** Whether the process that wrote a lock still runs. */
 async function isAlive(owner: string): Promise<boolean> {
-  const pid = Number(owner.split(' ')[0]);
+  const [number, start = '-'] = owner.split(' ');
+  const pid = Number(number);
   if (!Number.isInteger(pid) || pid < 1) return true; // not written by us: nobody knows
   try {
     process.kill(pid, 0);
   } catch (error) {
     if (!hasCode(error, 'EPERM')) return false;
   }
-  const now = await nameOf(pid);
-  return now === owner || !now.includes(' ') || !owner.includes(' ');
+  const now = await startOf(pid);
+  return now === start || now === '-' || start === '-';
+}
+
+/** Who has a lock; undefined where there is none. */
+async function ownerOf(lock: string): Promise<string | undefined> {
+  try {
+    return await readFile(lock, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
 
 /** Creates the lock with its whole content, or finds that there is one. */
@@ -119,26 +136,29 @@ async function createLock(lock: string, own: string): Promise<boolean> {
   }
 }
 
-/** Removes the lock of a process that no longer runs; gives the owner of one that has to stay. */
-async function takeAway(lock: string): Promise<string | undefined> {
-  try {
-    const owner = await readFile(lock, 'utf8');
-    if (await isAlive(owner)) return owner;
-    // Renamed first: of two that find it stale one gets it, and looks at what it got.
-    const aside = `${lock}.${randomBytes(6).toString('hex')}`;
-    await rename(lock, aside);
-    const taken = await readFile(aside, 'utf8');
-    if (taken === owner) {
-      await unlink(aside);
-      return undefined;
-    }
-    // The other one was quicker, and this is its new lock.
-    await rename(aside, lock);
-    return taken;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+/**
+ * Puts our lock in the place of one whose process is gone. Of all that find it one may: the one
+ * whose claim on this very lock exists, and after it died the one with the next claim. There is a
+ * lock all the time, and none is ever put back.
+ */
+async function takeOver(lock: string, gone: string, own: string): Promise<boolean> {
+  const claims: string[] = [];
+  const name = createHash('sha256').update(gone).digest('hex').slice(0, 24);
+  for (let k = 1; ; ++k) {
+    const claim = `${lock}.${name}.${k}`;
+    claims.push(claim);
+    if (await createLock(claim, own)) break;
+    const other = await ownerOf(claim);
+    if (other === undefined || (await isAlive(other))) return false;
   }
+  const isStill = (await ownerOf(lock)) === gone;
+  if (isStill) {
+    const temporary = `${lock}.${randomBytes(6).toString('hex')}`;
+    await writeSynced(temporary, own);
+    await rename(temporary, lock);
+  }
+  for (const claim of claims) await rm(claim, { force: true });
+  return isStill;
 }
 
 export interface LockOptions {
@@ -154,13 +174,17 @@ export class FileLock {
 
   static async take(file: string, { patience, refuse }: LockOptions): Promise<FileLock> {
     const lock = `${file}.lock`;
-    const own = await nameOf(process.pid);
+    const own = await nameLock();
     const end = performance.now() + patience;
     for (;;) {
       if (await createLock(lock, own)) return new FileLock(lock);
-      const owner = await takeAway(lock);
+      const owner = await ownerOf(lock);
       if (owner === undefined) continue;
-      if (performance.now() >= end) throw refuse(`process ${owner.split(' ')[0]}`, lock);
+      const isGone = !(await isAlive(owner));
+      if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock);
+      // Somebody else is about to take over the lock of a process that is gone.
+      const isOver = performance.now() >= end;
+      if (isOver && !isGone) throw refuse(`process ${owner.split(' ')[0]}`, lock);
       await new Promise((resolve) => setTimeout(resolve, INTERVAL_MILLISECONDS));
     }
   }

@@ -115,14 +115,13 @@ void DpFtrl::end_step(Release&& release) {
   release(follows_at_once_ ? &sink : nullptr);
   holds_release_ = true;
   num_waiting_ = 0;
-  if (follows_at_once_) {
-    rule_->finish(row_);
-    return;
-  }
   // The noise is spent: an error now, whatever it is, would invite the same example for another
   // step.
   try {
-    rule_->update(row_);
+    if (follows_at_once_)
+      rule_->finish(row_);
+    else
+      rule_->update(row_);
   } catch (...) {
     has_left_doubles_ = true;
   }

@@ -77,6 +77,9 @@ bool is_prefix(const Matrix& f) {
   return true;
 }
 
+/// What the quadrature may add to the distance of a bound.
+constexpr double kBoundAccuracy = 1e-10;
+
 /// The optimum of prefix sums in linear time, and the recursion that attains it.
 FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& options) {
   const auto n = static_cast<std::int64_t>(f.cols());
@@ -85,8 +88,9 @@ FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& o
   const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   const Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), f.cols());
-  return {QueryStrategy::optimal, strategy.encoder(),
-          detail::query_proof(f, optimum.lower_bound, u, v)};
+  // Of these weights: the best bound that the solver met may be one of others.
+  const double bound = optimum_bounds(problem, optimum.column_weights, kBoundAccuracy).lower;
+  return {QueryStrategy::optimal, strategy.encoder(), detail::query_proof(f, bound, u, v)};
 }
 
 /// ||M||_1->2 without the rounding margin.

@@ -101,6 +101,11 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
+/** So many steps of a state are known to be released. */
+function raiseSteps(entries: readonly Entry[], step: number): void {
+  for (const entry of entries) entry.step = Math.max(entry.step ?? 0, step);
+}
+
 export class Budget {
   /** Kept for the run of a state, so that a copy of it does not run at the same time. */
   private running: { state: string; lock: FileLock } | undefined;
@@ -132,7 +137,7 @@ export class Budget {
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
-   * steps than were released; `finish` ends the run of a state.
+   * steps than are known to be released; `finish` ends the run of a state.
    */
   async spend(dp: DpFtrl, spending: Spending): Promise<void> {
     const { neighbours, unit, mu: own, ...entry } = spending;
@@ -149,7 +154,10 @@ export class Budget {
         await this.begin(place, state);
         this.requireNewest(before, step);
       }
-      if (before.some((it) => it.mu === own)) return undefined;
+      if (before.some((it) => it.mu === own)) {
+        raiseSteps(before, step);
+        return ledger;
+      }
       const mu = composed([...ledger.releases.map((it) => it.mu), own]);
       const { delta } = ledger.limit;
       const { epsilon } = dp.calibrate({ mu, delta });
@@ -182,7 +190,7 @@ export class Budget {
         if (text === undefined) return undefined; // refused before it began
         const ledger = parseLedger(this.path, text);
         const own = ledger.releases.filter(({ state }) => state === running.state);
-        for (const entry of own) entry.step = Math.max(entry.step ?? 0, step);
+        raiseSteps(own, step);
         return ledger;
       });
     } finally {
