@@ -300,7 +300,7 @@ test('chromium: bundled by Vite, every entry', async () => {
       configFile: false,
       logLevel: 'warn',
       base: './',
-      build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 2000 },
+      build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 5000 },
       worker: { format: 'es' },
       customLogger: {
         info() {},

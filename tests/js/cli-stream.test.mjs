@@ -92,8 +92,8 @@ test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async
   assert.match(shown, /\r\x1b\[K$/);
   assert.equal(await onTerminal([...args, '--quiet']), '');
   const few = table(1000);
-  const asked = ['queries', '--workload', 'prefix', ...target, '--column', 'x', '--domain'];
-  const searched = await onTerminal([...asked, fractions(383), few]);
+  const asked = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--domain'];
+  const searched = await onTerminal([...asked, fractions(150), few]);
   assert.match(searched, /\r\x1b\[Kqueries: measurements \[#*\.*\] \d+ iterations, \d+ s/);
 });
 

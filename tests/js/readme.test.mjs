@@ -28,6 +28,8 @@ function commands() {
 test('readme: every JavaScript program runs and prints numbers', async () => {
   const programs = blocks('js');
   assert.ok(programs.length > 0);
+  // Of an earlier run, maybe of another README.
+  rmSync(join(consumer, 'visits.state'), { force: true });
   for (const [i, program] of programs.entries()) {
     const file = join(consumer, `readme-${i}.mjs`);
     writeFileSync(file, program);
