@@ -216,8 +216,8 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
     const Epochs far = epochs_within(workload.num_steps(), wide, objective);
     dense = std::max(dense, epochs_lower_bound(workload, far, objective));
   }
-  const double schatten = std::max(error_lower_bound(workload, participation),
-                                   error_lower_bound(workload, wide));
+  const double schatten =
+      std::max(error_lower_bound(workload, participation), error_lower_bound(workload, wide));
   // Epochs of the first steps may prove less than one participation in all of them.
   return best_of({{dense, LowerBoundMethod::dense_dual},
                   block_lower_bound(workload, objective),
