@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 
 #include "checkpoint.hpp"
@@ -19,6 +20,15 @@ std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> 
   if (!workload.is_prefix())
     fail_argument("prefix_sum", "workload", "prefix", "\"" + workload.name() + "\"");
   return mechanism;
+}
+
+/// A record is read while its release is written.
+void require_same_or_apart(std::span<const double> record, std::span<const double> noisy) {
+  const std::less<> is_before;
+  const bool overlaps = is_before(record.data(), noisy.data() + noisy.size()) &&
+                        is_before(noisy.data(), record.data() + record.size());
+  if (overlaps && record.data() != noisy.data())
+    fail_argument("prefix_sum", "noisy", "the record itself or apart from it", "a part of it");
 }
 
 }  // namespace
@@ -53,6 +63,7 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
                         ReleaseSink* sink) {
   require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  require_same_or_apart(record, noisy);
   require_left(1);
   require_room(1);
   engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy, sink);
@@ -96,6 +107,7 @@ void PrefixSum::release_batch(std::span<const double> records, std::span<double>
   const std::int64_t length = num_records * dimension();
   require_length("prefix_sum", "records", static_cast<std::int64_t>(records.size()), length);
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), length);
+  require_same_or_apart(records, noisy);
   require_left(num_records);
   require_room(lattice_ ? std::min<std::int64_t>(num_records, 1) : num_records);
   require_all_finite("prefix_sum", "records", records);

@@ -227,6 +227,21 @@ TEST(PrefixSum, a_refused_record_changes_nothing) {
   }
 }
 
+TEST(PrefixSum, a_release_over_a_part_of_its_record_is_refused) {
+  PrefixSum sums(mechanism("tree", 4), with_seed(3));
+  std::vector<double> memory(6, 0.25);
+  const std::span<double> all(memory);
+  const char* const message = "noisy must be the record itself or apart from it";
+  EXPECT_ERROR(sums.release(all.first(3), all.subspan(1, 3)), "invalid_argument", message);
+  EXPECT_ERROR(sums.release(all.subspan(1, 3), all.first(3)), "invalid_argument", message);
+  EXPECT_ERROR(sums.release_batch(all.first(3), all.subspan(2, 3), 1), "invalid_argument", message);
+  EXPECT_EQ(sums.step(), 0);
+  EXPECT_EQ(memory, std::vector<double>(6, 0.25));
+  sums.release(all.first(3), all.last(3));
+  sums.release(all.first(3), all.first(3));
+  EXPECT_EQ(sums.step(), 2);
+}
+
 TEST(PrefixSum, past_the_horizon_is_refused) {
   PrefixSum sums(mechanism("tree", 2), with_seed(1));
   std::vector<double> noisy(1);

@@ -240,6 +240,11 @@ test('budget: what protects another unit does not add up', async () => {
   // Any bound per person protects persons.
   await accepted(release(persons, 0.1, ['--user-column', 'who', '--max-contributions', '1']));
   assert.equal(read(persons).unit, 'one person (column "who")');
+  // Once in each of two epochs of 4 rows is not once in each of two epochs of 2.
+  const users = freshPath();
+  const epochs = (numSteps) => ['--epochs', '2', '--steps', `${numSteps}`];
+  await accepted(release(users, 0.1, [...limit, ...epochs(8)]));
+  await fails(release(users, 0.1, epochs(4)), 2, /2 epochs of 4 rows.*they do not add up/, { input });
 });
 
 test('budget: files and options that cannot be right', async () => {

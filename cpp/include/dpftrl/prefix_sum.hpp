@@ -78,7 +78,8 @@ class PrefixSum {
   ///
   /// @param record  dimension entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
-  ///                function of the noisy measurements so far. May be `record` itself.
+  ///                function of the noisy measurements so far. May be `record` itself, but
+  ///                no other part of it.
   /// @param sink    is given the release, too, unless it is null.
   /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
   /// Gaussian mechanism

@@ -47,8 +47,9 @@ export function protection(given: Protected): Protection {
   }
   if ('epochs' in participation) {
     const { epochs } = participation;
-    const unit = `one user with one row in each of ${epochs} epochs`;
     const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
+    // With the length: users who fit one pattern need not fit another.
+    const unit = `one user with ${which}`;
     const text = `one user is protected, with ${which}, always in the same place`;
     return { unit, text, steps, isPublic };
   }
