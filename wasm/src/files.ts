@@ -111,10 +111,10 @@ async function isAlive(owner: string): Promise<boolean> {
   return now === start || now === '-' || start === '-';
 }
 
-/** Who has a lock; undefined where there is none. */
-async function ownerOf(lock: string): Promise<string | undefined> {
+/** The text of a file; undefined where there is none. */
+export async function readText(path: string): Promise<string | undefined> {
   try {
-    return await readFile(lock, 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
@@ -148,10 +148,10 @@ async function takeOver(lock: string, gone: string, own: string): Promise<boolea
     const claim = `${lock}.${name}.${k}`;
     claims.push(claim);
     if (await createLock(claim, own)) break;
-    const other = await ownerOf(claim);
+    const other = await readText(claim);
     if (other === undefined || (await isAlive(other))) return false;
   }
-  const isStill = (await ownerOf(lock)) === gone;
+  const isStill = (await readText(lock)) === gone;
   if (isStill) {
     const temporary = `${lock}.${randomBytes(6).toString('hex')}`;
     await writeSynced(temporary, own);
@@ -178,7 +178,7 @@ export class FileLock {
     const end = performance.now() + patience;
     for (;;) {
       if (await createLock(lock, own)) return new FileLock(lock);
-      const owner = await ownerOf(lock);
+      const owner = await readText(lock);
       if (owner === undefined) continue;
       const isGone = !(await isAlive(owner));
       if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock);

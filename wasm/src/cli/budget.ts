@@ -6,8 +6,7 @@
 // squares (Dong, Roth, Su, 1905.02383, corollary 3.3), also when later ones are chosen after seeing
 // earlier ones. That holds for one kind of neighbours, so a budget protects one unit only.
 
-import { readFile } from 'node:fs/promises';
-import { FileLock, hasCode, placeOf, replaceFile } from '../files.js';
+import { FileLock, hasCode, placeOf, readText, replaceFile } from '../files.js';
 import type { DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
 import { Misuse } from './failure.js';
@@ -89,16 +88,6 @@ function parseLedger(path: string, text: string): Ledger {
     throw bad('it does not say what it protects');
   }
   return ledger as Ledger;
-}
-
-/** The file at a path; undefined where there is none. */
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
 }
 
 /** So many steps of a state are known to be released. */
