@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 #include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/softmax_loss.hpp"
@@ -370,6 +371,35 @@ TEST(DpFtrl, bad_options_are_refused_by_name) {
             "invalid_argument | dp_ftrl: lambda must be positive and finite, got NaN");
   EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),
             "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
+}
+
+/// Breaks what a domain promises, from the second projection on.
+class FaultyDomain final : public Domain {
+ public:
+  std::string_view name() const override { return "faulty"; }
+  void project(std::span<double> /*point*/) const override {
+    if (num_projections_++ > 0) throw std::runtime_error("no projection");
+  }
+  double support(std::span<const double> /*direction*/) const override { return 1; }
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return 1; }
+  std::optional<double> diameter(std::int64_t /*dimension*/) const override { return 1; }
+
+ private:
+  mutable int num_projections_ = 0;
+};
+
+TEST(DpFtrl, whatever_fails_after_a_release_ends_the_learning) {
+  for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice}) {
+    DpFtrlOptions made = options("tree", "ball");
+    made.domain = std::make_shared<const FaultyDomain>();
+    made.mode = mode;
+    DpFtrl learner(made);
+    const std::vector<double> features(static_cast<std::size_t>(learner.dimension()), 0.1);
+    learner.step(features, 1);
+    EXPECT_EQ(learner.num_examples(), 1) << "its noise is spent";
+    EXPECT_ERROR(learner.step(features, 1), "bad_state", "there are no more steps");
+    EXPECT_EQ(learner.steps_done(), 1);
+  }
 }
 
 }  // namespace
