@@ -10,6 +10,7 @@
 #include "dpftrl/strategy/group_algebra.hpp"
 #include "dpftrl/strategy/restart.hpp"
 #include "level_sensitivity.hpp"
+#include "pair_sensitivity.hpp"
 #include "scaled_sensitivity.hpp"
 
 namespace dpftrl {
@@ -52,6 +53,20 @@ Sensitivity restart_sensitivity(const RestartStrategy& strategy,
           "block by block: participations times the largest share of one"};
 }
 
+/// From the bounds that the family has on inner products of columns.
+Sensitivity separated_sensitivity(const Strategy& strategy, const Participation& participation) {
+  constexpr std::int64_t kMaxOperations = std::int64_t{1} << 24;
+  const std::int64_t n = strategy.num_steps();
+  if (strategy.later_products(std::min(n, participation.separation())).empty())
+    return {std::numeric_limits<double>::infinity(), Exactness::upper_bound, ""};
+  ColumnPairs columns{.norms_squared = {},
+                      .products = [&](std::int64_t lag) { return strategy.later_products(lag); }};
+  for (std::int64_t i = 0; i < n; ++i)
+    columns.norms_squared.push_back(strategy.column_norm_squared(i));
+  return {std::sqrt(largest_pair_sum(columns, participation, kMaxOperations)),
+          Exactness::upper_bound, "bounds on the inner products of columns"};
+}
+
 }  // namespace
 
 std::int64_t orthogonal_distance(const Strategy& strategy) {
@@ -76,8 +91,8 @@ Sensitivity family_sensitivity(const Strategy& strategy, const Participation& pa
                 std::ranges::min(filtered->column_scales()) * (1 + 0x1p-50),
             Exactness::upper_bound, "as if every column were scaled up as much as any"};
   }
-  return level_sensitivity(strategy, participation)
-      .value_or(Sensitivity{std::numeric_limits<double>::infinity(), Exactness::upper_bound, ""});
+  if (const auto levels = level_sensitivity(strategy, participation)) return *levels;
+  return separated_sensitivity(strategy, participation);
 }
 
 }  // namespace dpftrl

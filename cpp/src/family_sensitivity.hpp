@@ -21,6 +21,7 @@ std::int64_t orthogonal_distance(const Strategy& strategy);
 ///                          up as much as any
 ///     group-algebra        circulant_sensitivity
 ///     trees and Haar       level_sensitivity
+///     changing numbers     largest_pair_sum over Strategy::later_products
 ///
 /// @exactness  see the result; an infinite upper bound for other families
 /// @guarantee  never below the true value (to 2^-39 relative)

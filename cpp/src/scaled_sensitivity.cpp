@@ -8,6 +8,7 @@
 
 #include "double_double.hpp"
 #include "dpftrl/toeplitz.hpp"
+#include "pair_sensitivity.hpp"
 
 namespace dpftrl {
 namespace {
@@ -16,11 +17,6 @@ using Kind = Participation::Kind;
 
 std::size_t index_of(std::int64_t i) {
   return static_cast<std::size_t>(i);
-}
-
-/// Sums of k terms that are not negative, each off by a few roundings.
-double rounded_up(double squared, std::int64_t num_terms) {
-  return squared * (1 + (static_cast<double>(num_terms) + 16) * 0x1p-52);
 }
 
 Sensitivity unknown() {
@@ -49,11 +45,13 @@ class ScaledColumns {
     }
   }
 
-  /// ||C_j||^2.
-  std::vector<double> norms_squared() const {
-    std::vector<double> norms(coefficients_.size());
-    visit_products(0, false, [&](std::int64_t j, double norm) { norms[index_of(j)] = norm; });
-    return norms;
+  /// Y_j(l) backward in time: of step n - 1 first.
+  std::vector<double> products(std::int64_t lag) const {
+    std::vector<double> products(coefficients_.size());
+    visit_products(lag, lag > 0, [&](std::int64_t j, double product) {
+      products[index_of(num_steps() - 1 - j)] = product;
+    });
+    return products;
   }
 
  private:
@@ -69,44 +67,6 @@ double largest_phase(const ScaledColumns& columns, const Participation& particip
       phases[index_of(j % b)] += d == 0 ? product : 2 * product;
     });
   return rounded_up(std::ranges::max(phases), 2 * k * k);
-}
-
-/// f_r(j): the best r participations, the last of them at step j at the latest. Fewer than k can be
-/// better, as k of them leave less room.
-double best_ordered_sum(const ScaledColumns& columns, std::int64_t k, std::int64_t b) {
-  const std::int64_t n = columns.num_steps();
-  std::vector<double> added = columns.norms_squared(), fewer(index_of(n)), best(index_of(n));
-  double best_of_all = 0;
-  for (std::int64_t r = 1; r <= k; ++r) {
-    const std::int64_t first = (r - 1) * b;
-    if (r > 1)
-      columns.visit_products(
-          first, true, [&](std::int64_t j, double product) { added[index_of(j)] += 2 * product; });
-    double largest = 0;
-    for (std::int64_t j = first; j < n; ++j) {
-      const double before = r > 1 ? fewer[index_of(j - b)] : 0;
-      largest = std::max(largest, added[index_of(j)] + before);
-      best[index_of(j)] = largest;
-    }
-    best_of_all = std::max(best_of_all, largest);
-    std::swap(fewer, best);
-  }
-  return rounded_up(best_of_all, 2 * k * k);
-}
-
-/// k columns, and 2 (k - d) pairs with d - 1 participations between them.
-double largest_products_sum(const ScaledColumns& columns, std::int64_t k, std::int64_t b) {
-  double sum = static_cast<double>(k) * std::ranges::max(columns.norms_squared());
-  for (std::int64_t d = 1; d < k;) {
-    const std::int64_t next = std::min(k, std::max(d + 1, d + d / 2));
-    double largest = 0;
-    columns.visit_products(
-        d * b, true, [&](std::int64_t, double product) { largest = std::max(largest, product); });
-    // 2 ((k - d) + ... + (k - next + 1))
-    sum += static_cast<double>(next - d) * static_cast<double>(2 * k - d - next + 1) * largest;
-    d = next;
-  }
-  return rounded_up(sum, 256);
 }
 
 /// r(l) for l < n, and a bound on the error of every one.
@@ -140,7 +100,6 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
                                         std::int64_t max_operations) {
   const std::int64_t n = std::ssize(coefficients);
   const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = participation.separation();
   if (!std::ranges::all_of(coefficients, [](double c) { return c >= 0; })) return unknown();
   const ScaledColumns columns(coefficients, column_scales);
   const bool is_short = n <= max_operations / k;
@@ -148,11 +107,10 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
     return {std::sqrt(largest_phase(columns, participation)), Exactness::exact,
             "scaled Toeplitz: every phase of the epochs, no entry being negative"};
   if (!std::ranges::is_sorted(coefficients, std::ranges::greater())) return unknown();
-  if (is_short)
-    return {std::sqrt(best_ordered_sum(columns, k, b)), Exactness::upper_bound,
-            "scaled Toeplitz: best sum of bounds on the inner products"};
-  return {std::sqrt(largest_products_sum(columns, k, b)), Exactness::upper_bound,
-          "scaled Toeplitz: largest inner products at every distance"};
+  const ColumnPairs backward{.norms_squared = columns.products(0),
+                             .products = [&](std::int64_t lag) { return columns.products(lag); }};
+  return {std::sqrt(largest_pair_sum(backward, participation, max_operations)),
+          Exactness::upper_bound, "scaled Toeplitz: bounds on the inner products"};
 }
 
 Sensitivity circulant_sensitivity(const GroupAlgebraStrategy& strategy,

@@ -21,8 +21,7 @@ namespace dpftrl {
 ///
 ///     X_ij <= Y_j(l) for all lags j - i >= l,
 ///
-/// and the r-th participation, at step j, adds no more than X_jj + 2 sum_{d < r} Y_j(d b): a
-/// dynamic program in O(n k). Where n k > max_operations: max_j Y_j(d b) for some of the d.
+/// backward in time the bounds of largest_pair_sum.
 ///
 /// @param max_operations  tests set it to reach both.
 /// @exactness  fixed epochs up to n k = max_operations; else an upper bound

@@ -157,6 +157,20 @@ std::vector<double> reciprocal_series(std::span<const double> divisor,
   return reciprocal;
 }
 
+std::vector<double> square_root_of_series(std::span<const double> series) {
+  if (series.empty() || !(series[0] > 0) || !std::isfinite(series[0]))
+    fail_argument("square_root_of_series", "series", "of a positive first coefficient",
+                  series.empty() ? "none" : to_text(series[0]));
+  // r r = s, coefficient by coefficient: 2 r_0 r_j = s_j - sum_{0 < k < j} r_k r_{j-k}.
+  std::vector<double> root{std::sqrt(series[0])};
+  for (std::size_t j = 1; j < series.size(); ++j) {
+    DoubleDouble rest{series[j], 0};
+    for (std::size_t k = 1; k < j; ++k) rest = add(rest, two_product(-root[k], root[j - k]));
+    root.push_back(rest.high / (2 * root[0]));
+  }
+  return root;
+}
+
 std::vector<double> logarithm_of_series(std::span<const double> series) {
   // y = ln s: j y_j = j s_j - sum_{0 < k < j} (k y_k) s_{j-k}.
   std::vector<double> logarithm(series.size()), known(series.size());

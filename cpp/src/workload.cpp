@@ -82,6 +82,9 @@ Workload Workload::lower_triangular(Matrix matrix) {
                     constraint, to_text(entry));
     }
   Workload workload(Kind::matrix, matrix.rows());
+  const Eigen::Index rest = matrix.rows() - 1;
+  workload.has_toeplitz_matrix_ =
+      matrix.topLeftCorner(rest, rest) == matrix.bottomRightCorner(rest, rest);
   workload.matrix_ = std::move(matrix);
   return workload;
 }
@@ -146,6 +149,7 @@ Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
   if (kind_ == Kind::matrix) {
     const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(num_steps);
     block.matrix_ = matrix_.block(from, from, size, size).eval();
+    block.has_toeplitz_matrix_ = has_toeplitz_matrix_;
   }
   if (kind_ == Kind::window && width_ >= num_steps) block.kind_ = Kind::prefix;
   return block;

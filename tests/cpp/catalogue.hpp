@@ -5,12 +5,14 @@
 /// normalised, started afresh, for every kind of workload.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/participation.hpp"
 #include "dpftrl/strategy.hpp"
+#include "dpftrl/toeplitz.hpp"
 #include "dpftrl/workload.hpp"
 #include "support.hpp"
 
@@ -32,6 +34,16 @@ inline Matrix rough_matrix(std::int64_t num_steps) {
   return matrix;
 }
 
+/// A lower-triangular Toeplitz matrix with a negative diagonal.
+inline Matrix rough_toeplitz_matrix(std::int64_t num_steps) {
+  std::vector<double> column{-2};
+  for (std::int64_t t = 1; t < num_steps; ++t) {
+    const double lag = static_cast<double>(t);
+    column.push_back(std::cos(lag) / (1 + lag));
+  }
+  return lower_triangular_toeplitz(column);
+}
+
 inline std::vector<double> falling_rates(std::int64_t num_steps) {
   std::vector<double> rates;
   for (std::int64_t t = 0; t < num_steps; ++t)
@@ -46,7 +58,8 @@ inline std::vector<Workload> other_workloads(std::int64_t num_steps) {
           Workload::sliding_window({.num_steps = num_steps, .width = 3}),
           Workload::learning_rates({.rates = falling_rates(num_steps), .momentum = 0}),
           Workload::learning_rates({.rates = falling_rates(num_steps), .momentum = 0.9}),
-          Workload::lower_triangular(rough_matrix(num_steps))};
+          Workload::lower_triangular(rough_matrix(num_steps)),
+          Workload::lower_triangular(rough_toeplitz_matrix(num_steps))};
 }
 
 /// Prefix sums: every family; its parameters; columns normalised; started afresh every 5 steps.

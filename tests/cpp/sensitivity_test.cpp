@@ -8,11 +8,14 @@
 
 #include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/tree.hpp"
+#include "dpftrl/strategy/varying.hpp"
+#include "dpftrl/strategy/varying_bands.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "family_sensitivity.hpp"
 #include "golden/sensitivity_golden.hpp"
 #include "golden/sensitivity_oracle_golden.hpp"
+#include "pair_sensitivity.hpp"
 #include "scaled_sensitivity.hpp"
 #include "support.hpp"
 #include "tree_sensitivity.hpp"
@@ -558,6 +561,91 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
       }
     }
   }
+}
+
+/// A recursion of two buffers with any numbers that are not negative.
+VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random) {
+  constexpr std::int64_t kNumBuffers = 2;
+  return {Workload::prefix_sums(num_steps),
+          {.name = "given",
+           .buffers = std::make_shared<const VaryingBuffers>(
+               VaryingBuffers{.num_buffers = kNumBuffers,
+                              .inverse_scales = random.numbers(num_steps, 0.5, 2),
+                              .gains = random.numbers(num_steps * kNumBuffers, 0, 1),
+                              .factors = random.numbers(num_steps * kNumBuffers, 0.1, 1),
+                              .max_row_stddev = 1,
+                              .max_state_stddev = 1}),
+           .column_scales = random.numbers(num_steps, 0.5, 2)}};
+}
+
+VaryingBandedStrategy random_bands(std::int64_t num_steps, RandomNumbers& random) {
+  constexpr std::int64_t kNumBands = 4;
+  const std::vector<double> entries = random.numbers(num_steps * kNumBands, -0.5, 0.5);
+  Matrix columns =
+      Eigen::Map<const Matrix>(entries.data(), testing::index_of(num_steps), kNumBands);
+  columns.col(0).array() += 1;
+  return {"banded", num_steps, columns};
+}
+
+void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
+  const Matrix encoder = strategy.encoder();
+  const Matrix gram = (encoder.transpose() * encoder).cwiseAbs();
+  const Eigen::Index n = gram.rows();
+  for (Eigen::Index lag = 1; lag < n; ++lag) {
+    const std::vector<double> bounds = strategy.later_products(lag);
+    ASSERT_EQ(std::ssize(bounds), n);
+    for (Eigen::Index i = 0; i + lag < n; ++i) {
+      const double largest = gram.row(i).tail(n - i - lag).maxCoeff();
+      const double bound = bounds[static_cast<std::size_t>(i)];
+      EXPECT_GE(bound, largest * (1 - 1e-14)) << lag << " " << i;
+      // Of one column nothing is left to bound.
+      if (is_tight || i + lag + 1 == n) {
+        EXPECT_NEAR(bound, largest, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
+  RandomNumbers random(12);
+  for (const std::int64_t n : {2, 3, 7, 9}) {
+    const VaryingBufferedStrategy recursion = random_recursion(n, random);
+    const VaryingBandedStrategy bands = random_bands(n, random);
+    expect_bounds_of_later_products(recursion, false);
+    expect_bounds_of_later_products(bands, true);
+    for (const Strategy* strategy :
+         {static_cast<const Strategy*>(&recursion), static_cast<const Strategy*>(&bands)}) {
+      expect_sound_at_length(*strategy);
+      expect_sound(*strategy);
+    }
+    // Whether every distance is looked at, or some.
+    const Matrix encoder = recursion.encoder();
+    const ColumnPairs columns{
+        .norms_squared =
+            [&] {
+              const Vector norms = encoder.colwise().squaredNorm();
+              return std::vector<double>(norms.begin(), norms.end());
+            }(),
+        .products = [&](std::int64_t lag) { return recursion.later_products(lag); }};
+    for (const Participation& participation : participations(n)) {
+      if (participation.max_participations_within(n) == 1) continue;
+      for (const std::int64_t max_operations : {std::int64_t{1} << 24, std::int64_t{0}})
+        EXPECT_TRUE(is_sound({std::sqrt(largest_pair_sum(columns, participation, max_operations)),
+                              Exactness::upper_bound, ""},
+                             encoder, participation));
+    }
+  }
+}
+
+TEST(Sensitivity, of_a_long_optimum_is_far_below_participations_times_that_of_one) {
+  const auto dense = make_strategy({.name = "optimal", .num_steps = 1024});
+  const auto longer = make_strategy({.name = "optimal", .num_steps = 1028});
+  const double exact = sensitivity(*longer, fixed(4, 257)).value;
+  const Sensitivity apart = sensitivity(*longer, separated(4, 257));
+  EXPECT_EQ(apart.exactness, Exactness::upper_bound);
+  EXPECT_GE(apart.value, exact);
+  EXPECT_LE(apart.value, 1.1 * exact) << apart.method;
+  EXPECT_LE(apart.value, 1.1 * sensitivity(*dense, separated(4, 256)).value);
 }
 
 TEST(Sensitivity, nothing_jumps_beyond_1024_steps) {

@@ -217,7 +217,10 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
         EXPECT_GE(bound->value,
                   least.lower_bound * (objective == Objective::mean ? 1 - 1e-3 : 0.95))
             << workload.name();
-        EXPECT_NE(bound->method, LowerBoundMethod::schatten) << workload.name();
+        // That of the singular values alone only where it is as good.
+        EXPECT_TRUE(bound->method != LowerBoundMethod::schatten ||
+                    bound->value >= least.lower_bound * (1 - 1e-5))
+            << workload.name();
       }
   }
 }

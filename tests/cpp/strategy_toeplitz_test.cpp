@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "catalogue.hpp"
 #include "dpftrl/bounds.hpp"
 #include "dpftrl/strategy/banded.hpp"
 #include "dpftrl/strategy/blt.hpp"
@@ -59,7 +60,8 @@ std::vector<Workload> workloads_of(std::int64_t n) {
           Workload::sliding_window({.num_steps = n, .width = 1}),
           Workload::learning_rates({.rates = rates, .momentum = 0}),
           Workload::learning_rates({.rates = rates, .momentum = 0.9}),
-          Workload::lower_triangular(matrix)};
+          Workload::lower_triangular(matrix),
+          Workload::lower_triangular(testing::rough_toeplitz_matrix(n))};
 }
 
 /// Every family, horizon and workload, as it is and with its columns normalised.
@@ -167,6 +169,39 @@ TEST(StrategyToeplitz, claims_about_the_encoder_are_true) {
     EXPECT_GE(s.encoder_slack(), 0);
     EXPECT_LE(s.encoder_slack(), 1e-9);
   });
+}
+
+TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
+  // Prefix sums given as a matrix are prefix sums.
+  const Matrix ones = Workload::prefix_sums(64).matrix();
+  const auto plain = make("square-root", 64);
+  const auto root_of = [](const Matrix& matrix) {
+    return make_strategy({.name = "square-root",
+                          .num_steps = matrix.rows(),
+                          .workload = Workload::lower_triangular(matrix)});
+  };
+  EXPECT_LE((root_of(ones)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
+  EXPECT_NEAR(errors_of(*root_of(ones)).max_error, errors_of(*plain).max_error, 1e-12);
+  for (const std::int64_t n : awkward_horizons()) {
+    const Matrix rough = testing::rough_toeplitz_matrix(n);
+    const Matrix root = root_of(rough)->encoder();
+    EXPECT_LE((root * root + rough).cwiseAbs().maxCoeff(), 1e-14) << n;  // of the negative
+  }
+  // One entry beside its diagonal: the root of prefix sums, as for any matrix.
+  Matrix uneven = ones;
+  uneven(40, 3) = 1.25;
+  EXPECT_LE((root_of(uneven)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
+}
+
+TEST(StrategyToeplitz, a_root_that_leaves_the_range_is_refused) {
+  std::vector<double> column(300, 0.0);
+  column[0] = 1e-9;
+  column[1] = 1;
+  EXPECT_ERROR(
+      make_strategy({.name = "square-root",
+                     .num_steps = 300,
+                     .workload = Workload::lower_triangular(lower_triangular_toeplitz(column))}),
+      "invalid_argument", "coefficients of the root");
 }
 
 TEST(StrategyToeplitz, a_negative_coefficient_makes_no_claim_about_the_gram_matrix) {

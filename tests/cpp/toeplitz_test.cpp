@@ -166,6 +166,16 @@ TEST(Toeplitz, reciprocal_times_series_is_one) {
   for (std::size_t k = 0; k < identity.size(); ++k) EXPECT_NEAR(identity[k], k == 0 ? 1 : 0, 1e-15);
 }
 
+TEST(Toeplitz, the_square_root_of_a_series_times_itself_is_the_series) {
+  const std::vector<double> binomials = square_root_coefficients(500);
+  const std::vector<double> root = square_root_of_series(std::vector<double>(500, 1.0));
+  for (std::size_t k = 0; k < root.size(); ++k)
+    EXPECT_TRUE(testing::relatively_close(root[k], binomials[k], 1e-15)) << k;
+  EXPECT_EQ(square_root_of_series(std::vector<double>{4, 4, 1}), (std::vector<double>{2, 1, 0}));
+  EXPECT_ERROR(square_root_of_series({}), "invalid_argument", "series must be");
+  EXPECT_ERROR(square_root_of_series(std::vector<double>{-1, 1}), "invalid_argument", "got -1");
+}
+
 TEST(Toeplitz, logarithm_and_exponential_are_those_of_known_series) {
   // ln 1/(1-x) = sum x^j / j, at lengths within and beyond one block.
   for (const std::size_t size : std::vector<std::size_t>{1, 2, 64, 65, 127, 1000, 4097}) {

@@ -89,6 +89,9 @@ class Strategy {
   virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
     return {};
   }
+  /// For every step i at least |C_i . C_j| for all j >= i + lag, lag > 0, rounding errors included;
+  /// empty if the family knows none.
+  virtual std::vector<double> later_products([[maybe_unused]] std::int64_t lag) const { return {}; }
   /// ||C_0 + C_b + ... + C_{(k-1)b}||^2, if no pattern of at most k steps at least b apart has a
   /// longer sum of columns and there is a closed form; else 0.
   virtual double spaced_norm_squared([[maybe_unused]] std::int64_t num_participations,

@@ -45,6 +45,10 @@ std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_
 std::vector<double> reciprocal_series(std::span<const double> divisor,
                                       std::int64_t num_coefficients);
 
+/// y with y y = series, y_0 > 0; as many coefficients as the argument has, in O(n^2).
+/// @throws Error{invalid_argument} series[0] is not positive and finite.
+std::vector<double> square_root_of_series(std::span<const double> series);
+
 /// Logarithm of a series that begins with 1, and exponential of one that begins with 0; as many
 /// coefficients as the argument has, in O(n log^2 n).
 std::vector<double> logarithm_of_series(std::span<const double> series);

@@ -56,6 +56,8 @@ class Workload {
   std::int64_t num_steps() const { return num_steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
   bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
+  /// Of kind `matrix`, with entries that depend on step - column alone.
+  bool has_toeplitz_matrix() const { return has_toeplitz_matrix_; }
 
   double momentum() const { return momentum_; }
   double decay() const { return decay_; }
@@ -88,6 +90,7 @@ class Workload {
   std::int64_t width_ = 0;
   std::vector<double> rates_;
   Matrix matrix_;
+  bool has_toeplitz_matrix_ = false;
 };
 
 }  // namespace dpftrl

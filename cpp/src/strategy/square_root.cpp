@@ -13,6 +13,33 @@ std::vector<double> checked_coefficients(std::int64_t num_steps) {
   return square_root_coefficients(num_steps);
 }
 
+/// Of the matrix, or of its negative where its diagonal is.
+std::vector<double> matrix_root(const Workload& workload, bool inverse) {
+  std::vector<double> series;
+  const double sign = workload.entry(0, 0) < 0 ? -1 : 1;
+  for (std::int64_t t = 0; t < workload.num_steps(); ++t)
+    series.push_back(sign * workload.entry(t, 0));
+  std::vector<double> root = square_root_of_series(series);
+  if (inverse) root = reciprocal_series(root, workload.num_steps());
+  require_all_finite(SquareRootStrategy::kName, "coefficients of the root", root);
+  return root;
+}
+
+/// Few streams have as many bands as steps; matrices have no more steps than fit.
+std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& request) {
+  const std::int64_t n = request.designed_for.num_steps();
+  std::vector<double> root = matrix_root(request.designed_for, false);
+  std::vector<double> decoder = request.workload.apply(reciprocal_series(root, n));
+  require_all_finite(SquareRootStrategy::kName, "coefficients of the decoder", decoder);
+  return std::make_shared<const ToeplitzStrategy>(
+      request.workload,
+      ToeplitzStrategy::Parts{
+          .name = SquareRootStrategy::kName,
+          .encoder = root,
+          .decoder = std::move(decoder),
+          .form = form_for_workload(BandedDecoder{.coefficients = root}, request.workload)});
+}
+
 }  // namespace
 
 SquareRootStrategy::SquareRootStrategy(std::int64_t num_steps)
@@ -26,6 +53,7 @@ DecoderForm SquareRootStrategy::decoder_form() const {
 
 std::vector<double> workload_root_coefficients(const Workload& workload, const WorkloadRoot& root) {
   const std::int64_t n = workload.num_steps();
+  if (workload.has_toeplitz_matrix()) return matrix_root(workload, root.inverse);
   if (workload.kind() == Workload::Kind::window)
     return window_root_coefficients(
         {.width = workload.width(), .inverse = root.inverse, .summed = root.summed}, n);
@@ -42,6 +70,7 @@ std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& requ
     if (request.workload.is_prefix())
       return std::make_shared<const SquareRootStrategy>(target.num_steps());
   }
+  if (target.has_toeplitz_matrix()) return matrix_root_strategy(request);
   require_between(SquareRootStrategy::kName, "num_steps", target.num_steps(), 1,
                   ToeplitzStrategy::kMaxSteps);
   const bool for_prefix_sums = request.workload.is_prefix();

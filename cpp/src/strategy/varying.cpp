@@ -73,6 +73,11 @@ std::vector<double> VaryingBufferedStrategy::epoch_norms_squared(std::int64_t se
   return detail::epoch_norms_squared(*parts_.buffers, parts_.column_scales, separation);
 }
 
+std::vector<double> VaryingBufferedStrategy::later_products(std::int64_t lag) const {
+  if (!is_nonnegative_ || std::ranges::max(parts_.buffers->factors) > 1) return {};
+  return detail::later_products(*parts_.buffers, parts_.column_scales, lag);
+}
+
 RowNorms VaryingBufferedStrategy::row_norms() const {
   const auto [low, high] = std::ranges::minmax(row_variances_);
   double total = 0;

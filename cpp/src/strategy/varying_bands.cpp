@@ -12,6 +12,8 @@
 namespace dpftrl {
 namespace {
 
+constexpr std::int64_t kMaxProductOperations = std::int64_t{1} << 30;
+
 std::int64_t size_of(Eigen::Index size) {
   return size;
 }
@@ -83,6 +85,28 @@ double VaryingBandedStrategy::column_norm_squared(std::int64_t step) const {
 double VaryingBandedStrategy::row_norm_squared(std::int64_t step) const {
   require_step(step);
   return row_norms_squared_[static_cast<std::size_t>(step)];
+}
+
+std::vector<double> VaryingBandedStrategy::later_products(std::int64_t lag) const {
+  const std::int64_t n = num_steps(), p = num_bands();
+  if (n * p > kMaxProductOperations / p) return {};
+  const auto entry = [&](std::int64_t row, std::int64_t column) {
+    return bands_->entries[static_cast<std::size_t>(row * p + row - column)];
+  };
+  const double rounding = static_cast<double>(p + 8) * 0x1p-52;
+  std::vector<double> bounds(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i + lag < n; ++i)
+    for (std::int64_t j = i + lag; j < std::min(n, i + p); ++j) {
+      double product = 0, magnitude = 0;
+      for (std::int64_t row = j; row < std::min(n, i + p); ++row) {
+        const double term = entry(row, i) * entry(row, j);
+        product += term;
+        magnitude += std::abs(term);
+      }
+      double& bound = bounds[static_cast<std::size_t>(i)];
+      bound = std::max(bound, std::abs(product) + rounding * magnitude);
+    }
+  return bounds;
 }
 
 RowNorms VaryingBandedStrategy::row_norms() const {

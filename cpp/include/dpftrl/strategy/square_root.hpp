@@ -17,12 +17,13 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 };
 
 /// C = the square root of any Toeplitz workload: of momentum and decay ((1-ax)(1-bx))^(-1/2), of a
-/// sliding window ((1-x^W)/(1-x))^(1/2).
+/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix by its first column (of its negative, where the
+/// diagonal is negative).
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
-/// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`: divided by
-/// 1 - x.
+/// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`, for other
+/// workloads than matrices: divided by 1 - x.
 struct WorkloadRoot {
   bool inverse = false;
   bool summed = false;

@@ -54,6 +54,7 @@ class VaryingBufferedStrategy : public Strategy {
   double encoder_slack() const override { return encoder_slack_; }
   std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
   std::vector<double> epoch_norms_squared(std::int64_t separation) const override;
+  std::vector<double> later_products(std::int64_t lag) const override;
 
   /// Workloads whose rows have variances by recursion.
   static bool serves(const Workload& workload);

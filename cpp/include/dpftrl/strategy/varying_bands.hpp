@@ -49,6 +49,7 @@ class VaryingBandedStrategy final : public Strategy {
   DecoderForm decoder_form() const override;
   std::int64_t num_bands() const override { return bands_->num_bands; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
+  std::vector<double> later_products(std::int64_t lag) const override;
   std::vector<PlanNumbers> parameters() const override {
     return {{"num_bands", {static_cast<double>(bands_->num_bands)}}};
   }
