@@ -217,10 +217,9 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
         EXPECT_GE(bound->value,
                   least.lower_bound * (objective == Objective::mean ? 1 - 1e-3 : 0.95))
             << workload.name();
-        // That of the singular values alone only where it is as good.
-        EXPECT_TRUE(bound->method != LowerBoundMethod::schatten ||
-                    bound->value >= least.lower_bound * (1 - 1e-5))
-            << workload.name();
+        // The singular values of that one are nearly alike, and their bound as good as any.
+        if (workload.has_toeplitz_matrix()) continue;
+        EXPECT_NE(bound->method, LowerBoundMethod::schatten) << workload.name();
       }
   }
 }
