@@ -158,25 +158,31 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   return sums;
 }
 
-std::vector<double> later_products(const VaryingBuffers& buffers,
-                                   const std::vector<double>& column_scales, std::int64_t lag) {
+std::vector<double> largest_products(const VaryingBuffers& buffers,
+                                     const std::vector<double>& column_scales) {
   const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  const std::size_t n = buffers.inverse_scales.size();
-  const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
-  std::vector<double> largest(n * q), running(q, 0.0), bounds(n, 0.0);
+  std::vector<double> largest(buffers.inverse_scales.size() * q), running(q, 0.0);
   visit_columns(buffers, [&](std::size_t t, double, const std::vector<double>& products) {
     for (std::size_t k = 0; k < q; ++k) {
       running[k] = std::max(running[k], products[k] / column_scales[t]);
       largest[t * q + k] = running[k];
     }
   });
+  return largest;
+}
+
+std::vector<double> later_products(const VaryingBuffers& buffers,
+                                   const std::vector<double>& column_scales,
+                                   const std::vector<double>& largest, std::int64_t lag) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
   // Every entry of `largest` and the products of factors are off by at most so many roundings.
   const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
   // Windows of `distance` factors: from i to the end of its block, and on from there to i +
   // distance.
-  std::vector<double> to_end(distance * q), beyond(q);
+  std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
   for (std::size_t first = 0; first + distance < n; first += distance) {
-    std::vector<double>& product = running;
     std::ranges::fill(product, 1.0);
     for (std::size_t s = distance; s-- > 0;)
       for (std::size_t k = 0; k < q; ++k) {

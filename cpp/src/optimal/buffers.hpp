@@ -32,14 +32,20 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation);
 
-/// For every column i at least its inner products, scaled, with all columns j >= i + lag, for
-/// numbers that are not negative and factors of at most 1. With r_j as `column_norms_squared` finds
-/// it they are r_j . (factors_i * ... * factors_{j-1}): every buffer's largest r_j /
-/// column_scales_j from i + lag on, times the factors of i .. i + lag - 1, because more factors
-/// make it less.
-/// @cost  O(n q^2), 2 n q doubles of memory.
+/// Inner products of column j with earlier columns i are r_j . (factors_i * ... * factors_{j-1}),
+/// scaled. For every step and buffer the largest r_j / column_scales_j from there on.
+/// @cost  O(n q^2), n q doubles.
+std::vector<double> largest_products(const VaryingBuffers& buffers,
+                                     const std::vector<double>& column_scales);
+
+/// For every column i at least its inner products with all columns j >= i + lag, for numbers that
+/// are not negative and factors of at most 1: the largest products from i + lag on, times the
+/// factors of i .. i + lag - 1, because more factors make it less. Rounding errors included.
+/// @param largest  from `largest_products`.
+/// @cost  O(n q), n q doubles.
 std::vector<double> later_products(const VaryingBuffers& buffers,
-                                   const std::vector<double>& column_scales, std::int64_t lag);
+                                   const std::vector<double>& column_scales,
+                                   const std::vector<double>& largest, std::int64_t lag);
 
 /// Bound on the relative amount by which rounding took any ||C_j|| below its value.
 ///

@@ -75,7 +75,10 @@ std::vector<double> VaryingBufferedStrategy::epoch_norms_squared(std::int64_t se
 
 std::vector<double> VaryingBufferedStrategy::later_products(std::int64_t lag) const {
   if (!is_nonnegative_ || std::ranges::max(parts_.buffers->factors) > 1) return {};
-  return detail::later_products(*parts_.buffers, parts_.column_scales, lag);
+  std::call_once(are_products_made_, [this] {
+    largest_products_ = detail::largest_products(*parts_.buffers, parts_.column_scales);
+  });
+  return detail::later_products(*parts_.buffers, parts_.column_scales, largest_products_, lag);
 }
 
 RowNorms VaryingBufferedStrategy::row_norms() const {

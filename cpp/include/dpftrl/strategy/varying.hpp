@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -68,6 +69,8 @@ class VaryingBufferedStrategy : public Strategy {
   double max_column_norm_squared_;
   double encoder_slack_;
   bool is_nonnegative_;
+  mutable std::once_flag are_products_made_;
+  mutable std::vector<double> largest_products_;  ///< of columns, when they are asked for
 };
 
 /// With columns scaled to norm 1, to rounding.
