@@ -20,6 +20,7 @@
 #include "dpftrl/prefix_sum.hpp"
 #include "dpftrl/privacy.hpp"
 #include "dpftrl/sensitivity.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/unit_error.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -128,11 +129,17 @@ val error_object(const UnitError& error) {
   return object;
 }
 
+/// A strategy that is asked for its errors.
+std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options) {
+  require_known_errors(options);
+  return make_strategy(options);
+}
+
 /// Besides the error what of the strategy is not as in the catalogue.
 val unit_error_of(const val& options) {
   return guarded([&] {
     Problem given = problem_of(options);
-    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+    const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
     val object = error_object(unit_error(*strategy, given.participation));
     object.set("causal", strategy->is_causal());
     if (const std::optional<StreamCost> cost = strategy->stream_cost()) {
@@ -180,7 +187,7 @@ val appraisal(const val& options) {
   return guarded([&] {
     const Problem given = problem_of(options);
     const StrategyOptions wanted = strategy_options(options, given.workload);
-    const auto strategy = make_strategy(wanted);
+    const auto strategy = measured_strategy(wanted);
     const Objective objective = objective_of(wanted.parameters);
     val object = error_object(unit_error(*strategy, given.participation));
     object.set("effectiveParameters", to_object(strategy->parameters()));
@@ -198,7 +205,7 @@ val appraisal(const val& options) {
 val error_per_step(const val& options) {
   return guarded([&] {
     Problem given = problem_of(options);
-    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+    const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
     return owned_array(unit_error_per_step(*strategy, given.participation));
   });
 }

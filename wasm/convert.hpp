@@ -218,7 +218,8 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
   return {.strategy = strategy_options(options, std::move(problem.workload)),
           .use_solver = optional_flag(options, "useSolver").value_or(true),
           .max_iterations = optional_count(options, "maxIterations"),
-          .gap = optional_number(options, "gap")};
+          .gap = optional_number(options, "gap"),
+          .query_weights = numbers(options, "queryWeights")};
 }
 
 /// A bound and how it was found, or null twice.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/workload.hpp"
 
 namespace dpftrl {
@@ -57,6 +58,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
                                    .encoder_momentum = options.encoder_momentum,
                                    .parameters = options.parameters,
                                    .participation = options.participation};
+  require_known_errors(strategy_options);
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
   const UnitError error = unit_error(*strategy, options.participation);
   const double multiplier = noise_multiplier(options.target);

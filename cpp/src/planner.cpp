@@ -65,6 +65,35 @@ void require_searchable(const PlannerOptions& options) {
     fail_argument("planner", "gap", "above 0 and below 1", to_text(*options.gap));
 }
 
+void require_query_weights(const PlannerOptions& options) {
+  const std::vector<double>& weights = options.query_weights;
+  if (weights.empty()) return;
+  const StrategyOptions& wanted = options.strategy;
+  require_length("planner", "query_weights", std::ssize(weights), wanted.num_steps);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    require_positive("planner", "query_weights[" + std::to_string(i) + "]", weights[i]);
+  const bool is_single = wanted.participation.max_participations_within(wanted.num_steps) == 1;
+  const std::string stray =
+      wanted.name != OptimalStrategy::kName      ? "mechanism optimal, got " + wanted.name
+      : !options.use_solver                      ? "a search, got none"
+      : objective_of(options) != Objective::mean ? "objective mean, got max"
+      : !is_single                               ? "one participation, got more"
+      : !has_optimum(workload_of(options), Objective::mean)
+          ? "sums with decay or positive rates, got " + workload_of(options).name() +
+                "; their square roots may scale the rows of a matrix"
+          : "";
+  if (!stray.empty()) fail(ErrorCode::invalid_argument, "planner: query_weights are for " + stray);
+}
+
+/// Root mean square over the steps, those of the queries weighted.
+double weighted_error(const Strategy& strategy, double sensitivity,
+                      const std::vector<double>& query_weights) {
+  double sum = 0;
+  for (std::size_t i = 0; i < query_weights.size(); ++i)
+    sum += query_weights[i] * strategy.row_norm_squared(static_cast<std::int64_t>(i));
+  return sensitivity * std::sqrt(sum / static_cast<double>(query_weights.size()));
+}
+
 /// Is what the search makes least the error that was asked for, and not that of plain sums or of
 /// one participation?
 bool is_searched_for(const PlannerOptions& options) {
@@ -125,9 +154,8 @@ class Planner::OptimumSearch final : public Search {
                             0, OptimalStrategy::kMaxBuffers)) {
     require_between(OptimalStrategy::kName, "num_steps", problem_.num_steps, 1,
                     OptimalStrategy::kMaxSteps);
+    problem_.query_weights = options.query_weights;
     if (!options.use_solver) return;
-    require_recursion(workload_of(options), options.strategy.parameters.num_buffers,
-                      objective_of(options));
     OptimumOptions solver{.gap = gap_};
     if (options.max_iterations) solver.max_iterations = *options.max_iterations;
     solver_.emplace(problem_, solver);
@@ -165,8 +193,11 @@ class Planner::OptimumSearch final : public Search {
   }
 
   std::optional<LowerBound> lower_bound() const override {
-    if (!optimum_ || !is_for_workload_) return std::nullopt;
-    return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
+    if (!is_for_workload_ || !solver_) return std::nullopt;
+    if (optimum_) return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
+    // No other bound is one of the weighted error.
+    if (problem_.query_weights.empty()) return std::nullopt;
+    return LowerBound{solver_->result().lower_bound, LowerBoundMethod::dual};
   }
 
   double proved_gap() const override {
@@ -365,6 +396,8 @@ class Planner::FamilySearches final : public Search {
 
 Planner::Planner(const PlannerOptions& options) : options_(options) {
   require_searchable(options);
+  require_query_weights(options);
+  require_known_errors(options.strategy);
   const StrategyOptions& wanted = options.strategy;
   if (wanted.name != OptimalStrategy::kName)
     search_ = std::make_unique<FamilySearches>(options);
@@ -415,7 +448,11 @@ PlannerResult Planner::result() const {
     const auto other = certified_lower_bound(*strategy, participation, objective);
     if (!bound || (other && other->value > bound->value)) bound = other;
   }
-  const double objective_error = objective == Objective::max ? error.max_error : error.mean_error;
+  const double objective_error =
+      !options_.query_weights.empty()
+          ? weighted_error(*strategy, error.sensitivity.value, options_.query_weights)
+      : objective == Objective::max ? error.max_error
+                                    : error.mean_error;
   SolverStatus status = search_->status();
   const std::optional<double> gap = search_->gap();
   const bool is_close =

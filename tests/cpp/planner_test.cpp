@@ -2,6 +2,12 @@
 // The search for a plan, piece by piece, and what it says about what it found.
 #include "dpftrl/planner.hpp"
 
+#include <Eigen/LU>
+#include <limits>
+
+#include "dpftrl/mechanism.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/strategy/plan.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -51,6 +57,96 @@ TEST(Planner, weights_in_closed_form_take_no_iteration_and_lose_little) {
     EXPECT_LE(found.lower_bound->value, best);
     EXPECT_GE(found.lower_bound->value, best * (1 - 1e-5));
   }
+}
+
+TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
+  for (const std::int64_t n : {1, 2, 5, 16})
+    for (const bool has_rates : {false, true}) {
+      std::vector<double> weights, rates;
+      for (std::int64_t t = 0; t < n; ++t) {
+        weights.push_back(0.25 + static_cast<double>((7 * t) % 5));
+        rates.push_back(1 / (1.0 + static_cast<double>(t)));
+      }
+      const Workload workload =
+          has_rates ? Workload::learning_rates({.rates = rates}) : Workload::prefix_sums(n);
+      PlannerOptions options =
+          options_for("optimal", n, {.num_buffers = 0, .objective = Objective::mean});
+      options.strategy.workload = workload;
+      const PlannerResult plain = find_plan(options);
+      options.query_weights = weights;
+      options.gap = 1e-9;
+      Planner planner(options);
+      EXPECT_TRUE(planner.advance() || n <= 2);
+      const double early = planner.result().lower_bound->value;
+      while (planner.advance()) {
+      }
+      const PlannerResult found = planner.result();
+      EXPECT_EQ(found.status, SolverStatus::converged) << n;
+
+      Matrix scaled = workload.matrix();
+      for (std::int64_t t = 0; t < n; ++t)
+        scaled.row(t) *= std::sqrt(weights[static_cast<std::size_t>(t)]);
+      const DenseOptimum dense =
+          find_dense_optimum({.queries = scaled, .objective = Objective::mean}, {.gap = 1e-9});
+      EXPECT_LE(early, dense.upper_bound);
+      EXPECT_LE(found.lower_bound->value, dense.upper_bound);
+      EXPECT_GE(found.lower_bound->value, dense.lower_bound * (1 - 3e-9));
+      EXPECT_GE(found.objective_error, found.lower_bound->value);
+      EXPECT_LE(found.objective_error, found.lower_bound->value * (1 + 1e-8)) << n;
+
+      // From the dense matrices of what was found: its error, and that others are not better.
+      const auto weighted = [&](const StrategyPlan& plan) {
+        const auto strategy = planned_strategy("optimal", plan, workload);
+        const Matrix encoder = strategy->encoder();
+        const Matrix decoder = scaled * encoder.inverse();
+        return encoder.colwise().norm().maxCoeff() * decoder.norm() /
+               std::sqrt(static_cast<double>(n));
+      };
+      EXPECT_NEAR(weighted(found.plan), found.objective_error, 1e-12 * found.objective_error);
+      EXPECT_GE(weighted(plain.plan), found.objective_error * (n > 2 ? 1 + 1e-3 : 1 - 1e-9)) << n;
+      // Without weights its duals are duals still.
+      const auto bound = certified_lower_bound(*planned_strategy("optimal", found.plan, workload),
+                                               Participation::single(), Objective::mean);
+      EXPECT_LE(bound->value, plain.objective_error);
+    }
+}
+
+TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
+  const auto refused = [](PlannerOptions options, std::vector<double> weights) {
+    options.query_weights = std::move(weights);
+    (void)Planner(options);
+  };
+  const PlannerOptions mean = options_for("optimal", 3, {.objective = Objective::mean});
+  EXPECT_ERROR(refused(mean, {1, 2}), "wrong_length", "query_weights must have 3 entries, got 2");
+  EXPECT_ERROR(refused(mean, {1, 0, 1}), "invalid_argument", "query_weights[1] must be positive");
+  EXPECT_ERROR(refused(mean, {1, 1, std::numeric_limits<double>::quiet_NaN()}), "invalid_argument",
+               "query_weights[2] must");
+  EXPECT_ERROR(refused(options_for("optimal", 3), {1, 2, 3}), "invalid_argument",
+               "query_weights are for objective mean, got max");
+  EXPECT_ERROR(refused(options_for("blt", 3), {1, 2, 3}), "invalid_argument", "mechanism optimal");
+  PlannerOptions closed = mean;
+  closed.use_solver = false;
+  EXPECT_ERROR(refused(closed, {1, 2, 3}), "invalid_argument", "are for a search, got none");
+  PlannerOptions repeated = mean;
+  repeated.strategy.participation =
+      Participation::min_separation({.max_participations = 2, .min_separation = 1});
+  EXPECT_ERROR(refused(repeated, {1, 2, 3}), "invalid_argument", "one participation, got more");
+  PlannerOptions window = mean;
+  window.strategy.workload = Workload::sliding_window({.num_steps = 3, .width = 2});
+  EXPECT_ERROR(refused(window, {1, 2, 3}), "invalid_argument", "got window=2");
+}
+
+TEST(Planner, what_has_no_errors_is_refused_before_the_search) {
+  const std::int64_t n = 4096;
+  PlannerOptions options = options_for("optimal", n);
+  options.strategy.workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  EXPECT_ERROR((void)Planner(options), "unsupported",
+               "takes dense matrices, num_steps up to 2048, got 4096");
+  EXPECT_ERROR((void)Mechanism::make({.strategy = "optimal",
+                                      .num_steps = n,
+                                      .target = {.epsilon = 1, .delta = 1e-6},
+                                      .workload = options.strategy.workload}),
+               "unsupported", "takes dense matrices, num_steps up to 2048, got 4096");
 }
 
 TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {

@@ -124,6 +124,38 @@ test('bad input: values out of range are RangeErrors that name parameter and val
   for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
 });
 
+test('bad input: messages begin with what was called, and name what was given', () => {
+  const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
+  const learner = (options) => () => dp.learner({ ...sums, ...options });
+  const error = (options) => () => dp.error({ mechanism: 'tree', numSteps: 4, ...options });
+  const cases = [
+    [error({ workload: { window: 0 } }), /^error: window must be between 1 and/],
+    [error({ workload: { momentum: 1 } }), /^error: momentum must be at least 0/],
+    [error({ workload: { rates: [1, 0, 1, 1] } }), /^error: rates\[1\] must be different from 0/],
+    [error({ arity: 2 }), /^error: arity is not a parameter of tree/],
+    [error({ mechanism: 'tree-k', arity: 1 }), /^error: tree-k: arity must be between 2 and/],
+    [error({ participation: { participations: 0, minSeparation: 1 } }), /^error: participations must/],
+    [error({ epochLength: 0 }), /^error: epochLength must be/],
+    [() => dp.errorPerStep({ mechanism: 'tree', numSteps: 2 ** 30 }), /^errorPerStep: numSteps must/],
+    [() => dp.matrices({ mechanism: 'tree', numSteps: 999 }), /^matrices: numSteps must be between/],
+    [() => dp.bounds(0), /^bounds: numSteps must be between/],
+    [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
+    [() => dp.pureMu(-1), /^pureMu: epsilon must be positive/],
+    [() => dp.compare({ numSteps: 4, workload: { window: 0 } }), /^compare: window must be/],
+    [() => dp.optimize({ mechanism: 'tree', numSteps: 4 }), /^optimize: tree is not found by/],
+    [() => dp.certificate({ numSteps: 4, ...target, clipNorm: -1 }), /^certificate: clipNorm must/],
+    [() => dp.prefixSum({ ...sums, dimension: 0 }), /^prefixSum: dimension must be between/],
+    [
+      () => dp.prefixSum({ ...sums, mechanism: 'haar', mode: 'lattice' }),
+      /^prefixSum: lattice: mechanism must be tree, honaker/,
+    ],
+    [learner({ loss: 'quantile', quantile: 1 }), /^learner: quantile must be strictly between/],
+    [learner({ loss: 'huber', huberThreshold: 0 }), /^learner: huberThreshold must be positive/],
+    [() => dp.winner({ histogram: [1], epsilon: 0 }), /^winner: epsilon must be between/],
+  ];
+  for (const [call, message] of cases) assert.throws(call, { message });
+});
+
 test('bad input: wrong types are TypeErrors that name the option', () => {
   const cases = [
     [() => dp.certificate(), /certificate: options must be an object, got undefined/],

@@ -218,7 +218,7 @@ test('bad input: workloads', () => {
     [make({ momentum: 1 }), /momentum must be at least 0 and below 1, got 1/],
     [make({ momentum: NaN }), /momentum must be .*, got NaN/],
     [make({ momentum: 0.5, decay: 0 }), /decay must be above 0 and at most 1, got 0/],
-    [make({ window: 0 }), /width must be between 1 and .*, got 0/],
+    [make({ window: 0 }), /error: window must be between 1 and .*, got 0/],
     [make({ window: 1.5 }), /window must be an integer, got 1.5/],
     [make({ rates: [1, 0, 1] }), /rates\[1\] must be different from 0 \(.*\), got 0/],
     [make({ rates: [1, NaN, 1] }), /rates\[1\] must be finite, got NaN/],
@@ -246,7 +246,7 @@ test('bad input: participations', () => {
     [make({ epochs: 0 }), /error: epochs must be a divisor of numSteps = 6, got 0/],
     [make({ epochs: -2 }), /error: epochs must be a divisor of numSteps = 6, got -2/],
     [make({ epochs: 1.5 }), /error: epochs must be an integer, got 1.5/],
-    [make({ participations: 0, minSeparation: 1 }), /maxParticipations must be .*, got 0/],
+    [make({ participations: 0, minSeparation: 1 }), /participations must be .*, got 0/],
     [make({ participations: 2, minSeparation: 0 }), /minSeparation must be .*, got 0/],
   ];
   for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);

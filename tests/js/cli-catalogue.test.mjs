@@ -63,6 +63,16 @@ test('error: replace-one doubles sensitivity, errors and bound', async () => {
   for (const key of ['sensitivity', 'maxError', 'meanError', 'lowerBound']) {
     assert.equal(twice[key], 2 * once[key]);
   }
+  assert.deepEqual([twice.ratio, twice.gap], [once.ratio, once.gap]);
+  const options = { mechanism: 'tree', numSteps: 8 };
+  const plain = dp.error({ ...options, neighbours: 'zero-out' });
+  const far = dp.error({ ...options, neighbours: 'replace-one' });
+  assert.deepEqual(plain, dp.error(options));
+  assert.deepEqual([far.neighbours, far.maxError], ['replace-one', 2 * plain.maxError]);
+  // A certificate has its errors and its bound at unit noise, whoever the neighbours are.
+  const target = { epsilon: 1, delta: 1e-6, neighbours: 'replace-one' };
+  const { ratio, gap, maxError } = dp.certificate({ ...options, ...target });
+  assert.deepEqual([ratio, gap, maxError], [plain.ratio, plain.gap, plain.maxError]);
 });
 
 test('error: a table says what was asked', async () => {
@@ -193,8 +203,16 @@ test('compare: says whose bound it is and what normalising raises', async () => 
   for (const mechanism of raisedByNormalizing) {
     const plain = mechanisms.find((it) => it.mechanism === mechanism);
     const options = { mechanism, numSteps: 64, workload, normalizeColumns: true };
-    assert.ok(dp.error(options).maxError > plain.maxError, mechanism);
+    const error = dp.error(options);
+    assert.ok(error.raisedByNormalizing && error.maxError > plain.maxError, mechanism);
   }
+  const once = ['error', '--steps', '64', '--workload', 'momentum=0.9', '--normalize'];
+  const raised = [...once, '--mechanism', raisedByNormalizing[0]];
+  assert.equal((await json(raised)).raisedByNormalizing, true);
+  assert.match((await dpFtrl(raised)).stdout, /\nnormalised columns +they raise this error/);
+  const lowered = { mechanism: 'square-root', numSteps: 64, normalizeColumns: true };
+  assert.equal(dp.error(lowered).raisedByNormalizing, false);
+  assert.ok(!('raisedByNormalizing' in dp.error({ mechanism: 'tree', numSteps: 64 })));
   const text = (await dpFtrl(compare)).stdout;
   const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
   assert.deepEqual(line[1].split(', '), raisedByNormalizing);
@@ -228,7 +246,9 @@ test('misuse: parameters, participations and workloads', async () => {
     [[...error, '--workload', 'momentum=1'], /momentum must be at least 0 and below 1, got 1/],
     [[...error, '--workload', 'decay=0.5'], /--workload must be .*, got "decay=0.5"/],
     [[...error, '--workload', 'window=1.5'], /--workload must be .*, got "window=1.5"/],
-    [[...error, '--workload', 'window=0'], /width must be between 1 and .*, got 0/],
+    [[...error, '--workload', 'window=0'], /: --workload window must be between 1 and .*, got 0/],
+    [['error', '--steps', '2000000000', '--mechanism', 'haar', '--workload', 'momentum=0.9'],
+      /: haar: --steps must be at most 2048 for errors, 16777216 for noise, got 2000000000/],
     [[...error, '--workload', '-'], /--workload must be .*, got "-"/],
     [[...error, '--workload', folder], /--workload .* is a folder/],
     [[...error, ...path('a.csv', '')], /a\.csv has 0 rows and 0 columns, but --steps is 4/],

@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
 
@@ -189,7 +190,8 @@ test('optimize: a status that is not what was asked for explains itself', async 
 });
 
 test('error: a long search by name shows progress, and keeps what it has proved', async () => {
-  const problem = ['error', '--steps', '160', '--workload', 'momentum=0.9'];
+  const distance = ['--neighbours', 'replace-one'];
+  const problem = ['error', '--steps', '160', '--workload', 'momentum=0.9', ...distance];
   const command = `${cli} ${problem.join(' ')} --json > ${folder}/error.json`;
   const child = spawn('script', ['-qec', command, '/dev/null']);
   let shown = '';
@@ -214,4 +216,48 @@ test('progress: a line on standard error, for a terminal, after a second', async
   assert.match(shown, /\r\x1b\[Koptimize: optimal (\[[#.]{30}\] \d+ iterations, )?\d+ s/);
   assert.match(shown, /\r\x1b\[K$/, 'and it is wiped at the end');
   assert.equal(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')).iterations, 12);
+});
+
+test('progress: before the end of the first piece, and a signal ends it there', async () => {
+  const before = readdirSync(folder);
+  const command = `${cli} error --steps 1024 --workload momentum=0.9 > ${folder}/none.json`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let shown = '';
+  await new Promise((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      shown += text;
+      if (/error: optimal \d+ s/.test(shown)) resolve();
+    });
+    child.on('close', resolve);
+  });
+  assert.match(shown, /^(\r\x1b\[Kerror: optimal \d+ s)+/, 'no iteration has ended yet');
+  child.stdin.write('\x03');
+  await new Promise((resolve) => (child.exitCode === null ? child.on('close', resolve) : resolve()));
+  assert.equal(readFileSync(join(folder, 'none.json'), 'utf8'), '');
+  assert.deepEqual(readdirSync(folder), [...before, 'none.json'].sort());
+});
+
+test('query weights: the least weighted error, saved and told', async () => {
+  const weights = Array.from({ length: 12 }, (_, i) => 1 + ((7 * i) % 5));
+  const path = join(folder, 'weights.csv');
+  writeFileSync(path, `${weights.join('\n')}\n`);
+  const options = ['optimize', '--steps', '12', '--objective', 'mean', '--buffers', 'exact'];
+  const saved = await json([...options, '--query-weights', path]);
+  assert.deepEqual([saved.queryWeights, saved.status], [weights, 'converged']);
+  assert.ok(saved.ratio >= 1 && saved.ratio < 1 + 1e-7, `${saved.ratio}`);
+  const weighted = (mechanism) => {
+    const errors = dp.errorPerStep({ mechanism, numSteps: 12 });
+    return Math.sqrt(errors.reduce((sum, e, i) => sum + weights[i] * e * e, 0) / 12);
+  };
+  close(weighted(saved), saved.error, 1e-12);
+  const plain = dp.optimize({ numSteps: 12, objective: 'mean', buffers: 'exact' });
+  assert.ok(weighted(plain) > saved.error * 1.001, 'others are worse by that measure');
+  const error = dp.error({ mechanism: saved, numSteps: 12 });
+  assert.ok(error.meanError > plain.error && error.ratio >= 1, 'and this one without weights');
+  await fails(['optimize', '--steps', '12', '--query-weights', path], 2, /are for objective mean/);
+  await fails([...options, '--query-weights', `${path}x`], 2, /weights\.csvx: there is no file/);
+  writeFileSync(path, '1,2\n');
+  await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 rows and 2/);
+  writeFileSync(path, `${weights.slice(1).join('\n')}\n-1\n`);
+  await fails([...options, '--query-weights', path], 2, /--query-weights\[11\] must be positive/);
 });

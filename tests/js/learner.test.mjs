@@ -295,7 +295,7 @@ test('learner: a doubling lambda grows with the square root of the steps', () =>
   const make = (options) => () => dp.learner({ ...target, numSteps: 8, ...options });
   rejects(make({ batchSize: 0 }), RangeError, 'invalid_argument', /batchSize must be .*, got 0/);
   rejects(make({ doubling: 1 }), TypeError, 'wrong_type', /doubling must be a boolean/);
-  rejects(make({ loss: 'quantile', quantile: 1 }), RangeError, 'invalid_argument', /level must be/);
+  rejects(make({ loss: 'quantile', quantile: 1 }), RangeError, 'invalid_argument', /quantile must be/);
 });
 
 test('learner: without a seed it is private, and no two are alike', () => {

@@ -189,8 +189,8 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   type((it) => (it.parameters.shifts[1] = '1'), /parameters\.shifts\[1\] must be a number, got s/);
   range((it) => (it.parameters.shifts[1] = NaN), /parameters\.shifts\[1\] must be finite, got NaN/);
   range((it) => (it.parameters.shifts[1] = -1), /shifts must be positive and finite, got -1/);
-  range((it) => delete it.parameters.decay, /plan: decay must be a list of numbers, got nothing/);
-  range((it) => (it.parameters.colour = [1]), /plan: colour is not a list of optimal/);
+  range((it) => delete it.parameters.decay, /saved strategy: decay must be a list of numbers, got nothing/);
+  range((it) => (it.parameters.colour = [1]), /saved strategy: colour is not a list of optimal/);
   length((it) => it.parameters.columnWeights.pop(), /columnWeights must have 40 entries, got 39/);
   length((it) => it.parameters.rowWeights.push(1), /rowWeights must have 40 entries, got 41/);
   length((it) => it.parameters.weights.push(1), /weights must have 8 entries, got 9/);
@@ -222,11 +222,40 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
   const exact = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 0 });
   const decoded = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 30 });
   assert.ok(exact.ratio < 1.001 && decoded.ratio > 1.1, 'full accuracy is that of the workload');
+});
+
+test('optimal: what has no errors at a long horizon is refused before the search', () => {
+  // So long that a search would take a minute.
+  const numSteps = 2 ** 20;
+  const momentum = { momentum: 0.9 };
+  const rates = { rates: new Float64Array(numSteps).fill(0.5) };
+  const window = { window: 8 };
+  const blt = /takes dense matrices, numSteps up to 2048, got 1048576, .* not known; blt has errors/;
+  const mean = /the max objective for rates .* 2048, .*; objective mean has an optimum there/;
+  const nothing = /for window=8 takes dense matrices, numSteps up to 2048, .* errors are not known$/;
+  const cases = [[{ workload: momentum }, blt], [{ workload: rates }, mean]];
+  cases.push([{ workload: momentum, buffers: 'exact' }, blt], [{ workload: window }, nothing]);
+  cases.push([{ workload: { ...rates, ...momentum }, objective: 'mean' }, blt]);
+  for (const [options, message] of cases) {
+    const all = { mechanism: 'optimal', numSteps, ...options };
+    const target = { epsilon: 1, delta: 1e-6 };
+    rejects(() => dp.optimization(all), DpError, 'unsupported', message);
+    rejects(() => dp.error(all), DpError, 'unsupported', message);
+    rejects(() => dp.certificate({ ...all, ...target }), DpError, 'unsupported', message);
+    rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
+  }
+  // What the messages name is there. Noise needs no errors.
+  const long = { numSteps: 3000, workload: momentum };
+  assert.ok(dp.error({ mechanism: 'blt', buffers: 2, ...long }).maxError > 1);
+  const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });
+  const stream = noise({ mechanism: 'optimal' });
+  assert.equal(stream.rounded({ numRows: 3000, scale: 1 }).length, 3000);
+  stream.dispose();
   rejects(
-    () => dp.optimize({ numSteps: 3000, workload, buffers: 0 }),
+    () => noise({ mechanism: 'optimal', buffers: 'exact' }),
     DpError,
     'unsupported',
-    /full accuracy for momentum=0.9,decay=1 takes dense matrices, numSteps up to 2048, got 3000/,
+    /^noise: optimal: full accuracy .* 2048, got 3000; a number of buffers takes the encoder for pre/,
   );
 });
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { optionsObject, Reader } from './check.js';
-import { compare, makeComparison } from './compare.js';
-import type { Core, CoreFactorization } from './core.js';
+import { compare, makeComparison, SAME } from './compare.js';
+import type { Core, CoreAppraisal, CoreFactorization } from './core.js';
 import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
-import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
+import { ERROR_OPTIONS, MECHANISM_OPTIONS, NEIGHBOURS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
 import { makeLearner } from './learner.js';
 import { makeLedger } from './ledger.js';
@@ -17,7 +17,9 @@ import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
 import { makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
 import { makeSimulation } from './simulation.js';
-import type { Calibration, CatalogueEntry, DpFtrl, ErrorBounds, UnitError } from './types.js';
+import { rated } from './searches.js';
+import type { Calibration, CatalogueEntry, CheckedCertificate, DpFtrl } from './types.js';
+import type { ErrorBounds, UnitError } from './types.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -50,6 +52,35 @@ function bounds(core: Core, numSteps: unknown): ErrorBounds {
   };
 }
 
+/** Whether columns of norm 1 made the error of the objective larger; compare leaves those out. */
+function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
+  const parameters = { ...given.parameters, normalizeColumns: undefined };
+  const plain = core.call('unitError', { ...given, parameters });
+  const aim = unit.objective === 'max' ? 'maxError' : 'meanError';
+  return unit[aim] > plain[aim] * (1 + SAME);
+}
+
+/** Neighbours further apart scale sensitivity, errors and bound; the noise multiplier stays 1. */
+function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
+  const distance = neighbours === 'replace-one' ? 2 : 1;
+  const unit = core.call('appraisal', given);
+  const { sensitivity, maxError, meanError, lowerBound } = unit;
+  return rated({
+    mechanism: given.mechanism,
+    numSteps: given.numSteps,
+    neighbours,
+    ...unit,
+    sensitivity: sensitivity * distance,
+    maxError: maxError * distance,
+    meanError: meanError * distance,
+    lowerBound: lowerBound === null ? null : lowerBound * distance,
+    ...(given.parameters.normalizeColumns && {
+      raisedByNormalizing: isRaised(core, given, unit),
+    }),
+  });
+}
+
 function readCatalogue(core: Core): CatalogueEntry[] {
   return core.call('catalogue').map((entry) => ({
     ...entry,
@@ -72,19 +103,13 @@ export function makeApi(core: Core): DpFtrl {
   }
 
   function error(options: unknown): UnitError {
-    const given = factorization('error', options);
-    const unit = core.call('appraisal', given);
-    const { lowerBound, objective, maxError, meanError } = unit;
-    const aim = objective === 'max' ? maxError : meanError;
-    const ratio = lowerBound === null ? null : aim / lowerBound;
-    return {
-      mechanism: given.mechanism,
-      numSteps: given.numSteps,
-      neighbours: 'zero-out',
-      ...unit,
-      ratio,
-      gap: ratio === null ? null : ratio - 1,
-    };
+    const reader = readOptions('error', options, [...ERROR_OPTIONS, 'neighbours']);
+    return unitError(core, reader, readFactorization(reader, mechanisms));
+  }
+
+  function certificate(options: unknown): CheckedCertificate {
+    const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
+    return rated(core.call('certificate', readMechanism(reader, mechanisms)));
   }
 
   return Object.freeze<DpFtrl>({
@@ -97,10 +122,7 @@ export function makeApi(core: Core): DpFtrl {
     compare: (options) => compare(core, catalogue, options),
     comparison: (options) => makeComparison(core, catalogue, options),
     bounds: (numSteps) => bounds(core, numSteps),
-    certificate: (options) => {
-      const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
-      return core.call('certificate', readMechanism(reader, mechanisms));
-    },
+    certificate,
     optimize: (options) => optimize(core, backstop, mechanisms, options),
     optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),

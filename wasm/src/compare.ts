@@ -16,7 +16,7 @@ import type { PiecewiseComparison } from './types.js';
 /** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
 const MAX_NORMALIZED_STEPS = 256;
 /** Errors that agree to this are those of one factorization, or of one that is scaled. */
-const SAME = 1e-9;
+export const SAME = 1e-9;
 
 interface Candidate {
   entry: CatalogueEntry;
@@ -167,8 +167,10 @@ class Table {
   }
 
   private leaveOut({ entry, parameters }: Candidate, message: string): void {
-    const start = `${entry.name}: `;
-    const reason = message.startsWith(start) ? message.slice(start.length) : message;
+    const reason = ['compare: ', `${entry.name}: `].reduce(
+      (text, start) => (text.startsWith(start) ? text.slice(start.length) : text),
+      message,
+    );
     this.leftOut.push({ mechanism: entry.name, parameters, reason });
   }
 }

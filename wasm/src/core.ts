@@ -4,7 +4,7 @@
 
 import createCore from 'dp-ftrl:glue';
 import { DpError, makeError, type ErrorCode } from './errors.js';
-import { camelCase } from './parameters.js';
+import { inCall } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
@@ -69,6 +69,7 @@ export interface CorePlannerOptions extends CoreFactorization {
   useSolver: boolean;
   maxIterations: number | undefined;
   gap: number | undefined;
+  queryWeights: Float64Array | undefined;
 }
 
 export interface CorePlannerProgress extends OptimizeProgress {
@@ -129,7 +130,7 @@ export interface CoreBounds extends Pick<ErrorBounds, 'schatten' | 'max' | 'mean
 
 export type CoreAppraisal = Omit<
   UnitError,
-  'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
+  'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap' | 'raisedByNormalizing'
 >;
 
 export interface CoreQueryWorkload {
@@ -190,7 +191,7 @@ interface CoreFunctions {
   appraisal: [[options: CoreFactorization], CoreAppraisal];
   errorPerStep: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];
-  certificate: [[options: CoreMechanism], CheckedCertificate];
+  certificate: [[options: CoreMechanism], Omit<CheckedCertificate, 'ratio' | 'gap'>];
   plannerCreate: [[options: CorePlannerOptions], number];
   plannerAdvance: [[id: number], CorePlannerProgress];
   plannerResult: [[id: number], CorePlannerResult];
@@ -280,6 +281,23 @@ interface CoreFunctions {
   liveHandles: [[], number];
 }
 
+/** The package's names for what a bound function belongs to, where they differ. */
+const CALLERS: readonly (readonly [start: string, caller: string])[] = [
+  ['appraisal', 'error'],
+  ['unitError', 'compare'],
+  ['problem', 'compare'],
+  ['planner', 'optimize'],
+  ['queriesWinner', 'winner'],
+  ['queriesQuantile', 'quantile'],
+  ...['prefixSum', 'peopleSum', 'learner', 'noise', 'ledger', 'simulation', 'queries'].map(
+    (handle) => [handle, handle] as const,
+  ),
+];
+
+function callerOf(name: string): string {
+  return CALLERS.find(([start]) => name.startsWith(start))?.[1] ?? name;
+}
+
 /** `released`: entries that were released before the refused record. */
 type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
 
@@ -335,8 +353,15 @@ export class Core {
     // Only what the core put there, not what others put on Object.prototype.
     const own = Object.assign(Object.create(null) as object, reply);
     if ('value' in own) return own.value as CoreFunctions[K][1];
-    const error = makeError(own.code, camelCase(own.message));
+    const message = inCall(callerOf(name), own.message, this.mechanisms());
+    const error = makeError(own.code, message);
     throw 'released' in own ? Object.assign(error, { released: own.released }) : error;
+  }
+
+  private mechanisms(): string[] {
+    const reply = this.functions['catalogue']!();
+    if (!('value' in reply)) return [];
+    return (reply.value as CatalogueEntry[]).map((entry) => entry.name);
   }
 
   private abortedError(): DpError {

@@ -2,10 +2,11 @@
 
 // The search for an optimised mechanism, piece by piece or at once.
 
+import { float64s } from './check.js';
 import { DEFAULT_MECHANISM } from './defaults.js';
 import type { Core, CorePlannerProgress } from './core.js';
 import type { Backstop } from './handle.js';
-import { OPTIMIZE_OPTIONS, readNamed, readOptions } from './options.js';
+import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
 import { CoreSearch } from './search.js';
 import type { MechanismName, Optimization } from './types.js';
@@ -49,8 +50,13 @@ export function makeOptimization(
   const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
   const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
   const named = readNamed(reader, mechanism);
+  const queryWeights = reader.has('queryWeights')
+    ? float64s(reader.where, 'queryWeights', reader.raw('queryWeights'))
+    : undefined;
+  if (queryWeights) requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
   const id = core.call('plannerCreate', {
     ...named,
+    queryWeights,
     useSolver: reader.oneOfOr('solver', ['exact', 'none'], 'exact') === 'exact',
     maxIterations: reader.countOr('maxIterations', undefined),
     gap: reader.numberOr('gap', undefined),
@@ -61,6 +67,7 @@ export function makeOptimization(
     workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
     participation: (reader.raw('participation') as Participation | undefined) ?? 'single',
     objective: named.parameters.objective ?? 'max',
+    ...(queryWeights && { queryWeights: Array.from(queryWeights) }),
   });
 }
 

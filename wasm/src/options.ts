@@ -15,7 +15,13 @@ const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
 export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
 export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
 export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'strategies'];
-export const OPTIMIZE_OPTIONS = [...ERROR_OPTIONS, 'solver', 'maxIterations', 'gap'];
+export const OPTIMIZE_OPTIONS = [
+  ...ERROR_OPTIONS,
+  'solver',
+  'maxIterations',
+  'gap',
+  'queryWeights',
+];
 
 export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 

@@ -30,9 +30,18 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
 export const PARAMETER_NAMES = Object.keys(PARAMETERS) as ParameterName[];
 
 /** Names that differ between the core and this language by more than their spelling. */
-const RENAMED: Readonly<Record<string, ParameterName>> = {
+const RENAMED: Readonly<Record<string, string>> = {
   num_bands: 'bands',
   num_buffers: 'buffers',
+  num_epochs: 'epochs',
+  max_participations: 'participations',
+};
+/** Those that are also English: only where they are what is wrong. */
+const RENAMED_WORDS: Readonly<Record<string, string>> = {
+  width: 'window',
+  strategy: 'mechanism',
+  level: 'quantile',
+  threshold: 'huberThreshold',
 };
 
 function camelCaseName(name: string): string {
@@ -42,4 +51,22 @@ function camelCaseName(name: string): string {
 /** `clip_norm` -> `clipNorm`: the core's texts in the words of this language. */
 export function camelCase(text: string): string {
   return text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, camelCaseName);
+}
+
+/** What messages of the core begin with that says something here, beside names of mechanisms. */
+const TOPICS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
+
+/**
+ * An error of the core in the words of this language. What it begins with, a function of the core,
+ * becomes the one that was called here; a mechanism's name stays.
+ */
+export function inCall(where: string, message: string, mechanisms: readonly string[]): string {
+  const [, head, text] = /^([\w-]+): (.*)$/s.exec(message) ?? [];
+  if (head === undefined || text === undefined) return camelCase(message);
+  const words = camelCase(text).replace(
+    /^[a-z]+(?= (?:must be|cannot be) )/,
+    (name) => RENAMED_WORDS[name] ?? name,
+  );
+  const topic = mechanisms.includes(head) ? head : TOPICS[head];
+  return [where, topic, words].filter((part) => part !== undefined).join(': ');
 }

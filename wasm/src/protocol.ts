@@ -67,7 +67,7 @@ export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
   mechanisms: [undefined, api.CatalogueEntry[]];
   calibrate: [api.CalibrateOptions, api.Calibration];
-  error: [api.ErrorOptions, api.UnitError];
+  error: [api.UnitErrorOptions, api.UnitError];
   errorPerStep: [api.ErrorOptions, Float64Array];
   matrices: [api.ErrorOptions, api.Matrices];
   /** Reports its progress meanwhile. */

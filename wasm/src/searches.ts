@@ -11,7 +11,7 @@ import type { ParameterName } from './parameters.js';
 import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from './types.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from './types.js';
 import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from './types.js';
-import type { SavedStrategy, UnitError } from './types.js';
+import type { SavedStrategy, UnitError, UnitErrorOptions } from './types.js';
 
 /** Something that is made piece by piece. */
 export type Pieces<T> = Generator<OptimizeProgress, T, void>;
@@ -102,23 +102,33 @@ function withSaved<Options extends object>(options: Options, mechanism: SavedStr
   return { ...Object.fromEntries(others), mechanism } as Options;
 }
 
-/** What the search has proved is not proved again from what was saved, or not as well. */
-function withBound<Result extends { lowerBound: number | null }>(
-  result: Result,
-  { lowerBound, boundMethod }: SavedStrategy,
-): Result {
-  const isBetter = lowerBound !== null && lowerBound > (result.lowerBound ?? 0);
-  return isBetter ? { ...result, lowerBound, boundMethod } : result;
+/** With how close the error that is aimed at is to the bound of every factorization. */
+export function rated<
+  Result extends Pick<UnitError, 'objective' | 'maxError' | 'meanError' | 'lowerBound'>,
+>(result: Result): Result & Pick<UnitError, 'ratio' | 'gap'> {
+  const { objective, maxError, meanError, lowerBound } = result;
+  if (lowerBound === null) return { ...result, ratio: null, gap: null };
+  const ratio = (objective === 'max' ? maxError : meanError) / lowerBound;
+  return { ...result, ratio, gap: ratio - 1 };
 }
 
-export function* errorInPieces(api: DpFtrl, options: ErrorOptions): Pieces<UnitError> {
+/** What the search has proved is not proved again from what was saved, or not as well. */
+function withBound<Result extends UnitError | CheckedCertificate>(
+  result: Result,
+  { lowerBound, boundMethod }: SavedStrategy,
+  distance: number,
+): Result {
+  const own = lowerBound === null ? 0 : lowerBound * distance;
+  return own > (result.lowerBound ?? 0)
+    ? rated({ ...result, lowerBound: own, boundMethod })
+    : result;
+}
+
+export function* errorInPieces(api: DpFtrl, options: UnitErrorOptions): Pieces<UnitError> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.error(options);
-  const error = withBound(api.error(withSaved(options, saved)), saved);
-  const { objective, maxError, meanError, lowerBound } = error;
-  if (lowerBound === null) return error;
-  const ratio = (objective === 'max' ? maxError : meanError) / lowerBound;
-  return { ...error, ratio, gap: ratio - 1 };
+  const error = api.error(withSaved(options, saved));
+  return withBound(error, saved, error.neighbours === 'replace-one' ? 2 : 1);
 }
 
 export function* certificateInPieces(
@@ -127,7 +137,8 @@ export function* certificateInPieces(
 ): Pieces<CheckedCertificate> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.certificate(options);
-  return withBound(api.certificate(withSaved(options, saved)), saved);
+  // Its errors and its bound are at unit noise, whoever the neighbours are.
+  return withBound(api.certificate(withSaved(options, saved)), saved, 1);
 }
 
 export function* compareInPieces(api: DpFtrl, options: CompareOptions): Pieces<Comparison> {

@@ -21,6 +21,7 @@ const FIELDS: readonly (keyof SavedStrategy)[] = [
   'workload',
   'participation',
   'objective',
+  'queryWeights',
   'error',
   'lowerBound',
   'boundMethod',
@@ -38,7 +39,7 @@ function snakeCase(name: string): string {
 /** What was asked for: fields that go into the object as they are. */
 export type Asked = Pick<
   SavedStrategy,
-  'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective'
+  'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
 >;
 
 export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
@@ -106,6 +107,7 @@ export function readStrategy(
   for (const name of ['lowerBound', 'ratio'] as const) {
     if (reader.raw(name) !== null) reader.number(name);
   }
+  if (reader.has('queryWeights')) float64s(where, 'queryWeights', reader.raw('queryWeights'));
   if (!reader.has('workload')) {
     throw makeError('wrong_type', `${where}: workload must be given, got nothing`);
   }

@@ -114,6 +114,8 @@ export interface SavedStrategy {
   /** What it was optimised for, and what it is used for where no participation is given. */
   participation: Participation;
   objective: 'max' | 'mean';
+  /** What the steps counted in `error` and `lowerBound`, where that was not all the same. */
+  queryWeights?: number[];
   /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */
   error: number;
   /** Certified lower bound on that error of every factorization; null where none is at hand. */
@@ -228,6 +230,14 @@ export interface ErrorOptions extends MechanismParameters {
   participation?: Participation;
 }
 
+export interface UnitErrorOptions extends ErrorOptions {
+  /**
+   * Default 'zero-out'. Records that are replaced differ by up to twice the clip norm:
+   * 'replace-one' doubles sensitivity, errors and bound.
+   */
+  neighbours?: Neighbours;
+}
+
 export interface UnitError {
   mechanism: MechanismName;
   numSteps: number;
@@ -235,7 +245,8 @@ export interface UnitError {
   workload: string;
   /** 'single', 'fixed-epoch' or 'min-separation'. */
   participation: string;
-  neighbours: 'zero-out';
+  neighbours: Neighbours;
+  /** Distance of the measurements of neighbours, in clip norms. */
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   /** How it was computed. */
@@ -253,6 +264,8 @@ export interface UnitError {
   ratio: number | null;
   /** ratio - 1: no factorization is better by more than this share of the bound. */
   gap: number | null;
+  /** With `normalizeColumns`: whether the error of the objective is larger than without. */
+  raisedByNormalizing?: boolean;
   decoderResidual: number;
   residualSteps: number;
   effectiveParameters: EffectiveParameters;
@@ -282,6 +295,12 @@ export interface OptimizeOptions extends MechanismParameters {
    * and below 1. Default 1e-7, with dense matrices 1e-4.
    */
   gap?: number;
+  /**
+   * Of 'optimal', objective 'mean', one participation, for sums, decay and positive rates: positive
+   * weights w, one a step. `error` and `lowerBound` are then sqrt(sum_i w_i e_i^2 / numSteps), e_i
+   * the error of step i; `dp.error` of what was found tells the errors without weights.
+   */
+  queryWeights?: ArrayLike<number>;
 }
 
 export interface OptimizeProgress {
@@ -449,6 +468,10 @@ export interface CheckedCertificate extends Certificate {
    */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
+  /** That error / lowerBound: both are at noise multiplier 1, whoever the neighbours are. */
+  ratio: number | null;
+  /** ratio - 1: no factorization is better by more than this share of the bound. */
+  gap: number | null;
   /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
   decoderResidual: number;
   residualSteps: number;
@@ -1104,7 +1127,7 @@ export interface DpFtrl {
    * console.log(maxError, sensitivityExactness);
    * ```
    */
-  error(options: ErrorOptions): UnitError;
+  error(options: UnitErrorOptions): UnitError;
   /**
    * sensitivity * ||B_t|| for every step.
    * @example

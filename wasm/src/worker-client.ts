@@ -145,7 +145,7 @@ export interface Client {
   readonly ready: Promise<string>;
   mechanisms(): Promise<api.CatalogueEntry[]>;
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
-  error(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
+  error(options: api.UnitErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
   errorPerStep(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<Float64Array>;
   matrices(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<api.Matrices>;
   compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;

@@ -368,7 +368,7 @@ export class App {
   /** Where an error may be told, best place first. */
   private controlsOf(error: unknown, message: string): Key[] {
     if (error instanceof SettingError) return [error.key];
-    const [, name] = /^[\w-]+: (\w+)/.exec(message) ?? [];
+    const [, name] = /^(?:[\w-]+: )+(\w+)/.exec(message) ?? [];
     const keys: Key[] = [];
     if (error instanceof LaneError) {
       const parameter = parameterNames.find((one) => one === name);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "dpftrl/participation.hpp"
 #include "dpftrl/strategy.hpp"
@@ -26,6 +27,10 @@ struct PlannerOptions {
   /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
   /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
   std::optional<double> gap = {};
+  /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, positive, one a
+  /// step. What is made least is sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step i; the
+  /// objective error and the lower bound are of that. Empty: all 1.
+  std::vector<double> query_weights = {};
 };
 
 struct PlannerProgress {
@@ -39,7 +44,7 @@ struct PlannerProgress {
 struct PlannerResult {
   StrategyPlan plan;
   UnitError error;
-  double objective_error;  ///< the one of the two errors that was minimised
+  double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
   /// Certified lower bound on that error of every factorization, if one is at hand: that of the
   /// solver, or certified_lower_bound.
   std::optional<LowerBound> lower_bound;
@@ -58,8 +63,9 @@ class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
   ///         that is out of range, use_solver = false or a gap of another mechanism than
-  ///         `optimal`, a gap or max_iterations without a solver; Error{unsupported} full accuracy
-  ///         of `optimal` for a workload that has none.
+  ///         `optimal`, a gap or max_iterations without a solver, query weights that are not
+  ///         positive or not for this search; Error{wrong_length} query weights; Error{unsupported}
+  ///         `optimal` for a workload of so many steps that its errors are not known.
   explicit Planner(const PlannerOptions& options);
   ~Planner();
   Planner(Planner&&) noexcept;

@@ -235,19 +235,36 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   return rows;
 }
 
-/// What a user of the default mechanism and objective can take instead.
-std::string other_ways(std::string_view name, const Workload& workload) {
-  const bool has_others = workload.momentum() != 0 || workload.kind() == Workload::Kind::rates;
-  if (name != "optimal" || !has_others) return "";
-  return workload.momentum() != 0 ? "; blt has more"
-                                  : "; objective mean has an optimum for rates, and blt has more";
+/// Up to how many steps the norms of the rows are known where no columns are equal.
+std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
+  const bool has_short_state =
+      workload.kind() != Workload::Kind::window && workload.kind() != Workload::Kind::matrix;
+  if (has_short_state && std::holds_alternative<BufferedDecoder>(base.decoder_form()))
+    return FilteredStrategy::kMaxSteps;
+  if (base.toeplitz_encoder().empty() || workload.kind() == Workload::Kind::matrix)
+    return FilteredStrategy::kMaxDenseRowSteps;
+  return has_scaled_toeplitz_rows(workload) ? FilteredStrategy::kMaxTransformedSteps
+                                            : FilteredStrategy::kMaxToeplitzSteps;
+}
+
+/// Names the limit of errors, too: whoever asks for them must not be sent from one to the other.
+void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
+  const std::int64_t n = base.num_steps();
+  if (n <= FilteredStrategy::kMaxSteps) return;
+  const std::int64_t limit = max_row_steps(base, workload);
+  const std::string most = to_text(FilteredStrategy::kMaxSteps);
+  fail_argument(name, "num_steps",
+                limit == FilteredStrategy::kMaxSteps
+                    ? "at most " + most
+                    : "at most " + to_text(limit) + " for errors, " + most + " for noise",
+                to_text(n));
 }
 
 }  // namespace
 
 FilteredStrategy::FilteredStrategy(Options options)
     : Strategy(options.workload), options_(std::move(options)) {
-  require_between(name(), "num_steps", num_steps(), 1, kMaxSteps);
+  require_steps(name(), *options_.base, workload());
   if (!options_.base->workload().is_prefix())
     fail_argument(name(), "base", "a strategy for prefix sums",
                   "one for " + options_.base->workload().name());
@@ -302,11 +319,9 @@ const std::vector<double>& FilteredStrategy::rows() const {
     require_all_finite(name(), "row norms", rows_);
   });
   if (!rows_.empty()) return rows_;
-  std::int64_t limit = kMaxDenseRowSteps;
-  if (!options_.base->toeplitz_encoder().empty()) limit = std::max(limit, max_toeplitz_steps());
-  fail(ErrorCode::unsupported, options_.name + ": row norms for " + workload().name() +
-                                   " are known for num_steps up to " + to_text(limit) + ", got " +
-                                   to_text(num_steps()) + other_ways(options_.name, workload()));
+  fail(ErrorCode::unsupported,
+       options_.name + ": row norms for " + workload().name() + " are known for num_steps up to " +
+           to_text(max_row_steps(*options_.base, workload())) + ", got " + to_text(num_steps()));
 }
 
 double FilteredStrategy::column_norm_squared(std::int64_t step) const {
@@ -361,7 +376,7 @@ std::span<const double> FilteredStrategy::toeplitz_encoder() const {
 std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
                                                     const Workload& workload, std::string name) {
   if (name.empty()) name = "normalized-" + std::string(base->name());
-  require_between(name, "num_steps", base->num_steps(), 1, FilteredStrategy::kMaxSteps);
+  require_steps(name, *base, workload);
   std::vector<double> norms;
   norms.reserve(index_of(base->num_steps()));
   for (std::int64_t step = 0; step < base->num_steps(); ++step)

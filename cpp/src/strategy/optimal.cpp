@@ -188,7 +188,30 @@ void require_recursion(const Workload& workload, std::optional<std::int64_t> num
     fail(ErrorCode::unsupported, "optimal: full accuracy for " + workload.name() +
                                      " takes dense matrices, num_steps up to " +
                                      to_text(DenseStrategy::kMaxSteps) + ", got " +
-                                     to_text(workload.num_steps()));
+                                     to_text(workload.num_steps()) +
+                                     "; a number of buffers takes the encoder for prefix sums");
+}
+
+void require_known_errors(const StrategyOptions& options) {
+  const Objective objective = objective_of(options.parameters);
+  const bool is_searched = options.name == OptimalStrategy::kName && !options.parameters.plan;
+  if (!is_searched || !options.workload || options.num_steps <= DenseStrategy::kMaxSteps) return;
+  const Workload& workload = *options.workload;
+  if (has_optimum(workload, objective)) return;
+  const Workload::Kind kind = workload.kind();
+  const std::int64_t blt_steps = kind == Workload::Kind::matrix ? 0
+                                 : kind == Workload::Kind::window
+                                     ? FilteredStrategy::kMaxToeplitzSteps
+                                     : FilteredStrategy::kMaxSteps;
+  const std::string hint = has_optimum(workload, Objective::mean)
+                               ? "; objective mean has an optimum there, and blt has errors"
+                           : options.num_steps <= blt_steps ? "; blt has errors there"
+                                                            : "";
+  fail(ErrorCode::unsupported,
+       "optimal: " + std::string(objective == Objective::max ? "the max" : "the mean") +
+           " objective for " + workload.name() + " takes dense matrices, num_steps up to " +
+           to_text(DenseStrategy::kMaxSteps) + ", got " + to_text(options.num_steps) +
+           ", and beyond that its errors are not known" + hint);
 }
 
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,

@@ -4,7 +4,6 @@
 
 import { load } from '../index.js';
 import { errorInPieces } from '../searches.js';
-import type { UnitError } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from './mechanism.js';
@@ -24,18 +23,6 @@ export const options: Known = {
   json: 'flag',
 };
 
-/** Neighbours that are `distance` times as far apart; the noise multiplier stays 1. */
-function scaled(error: UnitError, distance: number) {
-  const { sensitivity, maxError, meanError, lowerBound } = error;
-  return {
-    ...error,
-    sensitivity: sensitivity * distance,
-    maxError: maxError * distance,
-    meanError: meanError * distance,
-    lowerBound: lowerBound === null ? null : lowerBound * distance,
-  };
-}
-
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
   const neighbours = readNeighbours(args);
@@ -51,17 +38,18 @@ export async function run(args: Args): Promise<void> {
     numSteps: steps,
     ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
     participation,
+    neighbours,
   };
-  const unit = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
-  const error = scaled(unit, neighbours === 'replace-one' ? 2 : 1);
+  const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const { mechanism: name, numSteps, ...rest } = error;
   const optimisedFor = otherParticipation(participation, chosen);
   const other = optimisedFor !== undefined && { optimisedFor };
-  const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other, neighbours };
+  const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other };
   const words = {
     mechanism: chosen.name,
     participation: participationText(participation),
-    made: parametersText(unit.effectiveParameters),
+    made: parametersText(error.effectiveParameters),
+    raisedByNormalizing: 'they raise this error: without --normalize it is smaller',
   };
   const json = args.has('json');
   await new StandardOutput().write(
@@ -78,6 +66,7 @@ export async function run(args: Args): Promise<void> {
       maxError: 'max error',
       meanError: 'mean error (root mean square)',
       lowerBound: 'lower bound, any mechanism',
+      ...(error.raisedByNormalizing && { raisedByNormalizing: 'normalised columns' }),
       ratio: `${error.objective} error / lower bound`,
       gap: 'gap',
       decoderResidual: `max |A - B C|, first ${error.residualSteps} steps`,

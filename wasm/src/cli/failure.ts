@@ -47,15 +47,14 @@ export function exitCodeOf(error: unknown): 1 | 2 {
   return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
 }
 
-/** Functions of the library that messages begin with: nothing that a command's user called. */
-const FUNCTIONS = new RegExp(
-  '^(?:[a-z]+[A-Z][A-Za-z]*|error|compare|certificate|optimize|learner|queries|calibrate|bounds' +
-    '|planner|plan|mechanism|participation|workload|strategy|restart): ',
-);
+/** What messages of the library begin with: a function that no user of a command called. */
+const FUNCTION = /^[a-z][A-Za-z]*: /;
 
 /** Of other numbers that have an option. */
 const MORE_NAMES: readonly string[] = [
   ...['numSteps', 'clipNorm', 'maxIterations', 'gap', 'epsilon', 'delta', 'maxContributions'],
+  ...['mechanism', 'workload', 'window', 'momentum', 'decay', 'rates', 'matrix', 'epochs'],
+  ...['participations', 'minSeparation', 'queryWeights'],
 ];
 
 /** Where the option of a number has another name. */
@@ -63,6 +62,11 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   numSteps: 'steps',
   clipNorm: 'clip',
   normalizeColumns: 'normalize',
+  window: 'workload window',
+  momentum: 'workload momentum',
+  decay: 'workload decay',
+  rates: 'workload rates',
+  matrix: 'workload matrix',
 };
 
 /** Where the command has no number for it. */
@@ -75,7 +79,7 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
 function inOptions(message: string): string {
   const plain = REWORDED.reduce(
     (text, [wrong, right]) => text.replace(wrong, right),
-    message.replace(FUNCTIONS, ''),
+    message.replace(FUNCTION, ''),
   );
   const isOption = (name: string) => [...PARAMETER_NAMES, ...MORE_NAMES].includes(name);
   const optionOf = (name: string) =>
@@ -83,8 +87,8 @@ function inOptions(message: string): string {
   // Words that are also English only where they are what is wrong.
   return plain
     .replace(/\b[a-z]+[A-Z][A-Za-z]*\b/g, (name) => (isOption(name) ? optionOf(name) : name))
-    .replace(/^([a-z-]+: )?([a-z]+)(?= (?:must be|cannot be|is not) )/, (all, where, name) =>
-      isOption(name) ? `${where ?? ''}${optionOf(name)}` : all,
+    .replace(/^([a-z-]+: )?([a-z]+)(?=(?:\[\d+\]|\([^)]*\))? (?:must be|cannot be|is not) )/,
+      (all, where, name) => (isOption(name) ? `${where ?? ''}${optionOf(name)}` : all),
     );
 }
 

@@ -289,12 +289,13 @@ ${STRATEGY}
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}
-  --neighbours R   zero-out (default) or replace-one, which doubles everything
+  --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
   --json           mechanism, parameters (as given), steps, workload, participation, neighbours,
                    sensitivity, sensitivityExactness, sensitivityMethod, maxError, meanError,
                    objective, lowerBound (on the error of the objective), boundMethod, ratio and gap
                    (of that error to the bound), decoderResidual, residualSteps,
-                   effectiveParameters (those that were chosen, too)
+                   effectiveParameters (those that were chosen, too); with --normalize also
+                   raisedByNormalizing: the error of the objective is larger than without
 
 Progress of long searches goes to standard error, if that is a terminal.
 
@@ -341,6 +342,9 @@ numbers on, noise is the same bit for bit on every machine.
                    gives up after so many in all, over all starts; the status then says so
   --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
                    (default 1e-7; with dense matrices 1e-4). Few buffers cost more: --buffers exact
+  --query-weights FILE
+                   optimal with --objective mean: a CSV column of positive weights W, one a step;
+                   error and bound are those of sqrt(sum W e^2 / N), e the error of a step
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}

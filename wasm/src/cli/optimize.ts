@@ -13,7 +13,7 @@ import { participationText, readMechanism, readParticipation } from './mechanism
 import { AtomicFile, StandardOutput } from './output.js';
 import { ProgressLine } from './progress.js';
 import { report } from './report.js';
-import { readWorkload, workloadText } from './workload.js';
+import { readQueryWeights, readWorkload, workloadText } from './workload.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,
@@ -23,6 +23,7 @@ export const options: Known = {
   solver: 'value',
   'max-iterations': 'value',
   gap: 'value',
+  'query-weights': 'value',
   output: 'value',
   json: 'flag',
 };
@@ -32,7 +33,7 @@ const INFEASIBLE =
   'this is the best of what has';
 
 function describe(saved: SavedStrategy, name: string): string {
-  const { participation, ratio, objective, workload, status } = saved;
+  const { participation, ratio, objective, workload, status, queryWeights } = saved;
   return report(
     {
       ...saved,
@@ -49,7 +50,7 @@ function describe(saved: SavedStrategy, name: string): string {
       workload: 'workload',
       participation: 'participation',
       objective: 'objective',
-      error: `${objective} error`,
+      error: queryWeights ? 'weighted mean error' : `${objective} error`,
       lowerBound: 'lower bound, any mechanism',
       ratio: 'error / lower bound',
       gap: 'gap',
@@ -79,6 +80,7 @@ export async function run(args: Args): Promise<void> {
   const solver = args.oneOf('solver', ['exact', 'none'], 'exact');
   const maxIterations = args.count('max-iterations');
   const gap = args.probability('gap');
+  const queryWeights = await readQueryWeights(args, numSteps);
   const output = args.text('output');
   const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
   // A folder that is not there is told now, and not after the search.
@@ -92,6 +94,7 @@ export async function run(args: Args): Promise<void> {
     solver,
     ...(maxIterations !== undefined && { maxIterations }),
     ...(gap !== undefined && { gap }),
+    ...(queryWeights && { queryWeights }),
   });
   const json = `${JSON.stringify(saved)}\n`;
   const asTable = output !== undefined && !args.has('json');

@@ -69,15 +69,15 @@ class NumberReader {
   }
 }
 
-/** The rows of a CSV file of numbers. */
-export async function readNumbers(path: string): Promise<number[][]> {
+/** The rows of a CSV file of numbers, which an option names. */
+export async function readNumbers(path: string, option = 'workload'): Promise<number[][]> {
   const reader = new NumberReader();
   try {
     for await (const records of csvRecords(await openInput([path]))) {
       records.forEach((record) => reader.add(record));
     }
   } catch (error) {
-    if (error instanceof Misuse) throw new Misuse(`--workload ${path}: ${error.message}`);
+    if (error instanceof Misuse) throw new Misuse(`--${option} ${path}: ${error.message}`);
     throw error;
   }
   return reader.rows;
@@ -109,4 +109,14 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
   const withMomentum = /^(.+),momentum=([^,]*)$/.exec(text);
   if (!withMomentum) return readFile(text, steps);
   return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
+}
+
+/** --query-weights: one positive number a step. */
+export async function readQueryWeights(args: Args, steps: number): Promise<number[] | undefined> {
+  const path = args.text('query-weights');
+  if (path === undefined) return undefined;
+  const rows = await readNumbers(path, 'query-weights');
+  if (rows.length === steps && rows[0]!.length === 1) return rows.flat();
+  const shape = `${rows.length} rows and ${rows[0]?.length ?? 0} columns`;
+  throw new Misuse(`--query-weights ${path} must be one column of ${steps} weights, has ${shape}`);
 }

@@ -102,6 +102,12 @@ Participation densely_optimised_for(const Workload& workload, const Participatio
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective);
 
+/// For those who will ask for the errors of a mechanism, before the search for it. Those of the
+/// encoder for prefix sums, which stands in where there is no recursion (has_optimum), are known
+/// from dense matrices only. Nothing for other mechanisms, and for those that are saved.
+/// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
+void require_known_errors(const StrategyOptions& options);
+
 /// The family; 8 buffers by default, 0 for full accuracy.
 ///
 /// @throws Error{unsupported} full accuracy for a workload without a recursion beyond 2048 steps.
