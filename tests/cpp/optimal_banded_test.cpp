@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/optimal/banded_optimum.hpp"
 
+#include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "families.hpp"
@@ -182,6 +183,75 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
     EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-13));
     EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-12));
     EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-12));
+  }
+}
+
+/// With few columns the largest row is that of a few whose weights are nearly all there is.
+TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
+  const BandedProblem problem{.num_steps = 512, .num_bands = 8, .objective = Objective::max};
+  const BandedOptimum found = find_banded_optimum(problem);
+  EXPECT_EQ(found.search.status, SolverStatus::converged);
+  EXPECT_LE(found.search.duality_gap, 1e-5);
+  EXPECT_LE(found.errors.max_error, 8.10234);
+  EXPECT_GE(found.errors.max_error, 8.10219) << "below what longer searches end at";
+}
+
+/// Errors after so many line searches in all and one more each time, which begin alike: what one
+/// more accepted iterate does to the result.
+template <class Search>
+void expect_monotone_improvement(const char* name, Objective objective, std::int64_t from,
+                                 const Search& search) {
+  double last = std::numeric_limits<double>::infinity(), shown = last;
+  std::int64_t evaluations = 0;
+  FamilyOptions options;
+  options.progress = [&](const FamilyProgress& progress) {
+    EXPECT_EQ(progress.evaluation, evaluations + 1) << name;
+    EXPECT_LE(progress.error, shown) << name;
+    evaluations = progress.evaluation;
+    shown = progress.error;
+    return true;
+  };
+  double first = 0;
+  std::int64_t num_gains = 0;
+  for (std::int64_t k = from; k < from + 40; ++k) {
+    options.max_total_iterations = k;
+    evaluations = 0;
+    shown = std::numeric_limits<double>::infinity();
+    const double error = error_of(search(options).errors, objective);
+    EXPECT_LE(error, last * (1 + 1e-14)) << name << " " << k;
+    EXPECT_TRUE(relatively_close(error, shown, 1e-10)) << name << " " << k << " " << shown;
+    num_gains += error < last * (1 - 1e-12) ? 1 : 0;
+    if (k == from) first = error;
+    last = error;
+  }
+  EXPECT_GE(num_gains, 3) << name;
+  EXPECT_LT(last, first * (1 - 1e-5)) << name;
+}
+
+TEST(FamilySearch, one_more_line_search_never_raises_the_objective) {
+  const Participation thrice =
+      Participation::min_separation({.max_participations = 3, .min_separation = 20});
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    for (const Participation& participation : {Participation::single(), thrice}) {
+      const BandedProblem problem{
+          .num_steps = 60, .num_bands = 12, .objective = objective, .participation = participation};
+      // The first ones are those for the best Toeplitz coefficients.
+      const std::int64_t from = objective == Objective::mean ? 4 : 7;
+      expect_monotone_improvement("banded", objective, from, [&](const FamilyOptions& options) {
+        return find_banded_optimum(problem, options);
+      });
+      expect_monotone_improvement("banded-toeplitz", objective, 1,
+                                  [&](const FamilyOptions& options) {
+                                    return find_banded_toeplitz_optimum(problem, options);
+                                  });
+      expect_monotone_improvement("blt", objective, 1, [&](const FamilyOptions& options) {
+        return find_blt_optimum({.num_steps = 3000,
+                                 .objective = objective,
+                                 .participation = participation,
+                                 .num_buffers = 2},
+                                options);
+      });
+    }
   }
 }
 
