@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/optimal/banded_optimum.hpp"
 
+#include "dpftrl/optimal/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "families.hpp"
@@ -182,6 +183,83 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
     EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-13));
     EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-12));
     EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-12));
+  }
+}
+
+/// With few columns the largest row is that of a few whose weights are nearly all there is.
+TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
+  const BandedProblem problem{.num_steps = 512, .num_bands = 8, .objective = Objective::max};
+  const BandedOptimum found = find_banded_optimum(problem);
+  EXPECT_EQ(found.search.status, SolverStatus::converged);
+  EXPECT_LE(found.search.duality_gap, 1e-5);
+  EXPECT_LE(found.errors.max_error, 8.10234);
+  EXPECT_GE(found.errors.max_error, 8.10219) << "below what longer searches end at";
+}
+
+/// Errors after `from`, `from + stride`, ... line searches in all, which begin alike: what the next
+/// accepted iterates do to the result.
+struct LineSearches {
+  std::int64_t from, stride;
+};
+
+template <class Search>
+void expect_monotone_improvement(const char* name, Objective objective, LineSearches numbers,
+                                 const Search& search) {
+  double first = 0, last = std::numeric_limits<double>::infinity(), shown = last;
+  std::int64_t evaluations = 0, num_gains = 0;
+  FamilyOptions options;
+  options.progress = [&](const FamilyProgress& progress) {
+    EXPECT_EQ(progress.evaluation, evaluations + 1) << name;
+    EXPECT_LE(progress.error, shown) << name;
+    evaluations = progress.evaluation;
+    shown = progress.error;
+    return true;
+  };
+  for (std::int64_t i = 0; i < 30; ++i) {
+    options.max_total_iterations = numbers.from + i * numbers.stride;
+    evaluations = 0;
+    shown = std::numeric_limits<double>::infinity();
+    const double error = error_of(search(options).errors, objective);
+    EXPECT_LE(error, last * (1 + 1e-14)) << name << " " << i;
+    EXPECT_TRUE(relatively_close(error, shown, 1e-10)) << name << " " << i << " " << shown;
+    num_gains += error < last * (1 - 1e-12) ? 1 : 0;
+    if (i == 0) first = error;
+    last = error;
+  }
+  EXPECT_GE(num_gains, 2) << name;
+  EXPECT_LT(last, first * (1 - 1e-5)) << name;
+}
+
+TEST(FamilySearch, more_line_searches_never_raise_the_objective) {
+  const Participation thrice =
+      Participation::min_separation({.max_participations = 3, .min_separation = 20});
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const BandedProblem problem{
+        .num_steps = 60, .num_bands = 12, .objective = objective, .participation = thrice};
+    // The first ones are those for the best Toeplitz coefficients; smooth maxima begin far from the
+    // largest row, which hardly falls at first.
+    const LineSearches numbers = objective == Objective::mean
+                                     ? LineSearches{.from = 4, .stride = 1}
+                                     : LineSearches{.from = 7, .stride = 9};
+    expect_monotone_improvement("banded", objective, numbers, [&](const FamilyOptions& options) {
+      return find_banded_optimum(problem, options);
+    });
+    for (const Participation& participation : {Participation::single(), thrice}) {
+      BandedProblem toeplitz = problem;
+      toeplitz.participation = participation;
+      expect_monotone_improvement("banded-toeplitz", objective, {.from = 1, .stride = 1},
+                                  [&](const FamilyOptions& options) {
+                                    return find_banded_toeplitz_optimum(toeplitz, options);
+                                  });
+      expect_monotone_improvement("blt", objective, {.from = 1, .stride = 1},
+                                  [&](const FamilyOptions& options) {
+                                    return find_blt_optimum({.num_steps = 3000,
+                                                             .objective = objective,
+                                                             .participation = participation,
+                                                             .num_buffers = 2},
+                                                            options);
+                                  });
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/toeplitz.hpp"
@@ -66,6 +67,17 @@ Vector starting_point(std::int64_t num_bands, bool is_free) {
   return point;
 }
 
+/// `progress` for one of two searches that follow each other, whose errors are those of one
+/// participation.
+std::function<bool(const FamilyProgress&)> continued(
+    const std::function<bool(const FamilyProgress&)>& progress, std::int64_t evaluations_before,
+    double sensitivity) {
+  if (!progress) return {};
+  return [&progress, evaluations_before, sensitivity](const FamilyProgress& now) {
+    return progress({evaluations_before + now.evaluation, sensitivity * now.error});
+  };
+}
+
 }  // namespace
 
 namespace detail {
@@ -113,12 +125,16 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
   // The best Toeplitz coefficients are a point of this family.
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
+  const double sensitivity = std::sqrt(
+      static_cast<double>(problem.participation.max_participations_within(problem.num_steps)));
   FamilyOptions coarse = options;
   coarse.tolerance = std::max(options.tolerance, 1e-3);
+  coarse.progress = continued(options.progress, 0, sensitivity);
   const BandedToeplitzOptimum start = co_await search_banded_toeplitz(toeplitz, coarse, pieces);
 
   FamilyOptions rest = options;
   rest.max_total_iterations -= start.search.iterations;
+  rest.progress = continued(options.progress, start.search.evaluations, sensitivity);
   Search search(rest, pieces);
   BandedRows rows(problem.num_steps, problem.num_bands);
   const Vector from = rows.parameters_of(start.coefficients);
@@ -132,12 +148,10 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
   double total = 0;
   for (const double value : values) total += value;
   const double largest = *std::max_element(values.begin(), values.end());
-  const double k =
-      static_cast<double>(problem.participation.max_participations_within(problem.num_steps));
   const FamilyErrors errors{
-      .sensitivity = std::sqrt(k),
-      .max_error = std::sqrt(k * largest),
-      .mean_error = std::sqrt(k * total / static_cast<double>(problem.num_steps))};
+      .sensitivity = sensitivity,
+      .max_error = sensitivity * std::sqrt(largest),
+      .mean_error = sensitivity * std::sqrt(total / static_cast<double>(problem.num_steps))};
   BandedOptimum result{
       .search = search.report(best), .columns = rows.columns_at(best.point), .errors = errors};
   result.search.iterations += start.search.iterations;

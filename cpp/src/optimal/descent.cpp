@@ -16,9 +16,9 @@ struct StopRequested {};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
-/// Newton's method bears any curvature; with more, most rows are equally large, and L-BFGS needs a
-/// mild function and more rounds. That takes too long for thousands of parameters, where short
-/// descents follow maxima that soon become sharp.
+/// Newton's method bears any curvature; with more, L-BFGS needs a mild function and more rounds.
+/// That takes too long for thousands of parameters, where descents are cut short and end at a less
+/// small gradient, as far as the gap of duality makes it worth while.
 struct Schedule {
   double first;
   double growth;
@@ -28,7 +28,14 @@ struct Schedule {
   /// That gained less than a tenth of the gap that counts as converged, after which the rest is
   /// not worth its time.
   std::int64_t max_idle_rounds;
-  double gap_in_tolerances;  ///< the duality gap that counts as converged
+  /// The next multiplier of a row is at least this part of its first one. A few rows can carry all
+  /// the weight while the others have nearly none; without a floor those are free to rise above the
+  /// largest, and their weights take tens of rounds to come back. A row x below the maximum has a
+  /// weight of at most floor * exp(-sharpness x), so that the floor adds less than floor /
+  /// (e sharpness) to the gap.
+  double multiplier_floor;
+  double gradient_in_tolerances;  ///< its norm that counts as converged
+  double gap_in_tolerances;       ///< the duality gap that does
 };
 constexpr Schedule kFewParameters{.first = 100,
                                   .growth = 4,
@@ -36,6 +43,8 @@ constexpr Schedule kFewParameters{.first = 100,
                                   .num_rounds = 16,
                                   .max_line_searches = std::int64_t{1} << 20,
                                   .max_idle_rounds = 16,
+                                  .multiplier_floor = 0,
+                                  .gradient_in_tolerances = 1,
                                   .gap_in_tolerances = 10};
 constexpr Schedule kSomeParameters{.first = 10,
                                    .growth = 2,
@@ -43,13 +52,17 @@ constexpr Schedule kSomeParameters{.first = 10,
                                    .num_rounds = 80,
                                    .max_line_searches = std::int64_t{1} << 20,
                                    .max_idle_rounds = 80,
+                                   .multiplier_floor = 1e-3,
+                                   .gradient_in_tolerances = 1,
                                    .gap_in_tolerances = 100};
 constexpr Schedule kManyParameters{.first = 10,
                                    .growth = 4,
-                                   .most = 4e4,
+                                   .most = 1000,
                                    .num_rounds = 80,
-                                   .max_line_searches = 30,
-                                   .max_idle_rounds = 8,
+                                   .max_line_searches = 200,
+                                   .max_idle_rounds = 16,
+                                   .multiplier_floor = 0.01,
+                                   .gradient_in_tolerances = 30,
                                    .gap_in_tolerances = 100};
 
 /// ln of the mean or of the smooth maximum of rows, as a function of the parameters.
@@ -66,6 +79,10 @@ class Aggregate {
     for (const double value : values)
       if (!(value > 0 && std::isfinite(value))) return kInfinity;
     const double log_error = objective_ == Objective::mean ? weigh_mean(values) : weigh_max(values);
+    if (objective_ == Objective::max && largest_ < least_) {
+      least_ = largest_;
+      best_ = point;
+    }
     for (std::size_t t = 0; t < values.size(); ++t) slopes_[t] = weights_[t] / (2 * values[t]);
     rows_.pull_back(slopes_, gradient);
     return log_error;
@@ -73,15 +90,20 @@ class Aggregate {
 
   /// Makes the weights at the last point those of the next, sharper maximum.
   void sharpen() {
+    const double floor = schedule_.multiplier_floor / num_rows_;
     for (std::size_t t = 0; t < weights_.size(); ++t)
-      log_multipliers_[t] = std::log(std::max(weights_[t], 1e-300));
+      log_multipliers_[t] =
+          std::log(std::max({weights_[t], floor * rows_.multiplicities()[t], 1e-300}));
     sharpness_ = std::min(schedule_.growth * sharpness_, schedule_.most);
   }
 
   double sharpness() const { return sharpness_; }
-  /// max l - sum p l at the last point: zero where only the largest rows have weight.
-  double gap() const { return gap_; }
-  double largest() const { return largest_; }
+  /// The least of the largest rows so far, and where that is.
+  const double& least() const { return least_; }
+  const Vector& best() const { return best_; }
+  /// least() - sum p l at the last point: where that is stationary, zero if only the largest rows
+  /// have weight.
+  double gap() const { return std::max(least_ - mean_, 0.0); }
 
  private:
   double weigh_mean(const std::vector<double>& values) {
@@ -114,12 +136,11 @@ class Aggregate {
     }
     double sum = 0;
     for (double& weight : weights_) sum += weight = std::exp(weight - top);
-    double mean = 0;
+    mean_ = 0;
     for (std::size_t t = 0; t < values.size(); ++t) {
       weights_[t] /= sum;
-      mean += weights_[t] * std::log(values[t]) / 2;
+      mean_ += weights_[t] * std::log(values[t]) / 2;
     }
-    gap_ = largest_ - mean;
     return (top + std::log(sum)) / sharpness_;
   }
 
@@ -128,8 +149,10 @@ class Aggregate {
   Schedule schedule_;
   double num_rows_ = 0;
   double sharpness_;
-  double gap_ = 0;
+  double mean_ = 0;  ///< sum p l
   double largest_ = kInfinity;
+  double least_ = kInfinity;
+  Vector best_;
   std::vector<double> weights_;
   std::vector<double> slopes_;
   std::vector<double> log_multipliers_;
@@ -186,7 +209,7 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
     const double value = log_error(point, gradient);
     ++evaluations_;
     if (value < seen.value) seen = {SolverStatus::stopped, point, value, gradient.norm()};
-    least_ = std::min(least_, value);
+    least_ = std::min(least_, limits.shown != nullptr ? *limits.shown : value);
     if (options_.progress && !options_.progress({evaluations_, std::exp(least_)})) {
       stopped_ = true;
       throw StopRequested{};
@@ -304,7 +327,9 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
   }
 
   const bool is_full = effort == Effort::full;
-  const double tolerance = is_full ? search.tolerance() : std::max(search.tolerance(), 1e-4);
+  const double tolerance = is_full ? schedule.gradient_in_tolerances * search.tolerance()
+                                   : std::max(search.tolerance(), 1e-4);
+  const double wanted_gap = schedule.gap_in_tolerances * search.tolerance();
   const std::int64_t num_rounds = is_full ? schedule.num_rounds : 2;
   Vector gradient(start.size());
   Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
@@ -314,16 +339,17 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
        round < num_rounds && num_idle < schedule.max_idle_rounds && !search.stopped(); ++round) {
     const Search::Limits limits{.tolerance = tolerance,
                                 .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness()),
-                                .max_line_searches = schedule.max_line_searches};
+                                .max_line_searches = schedule.max_line_searches,
+                                .shown = &aggregate.least()};
     const Descent now = co_await search.descend(log_error, from, limits);
     if (!std::isfinite(aggregate(now.point, gradient))) break;
-    const bool settled = is_full && now.status == SolverStatus::converged &&
-                         aggregate.gap() <= schedule.gap_in_tolerances * tolerance;
-    const double gain = best.value - aggregate.largest();
-    num_idle = gain < schedule.gap_in_tolerances * tolerance / 10 ? num_idle + 1 : 0;
+    const bool settled =
+        is_full && now.status == SolverStatus::converged && aggregate.gap() <= wanted_gap;
+    const double gain = best.value - aggregate.least();
+    num_idle = gain < wanted_gap / 10 ? num_idle + 1 : 0;
     if (gain > 0 || settled)
-      best = {settled ? SolverStatus::converged : SolverStatus::not_converged, now.point,
-              aggregate.largest(), now.gradient_norm, aggregate.gap()};
+      best = {settled ? SolverStatus::converged : SolverStatus::not_converged, aggregate.best(),
+              aggregate.least(), now.gradient_norm, aggregate.gap()};
     if (settled) break;
     from = now.point;
     aggregate.sharpen();

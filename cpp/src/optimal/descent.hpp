@@ -34,6 +34,8 @@ class Search {
     double tolerance = 0;       ///< 0: that of the options
     double newton_step = 1e-5;  ///< of the differences for the Hessian
     std::int64_t max_line_searches = std::int64_t{1} << 20;
+    /// ln(error) to report, where the function is only close to it; null: the function.
+    const double* shown = nullptr;
   };
   /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
   /// gained something; with few parameters only to find the valley, and Newton's method there.
@@ -84,7 +86,8 @@ class RowErrors {
 /// The largest by the exponential method of multipliers: ln sum_t mu_t exp(beta l_t) / beta with l
 /// = ln(error) is minimised, its own weights p_t = mu_t exp(beta l_t) / sum become the next mu. At
 /// a stationary point of sum p_t l_t whose p lives on the largest rows the gap max l - sum p_t l_t
-/// is zero; `converged` says that it is within the tolerance.
+/// is zero; `converged` says that it is within the tolerance. The result is the point with the
+/// least largest row of all that were evaluated.
 ///
 /// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
 enum class Effort { screen, full };

@@ -20,8 +20,9 @@ struct FamilyOptions {
   /// Line searches in all, over all descents, starts and rounds, 1 .. 2^40.
   std::int64_t max_total_iterations = std::int64_t{1} << 40;
   /// Least relative accuracy that counts as converged: the gradient of ln(error) in the parameters
-  /// of the descent has at most this norm, and for a largest of many rows the duality gap of the
-  /// row weights is at most 100 times this. 1e-12 .. 1e-2.
+  /// of the descent has at most this norm (30 times this for a largest of many rows with more than
+  /// 1000 parameters), and for a largest of many rows the duality gap of the row weights is at most
+  /// 100 times this. 1e-12 .. 1e-2.
   double tolerance = 1e-7;
   /// Called after every evaluation; false stops, and the best point so far is returned.
   std::function<bool(const FamilyProgress&)> progress = {};
