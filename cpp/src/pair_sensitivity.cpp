@@ -2,6 +2,7 @@
 #include "pair_sensitivity.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace dpftrl {
 namespace {
@@ -41,7 +42,7 @@ double largest_products_sum(const ColumnPairs& columns, std::int64_t k, std::int
   for (std::int64_t d = 1; d < k;) {
     const std::int64_t next = std::min(k, std::max(d + 1, d + d / 2));
     const std::vector<double> products = columns.products(d * b);
-    const double largest = *std::max_element(products.begin(), products.begin() + (n - d * b));
+    const double largest = std::ranges::max(std::span(products).first(index_of(n - d * b)));
     // 2 ((k - d) + ... + (k - next + 1))
     sum += static_cast<double>(next - d) * static_cast<double>(2 * k - d - next + 1) * largest;
     d = next;
