@@ -71,7 +71,9 @@ void require_query_weights(const PlannerOptions& options) {
   const StrategyOptions& wanted = options.strategy;
   require_length("planner", "query_weights", std::ssize(weights), wanted.num_steps);
   for (std::size_t i = 0; i < weights.size(); ++i)
-    require_positive("planner", "query_weights[" + std::to_string(i) + "]", weights[i]);
+    if (!(weights[i] >= 0x1p-40 && weights[i] <= 0x1p40))
+      fail_argument("planner", "query_weights[" + std::to_string(i) + "]", "between 2^-40 and 2^40",
+                    to_text(weights[i]));
   const bool is_single = wanted.participation.max_participations_within(wanted.num_steps) == 1;
   const std::string stray =
       wanted.name != OptimalStrategy::kName      ? "mechanism optimal, got " + wanted.name

@@ -118,7 +118,8 @@ TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
   };
   const PlannerOptions mean = options_for("optimal", 3, {.objective = Objective::mean});
   EXPECT_ERROR(refused(mean, {1, 2}), "wrong_length", "query_weights must have 3 entries, got 2");
-  EXPECT_ERROR(refused(mean, {1, 0, 1}), "invalid_argument", "query_weights[1] must be positive");
+  EXPECT_ERROR(refused(mean, {1, 0, 1}), "invalid_argument",
+               "query_weights[1] must be between 2^-40 and 2^40, got 0");
   EXPECT_ERROR(refused(mean, {1, 1, std::numeric_limits<double>::quiet_NaN()}), "invalid_argument",
                "query_weights[2] must");
   EXPECT_ERROR(refused(options_for("optimal", 3), {1, 2, 3}), "invalid_argument",

@@ -221,7 +221,7 @@ test('progress: a line on standard error, for a terminal, after a second', async
 test('progress: before the end of the first piece, and a signal ends it there', async () => {
   const before = readdirSync(folder);
   const command = `${cli} error --steps 1024 --workload momentum=0.9 > ${folder}/none.json`;
-  const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn('script', ['-qec', command, '/dev/null']);
   let shown = '';
   await new Promise((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -232,7 +232,7 @@ test('progress: before the end of the first piece, and a signal ends it there', 
   });
   assert.match(shown, /^(\r\x1b\[Kerror: optimal \d+ s)+/, 'no iteration has ended yet');
   child.stdin.write('\x03');
-  await new Promise((resolve) => (child.exitCode === null ? child.on('close', resolve) : resolve()));
+  if (child.exitCode === null) await new Promise((resolve) => child.on('close', resolve));
   assert.equal(readFileSync(join(folder, 'none.json'), 'utf8'), '');
   assert.deepEqual(readdirSync(folder), [...before, 'none.json'].sort());
 });
@@ -259,5 +259,5 @@ test('query weights: the least weighted error, saved and told', async () => {
   writeFileSync(path, '1,2\n');
   await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 rows and 2/);
   writeFileSync(path, `${weights.slice(1).join('\n')}\n-1\n`);
-  await fails([...options, '--query-weights', path], 2, /--query-weights\[11\] must be positive/);
+  await fails([...options, '--query-weights', path], 2, /--query-weights\[11\] must be between/);
 });

@@ -296,9 +296,9 @@ export interface OptimizeOptions extends MechanismParameters {
    */
   gap?: number;
   /**
-   * Of 'optimal', objective 'mean', one participation, for sums, decay and positive rates: positive
-   * weights w, one a step. `error` and `lowerBound` are then sqrt(sum_i w_i e_i^2 / numSteps), e_i
-   * the error of step i; `dp.error` of what was found tells the errors without weights.
+   * Of 'optimal', objective 'mean', one participation, for sums, decay and positive rates: weights
+   * w, 2^-40 to 2^40, one a step. `error` and `lowerBound` are then sqrt(sum_i w_i e_i^2 / n), e_i
+   * the error of step i of n; `dp.error` of what was found tells the errors without weights.
    */
   queryWeights?: ArrayLike<number>;
 }

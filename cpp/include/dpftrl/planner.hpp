@@ -27,9 +27,9 @@ struct PlannerOptions {
   /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
   /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
   std::optional<double> gap = {};
-  /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, positive, one a
-  /// step. What is made least is sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step i; the
-  /// objective error and the lower bound are of that. Empty: all 1.
+  /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, 2^-40 .. 2^40,
+  /// one a step. What is made least is sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step
+  /// i; the objective error and the lower bound are of that. Empty: all 1.
   std::vector<double> query_weights = {};
 };
 
@@ -63,8 +63,8 @@ class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
   ///         that is out of range, use_solver = false or a gap of another mechanism than
-  ///         `optimal`, a gap or max_iterations without a solver, query weights that are not
-  ///         positive or not for this search; Error{wrong_length} query weights; Error{unsupported}
+  ///         `optimal`, a gap or max_iterations without a solver, query weights out of
+  ///         range or not for this search; Error{wrong_length} query weights; Error{unsupported}
   ///         `optimal` for a workload of so many steps that its errors are not known.
   explicit Planner(const PlannerOptions& options);
   ~Planner();

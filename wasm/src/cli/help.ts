@@ -355,8 +355,8 @@ ${WORKLOAD}
 ${PARTICIPATION}
   --output FILE    written whole or not at all; standard output then gets the report
   --json           the saved strategy on standard output: format, version, mechanism, numSteps,
-                   workload, participation, objective, error, lowerBound, boundMethod, ratio,
-                   status, iterations, parameters. Without it a report
+                   workload, participation, objective, queryWeights (if given), error, lowerBound,
+                   boundMethod, ratio, status, iterations, parameters. Without it a report
 
 What is searched for fits the workload and the participation where there is such a search: optimal
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,

@@ -27,7 +27,8 @@ function draw(): void {
   const width = 30;
   const start = performance.now() - elapsed;
   // The first time after a second, then four times a second, until it has ended.
-  for (let wait = Math.max(0, 1000 - elapsed); Atomics.wait(flags, 1, 0, wait) === 'timed-out'; wait = 250) {
+  let wait = Math.max(0, 1000 - elapsed);
+  for (; Atomics.wait(flags, 1, 0, wait) === 'timed-out'; wait = 250) {
     const [iterations = 0, fraction = 0] = numbers;
     const done = Math.floor(width * fraction);
     const bar = `[${'#'.repeat(done)}${'.'.repeat(width - done)}]`;
