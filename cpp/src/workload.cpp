@@ -75,8 +75,12 @@ Workload Workload::lower_triangular(Matrix matrix) {
       const double entry = matrix(row, column);
       const bool fits = column > row ? entry == 0 : column < row || entry != 0;
       if (std::isfinite(entry) && fits) continue;
-      const char* constraint =
-          column > row ? "0, above the diagonal" : "finite, on the diagonal not 0";
+      const char* constraint = "finite";
+      if (column > row) constraint = "0, above the diagonal";
+      if (column == row && entry == 0)
+        constraint =
+            "other than 0 on the diagonal (else the workload has no inverse; 1e-9 instead changes "
+            "errors by about that)";
       fail_argument("lower_triangular",
                     "matrix(" + std::to_string(row) + ", " + std::to_string(column) + ")",
                     constraint, to_text(entry));

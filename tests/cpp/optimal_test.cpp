@@ -558,6 +558,75 @@ VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingB
            .column_scales = std::move(scales)}};
 }
 
+/// Whether the numbers prove that no entry of C is negative and no column increases. In O(n q).
+///
+/// Column j, up to its scale: c_j, then c_i sum_k g_ik P_k with P_k = phi_{j,k} ... phi_{i-1,k}. It
+/// falls from i to i + 1 where sum_k d_k P_k >= 0, d_k = c_i g_ik - c_{i+1} g_{i+1,k} phi_ik. Some
+/// d_k are negative. But factors fall with k, so that P_{k+1} / P_k is at least what it is for j =
+/// 0 and at most what it is for j = i - 1; the least sum over all P with such quotients comes from
+/// the last k up.
+bool proves_falling_columns(const VaryingBuffers& numbers) {
+  const std::size_t q = static_cast<std::size_t>(numbers.num_buffers);
+  const auto is_nonnegative = [](double number) { return number >= 0; };
+  if (!std::ranges::all_of(numbers.gains, is_nonnegative) ||
+      !std::ranges::all_of(numbers.factors, is_nonnegative))
+    return false;
+  std::vector<double> least(q, 1), most(q, 1);
+  for (std::size_t i = 0; i + 1 < numbers.inverse_scales.size(); ++i) {
+    const double *gain = &numbers.gains[i * q], *factor = &numbers.factors[i * q];
+    const double c = 1 / numbers.inverse_scales[i], c_next = 1 / numbers.inverse_scales[i + 1];
+    double below_diagonal = 0, sum = 0;
+    for (std::size_t k = q; k-- > 0;) {
+      const double next = c_next * gain[q + k] * factor[k];
+      below_diagonal += next;
+      sum = c * gain[k] - next + (k + 1 < q ? std::min(least[k] * sum, most[k] * sum) : 0);
+    }
+    if (!(below_diagonal <= c) || (i > 0 && !(sum >= 0))) return false;
+    for (std::size_t k = 0; k + 1 < q; ++k) {
+      most[k] = factor[k + 1] / factor[k];
+      least[k] *= most[k];
+      if (!(most[k] <= 1)) return false;
+    }
+  }
+  return true;
+}
+
+bool has_falling_columns(const Matrix& encoder) {
+  for (Eigen::Index j = 0; j < encoder.cols(); ++j)
+    for (Eigen::Index i = j; i < encoder.rows(); ++i)
+      if (!(encoder(i, j) >= 0 && (i == j || encoder(i, j) <= encoder(i - 1, j)))) return false;
+  return true;
+}
+
+TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
+  for (const Objective objective : {Objective::mean, Objective::max})
+    for (const std::int64_t q : {4, 8}) {
+      SCOPED_TRACE(q);
+      const auto made = [&](std::int64_t n) {
+        const Workload workload = Workload::prefix_sums(n);
+        return OptimalStrategy(
+            workload, plan_optimal(workload, {.objective = objective, .num_buffers = q}).plan);
+      };
+      const OptimalStrategy dense = made(512);
+      EXPECT_TRUE(has_falling_columns(dense.encoder()));
+      EXPECT_TRUE(proves_falling_columns(dense.buffers()));
+      EXPECT_TRUE(proves_falling_columns(made(10000).buffers()));
+
+      // A sign, a gain that is too large, factors that fall too slowly: none of it passes.
+      const std::size_t at = static_cast<std::size_t>(300 * q);
+      for (int fault = 0; fault < 4; ++fault) {
+        VaryingBuffers bad = dense.buffers();
+        if (fault == 0) bad.gains[at] = -bad.gains[at];
+        if (fault == 1) bad.factors[at] = -bad.factors[at];
+        if (fault == 2) bad.gains[at] *= 2;
+        if (fault == 3) bad.inverse_scales[300] /= 1.5;
+        EXPECT_FALSE(proves_falling_columns(bad)) << fault;
+        const VaryingBufferedStrategy stream(dense.workload(), unit_columns("stream", bad));
+        EXPECT_FALSE(has_falling_columns(stream.encoder())) << fault;
+      }
+    }
+}
+
 TEST(Optimal, a_wrong_term_of_the_riccati_recursion_does_not_pass) {
   const OptimalPlan plan = plan_optimal(Workload::prefix_sums(60), {.num_buffers = 5}).plan;
   for (const Fault fault : {Fault::none, Fault::no_update, Fault::no_noise, Fault::wrong_factor,

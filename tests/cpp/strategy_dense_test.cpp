@@ -93,6 +93,25 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
       relatively_close(unit_error(*s, Participation::single()).mean_error, 11.437990371, 1e-5));
 }
 
+/// What the refusal of a zero on the diagonal advises.
+TEST(DenseStrategy, a_small_entry_stands_for_a_zero_on_the_diagonal) {
+  Matrix matrix = Workload::prefix_sums(12).matrix();
+  matrix(5, 5) = 0;
+  for (const char* name : {"optimal", "banded", "square-root", "tree"}) {
+    double last = 0;
+    for (const double entry : {1e-9, 1e-8}) {
+      Matrix close = matrix;
+      close(5, 5) = entry;
+      const auto strategy = make(name, Workload::lower_triangular(close), Participation::single());
+      const Matrix made = strategy->decoder() * strategy->encoder();
+      EXPECT_LE((made - matrix).cwiseAbs().maxCoeff(), 1e-7) << name;
+      const double error = unit_error(*strategy, Participation::single()).max_error;
+      EXPECT_TRUE(last == 0 || relatively_close(error, last, 1e-7)) << name;
+      last = error;
+    }
+  }
+}
+
 TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
   constexpr double kKnown[][2] = {{2, 2.973025}, {4, 4.407853}, {8, 7.008548}};
   const Workload prefix = Workload::prefix_sums(64);

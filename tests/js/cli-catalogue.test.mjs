@@ -267,7 +267,7 @@ test('misuse: parameters, participations and workloads', async () => {
     ],
     [
       [...error, ...path('l.csv', '1,0,0,0\n1,0,0,0\n1,1,1,0\n1,1,1,1\n')],
-      /matrix\(1, 1\) must be finite, on the diagonal not 0, got 0/,
+      /matrix\(1, 1\) must be other than 0 on the diagonal \(.*; 1e-9 instead .*\), got 0/,
     ],
     [['compare'], /--steps is required/],
     [['compare', '--steps', '4', 'x.csv'], /compare reads no file, got x.csv/],
