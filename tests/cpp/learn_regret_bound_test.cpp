@@ -214,6 +214,13 @@ TEST(RegretTheorem, high_probability_and_hazan_forms_are_larger_and_know_their_l
     EXPECT_NEAR(likely.noise,
                 expected.noise * (1 + std::sqrt(2 * std::log(100.0)) / std::sqrt(5.0)),
                 1e-12 * (1 + likely.noise));
+    const RegretBound doubling = doubling_regret_bound(setting, lambda);
+    const RegretBound likely_doubling = high_probability_regret_bound(
+        setting, {.lambda = lambda, .failure_probability = 0.01, .doubling = true});
+    EXPECT_EQ(likely_doubling.regularisation, doubling.regularisation);
+    EXPECT_EQ(likely_doubling.stability, doubling.stability);
+    EXPECT_NEAR(likely_doubling.noise * expected.noise, likely.noise * doubling.noise,
+                1e-12 * likely.noise * doubling.noise);
     EXPECT_EQ(hazan_regret_bound(setting, lambda).stability, 4 * expected.stability);
     const double other = hazan_lambda(setting);
     const double least = hazan_regret_bound(setting, other).total();

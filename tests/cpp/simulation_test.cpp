@@ -426,6 +426,26 @@ TEST(Simulation, given_lambda_is_used_by_both_learners) {
   EXPECT_GT(simulation.theory()->private_bound->noise, 0);
 }
 
+TEST(Simulation, lambda_doubles_for_both_learners_and_their_bounds_know) {
+  SimulationOptions made = options("square-root", 200);
+  made.doubling = true;
+  const MeanRegret mean = mean_regret(made, 8);
+  const Simulation simulation(made);
+  const RegretSetting setting =
+      regret_setting(simulation.mechanism().certificate(), 2, *make_domain("ball", 1), 1);
+  const double first = theorem_lambda(setting) / std::sqrt(200.0);
+  EXPECT_NEAR(mean.theory.private_lambda, first, 1e-12);
+  EXPECT_NEAR(mean.theory.twin_lambda, 1, 1e-12);
+  EXPECT_EQ(mean.theory.private_bound->total(), doubling_regret_bound(setting, first).total());
+  EXPECT_LE(mean.private_regret, mean.theory.private_bound->total());
+  EXPECT_LE(mean.worst_twin, mean.theory.twin_bound->total() + 1e-6);
+  made.doubling = false;
+  made.lambda = first;
+  const MeanRegret fixed = mean_regret(made, 8);
+  EXPECT_NE(fixed.private_regret, mean.private_regret);
+  EXPECT_NE(fixed.twin_regret, mean.twin_regret);
+}
+
 TEST(Simulation, a_table_shorter_than_the_horizon_ends_the_run_and_the_bound_is_of_its_length) {
   SimulationOptions made = options("tree", 1000);
   made.table = bit_table(40, true);

@@ -36,7 +36,7 @@ class RuleSink final : public ReleaseSink {
   UpdateRule& rule_;
 };
 
-double first_lambda(const DpFtrlOptions& options, const PrefixSum& sums) {
+double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
   RegretSetting setting = regret_setting(options.mechanism->certificate(), model_size_of(options),
                                          *options.domain, options.radius);
@@ -45,7 +45,7 @@ double first_lambda(const DpFtrlOptions& options, const PrefixSum& sums) {
   setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
-  return options.doubling ? last / std::sqrt(static_cast<double>(setting.num_steps)) : last;
+  return options.doubling ? first_lambda(last, setting.num_steps) : last;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
-      lambda_(first_lambda(options, sums_)),
+      lambda_(lambda_of(options, sums_)),
       rule_(make_rule({.dimension = model_size_of(options),
                        .lambda = lambda_ * static_cast<double>(options.batch_size),
                        .domain = options.domain,

@@ -29,6 +29,25 @@ RegretBound bound_with(const RegretSetting& setting, double lambda, double stabi
           .noise = bound_squared / lambda * growth * setting.release_noise};
 }
 
+/// The same where lambda doubles.
+RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambda, double growth) {
+  const double n = static_cast<double>(setting.num_steps);
+  double inverse = 0;          // mean of first_lambda / lambda_t
+  double inverse_squared = 0;  // and of its square
+  std::int64_t first = 1;      // of the points that share a lambda, counted from 1
+  for (std::int64_t last = 1; first <= setting.num_steps; last *= 2) {
+    const double share = static_cast<double>(std::min(last, setting.num_steps) - first + 1) / n;
+    inverse += share / std::sqrt(static_cast<double>(last));
+    inverse_squared += share / static_cast<double>(last);
+    first = last + 1;
+  }
+  const double final_lambda = lambda_at(first_lambda, true, setting.num_steps - 1);
+  const RegretBound flat = bound_with(setting, first_lambda, 0.5, growth);
+  return {.regularisation = flat.regularisation * (final_lambda / first_lambda),
+          .stability = flat.stability * inverse,
+          .noise = flat.noise * std::sqrt(inverse_squared)};
+}
+
 /// (L / D) sqrt(n * twice the factor of L^2 / lambda in the bound).
 double best_lambda(const RegretSetting& setting, double stability) {
   const double n = static_cast<double>(setting.num_steps);
@@ -78,21 +97,7 @@ RegretBound regret_bound(const RegretSetting& setting, double lambda) {
 RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda) {
   require_setting("doubling_regret_bound", setting);
   require_positive("doubling_regret_bound", "first_lambda", first_lambda);
-  const double n = static_cast<double>(setting.num_steps);
-  double inverse = 0;          // mean of first_lambda / lambda_t
-  double inverse_squared = 0;  // and of its square
-  std::int64_t first = 1;      // of the points that share a lambda, counted from 1
-  for (std::int64_t last = 1; first <= setting.num_steps; last *= 2) {
-    const double share = static_cast<double>(std::min(last, setting.num_steps) - first + 1) / n;
-    inverse += share / std::sqrt(static_cast<double>(last));
-    inverse_squared += share / static_cast<double>(last);
-    first = last + 1;
-  }
-  const double final_lambda = lambda_at(first_lambda, true, setting.num_steps - 1);
-  const RegretBound flat = bound_with(setting, first_lambda, 0.5, noise_growth(setting));
-  return {.regularisation = flat.regularisation * (final_lambda / first_lambda),
-          .stability = flat.stability * inverse,
-          .noise = flat.noise * std::sqrt(inverse_squared)};
+  return doubling_bound_with(setting, first_lambda, noise_growth(setting));
 }
 
 RegretBound high_probability_regret_bound(const RegretSetting& setting,
@@ -101,8 +106,9 @@ RegretBound high_probability_regret_bound(const RegretSetting& setting,
   require_positive("high_probability_regret_bound", "lambda", options.lambda);
   const double beta = require_inside("high_probability_regret_bound", "failure_probability",
                                      options.failure_probability, 0, 1);
-  return bound_with(setting, options.lambda, 0.5,
-                    noise_growth(setting) + std::sqrt(2 * std::log(1 / beta)));
+  const double growth = noise_growth(setting) + std::sqrt(2 * std::log(1 / beta));
+  return options.doubling ? doubling_bound_with(setting, options.lambda, growth)
+                          : bound_with(setting, options.lambda, 0.5, growth);
 }
 
 RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda) {

@@ -13,6 +13,7 @@
 #include "dpftrl/learn/average_loss.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/twin.hpp"
 
 namespace dpftrl {
 namespace {
@@ -83,40 +84,13 @@ double gradient_bound(const SimulationOptions& options, const Loss& loss, const 
   return max_features == 0 ? 0 : loss.max_slope(max_prediction, max_label) * max_features;
 }
 
-/// The same algorithm as DpFtrl on exact sums of its own clipped gradients.
-class TwinLearner {
- public:
-  TwinLearner(const RuleOptions& options, const Loss& loss, double clip_norm)
-      : rule_(make_rule(options)),
-        loss_(loss),
-        clip_norm_(clip_norm),
-        gradient_(static_cast<std::size_t>(options.dimension)),
-        sums_(gradient_.size()) {}
-
-  double step(std::span<const double> features, double label) {
-    const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
-    const double prediction = rule_->iterate().dot(x);
-    clipped_gradient(loss_.slope(prediction, label), features, clip_norm_, gradient_);
-    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += gradient_[i];
-    rule_->update(sums_);
-    return prediction;
-  }
-
-  const UpdateRule& rule() const { return *rule_; }
-
- private:
-  std::unique_ptr<UpdateRule> rule_;
-  const Loss& loss_;
-  double clip_norm_;
-  std::vector<double> gradient_;
-  std::vector<double> sums_;
-};
-
-/// The theorem that covers a rule, if there is one.
-std::optional<RegretBound> bound_of(const std::optional<DescentSchedule>& descent,
-                                    const RegretSetting& setting, const Strategy& strategy,
-                                    double lambda) {
-  if (!descent) return regret_bound(setting, lambda);
+/// The theorem that covers the rule, if there is one.
+std::optional<RegretBound> bound_of(const SimulationOptions& options, const RegretSetting& setting,
+                                    const Strategy& strategy, double lambda) {
+  const std::optional<DescentSchedule>& descent = options.descent;
+  if (!descent)
+    return options.doubling ? doubling_regret_bound(setting, lambda)
+                            : regret_bound(setting, lambda);
   if (!descent->rates.empty() || descent->momentum != 0) return std::nullopt;
   // Without noise the two theorems agree.
   if (setting.release_noise == 0) return regret_bound(setting, lambda);
@@ -197,9 +171,14 @@ void Simulation::State::make_learners(const SimulationOptions& options,
   RegretSetting exact = setting;
   exact.release_noise = 0;
   const Strategy& strategy = mechanism->strategy();
-  const double private_lambda = options.lambda.value_or(
-      options.descent ? descent_lambda(setting, strategy) : theorem_lambda(setting));
-  const double twin_lambda = options.lambda.value_or(theorem_lambda(exact));
+  // Of doubling the first.
+  const auto used = [&](double last) {
+    const double own = options.doubling ? first_lambda(last, setting.num_steps) : last;
+    return options.lambda.value_or(own);
+  };
+  const double private_lambda =
+      used(options.descent ? descent_lambda(setting, strategy) : theorem_lambda(setting));
+  const double twin_lambda = used(theorem_lambda(exact));
 
   if (num_steps < mechanism->num_steps()) {
     // The run ends early: lambda stays that of the horizon, the bound is that of the shorter run.
@@ -211,13 +190,13 @@ void Simulation::State::make_learners(const SimulationOptions& options,
     setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps));
     setting.num_steps = exact.num_steps = num_steps;
   }
-  theory = SimulationTheory{
-      .private_lambda = private_lambda,
-      .twin_lambda = twin_lambda,
-      .private_bound = bound_of(options.descent, setting, strategy, private_lambda),
-      .twin_bound = bound_of(options.descent, exact, strategy, twin_lambda),
-      .clipping_impossible =
-          gradient_bound(options, *loss, *domain, dimension) <= mechanism->clip_norm()};
+  theory =
+      SimulationTheory{.private_lambda = private_lambda,
+                       .twin_lambda = twin_lambda,
+                       .private_bound = bound_of(options, setting, strategy, private_lambda),
+                       .twin_bound = bound_of(options, exact, strategy, twin_lambda),
+                       .clipping_impossible = gradient_bound(options, *loss, *domain, dimension) <=
+                                              mechanism->clip_norm()};
   learners.reset(new Learners{
       .loss = loss,
       .learner = DpFtrl({.mechanism = mechanism,
@@ -228,12 +207,17 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .radius = options.radius,
                          .lambda = private_lambda,
                          .descent = options.descent,
+                         .doubling = options.doubling,
                          .grid = options.grid}),
-      .twin = TwinLearner({.dimension = dimension,
-                           .lambda = twin_lambda,
+      .twin = TwinLearner({.num_steps = num_steps,
+                           .clip_norm = mechanism->clip_norm(),
+                           .dimension = dimension,
+                           .loss = loss,
                            .domain = domain,
-                           .descent = options.descent},
-                          *loss, mechanism->clip_norm()),
+                           .radius = options.radius,
+                           .lambda = twin_lambda,
+                           .descent = options.descent,
+                           .doubling = options.doubling}),
       .comparator = ComparatorSolver({.loss = loss,
                                       .dimension = dimension,
                                       .radius = options.radius,
@@ -298,7 +282,8 @@ void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, double l
   const double expected = all.learner.predict(features_);
   clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip_norm(), record_);
   const double prediction = all.learner.step(features_, label);
-  const double twin_prediction = all.twin.step(features_, label);
+  double twin_prediction = 0;
+  all.twin.step(features_, label, {&twin_prediction, 1});
   std::copy(all.learner.release().begin(), all.learner.release().end(),
             row_of(chunk.noisy_sums, row).begin());
   chunk.private_loss(row) = all.loss->value(prediction, label);

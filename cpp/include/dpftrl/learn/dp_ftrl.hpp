@@ -26,7 +26,7 @@ struct DpFtrlOptions {
   std::shared_ptr<const VectorLoss> loss;
   std::shared_ptr<const Domain> domain;
   double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
-  std::optional<double> lambda = {};  ///< > 0; default: `default_lambda`
+  std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
   /// FTRL only: lambda grows with the square root of the steps, by doubling, to about what it is

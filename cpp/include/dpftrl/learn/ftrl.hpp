@@ -25,6 +25,9 @@ struct FtrlOptions {
 /// the square root of the least power of two that is at least step + 1, for horizons nobody knows.
 double lambda_at(double first, bool doubling, std::int64_t step);
 
+/// The `first` of a doubling lambda that is about `last` at the horizon.
+double first_lambda(double last, std::int64_t num_steps);
+
 /// Plays w_1, w_2, ... with
 ///
 ///     w_{t+1} = argmin_{w in K} <s_t, w> + lambda R(w),

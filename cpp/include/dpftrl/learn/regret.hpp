@@ -69,6 +69,8 @@ class ComparatorSolver {
   /// @throws Error{wrong_length, invalid_argument} nothing changes.
   void append(std::span<const double> features, double label) { loss_.append(features, label); }
   std::int64_t num_examples() const { return loss_.num_examples(); }
+  std::int64_t dimension() const { return options_.dimension; }
+  const VectorLoss& loss() const { return loss_.loss(); }
 
   /// @throws Error{invalid_argument} no examples yet.
   Comparator solve();

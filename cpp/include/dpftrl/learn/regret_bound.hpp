@@ -69,12 +69,15 @@ RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lam
 struct HighProbabilityOptions {
   double lambda = 1;                  ///< > 0
   double failure_probability = 0.05;  ///< beta, between 0 and 1
+  bool doubling = false;              ///< `lambda` is the first, as of `doubling_regret_bound`
 };
 
 /// A bound that the average regret itself exceeds with probability at most beta over the noise,
 /// whatever the losses, also those chosen in answer to the iterates. Only the noise term differs
-/// from `regret_bound`: noise_growth becomes noise_growth + sqrt(2 ln(1 / beta)), because the mean
-/// norm of the noise is a Lipschitz function of the normals, with constant release_noise at most.
+/// from `regret_bound` or `doubling_regret_bound`: noise_growth becomes
+/// noise_growth + sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a Lipschitz
+/// function of the normals, with constant at most release_noise times the root mean square of the
+/// 1 / lambda_t.
 ///
 /// @exactness   upper bound.
 /// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.

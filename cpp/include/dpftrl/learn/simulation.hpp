@@ -45,6 +45,7 @@ struct SimulationOptions {
   double radius = 1;               ///< of the domain, or of the comparators
   std::optional<double> lambda;    ///< for both learners; default: each its theorem's
   std::optional<DescentSchedule> descent = {};  ///< both learners descend, instead of FTRL
+  bool doubling = false;                        ///< of both learners' lambda, see DpFtrlOptions
   std::int64_t num_regret_prefixes = 64;        ///< 0 .. 65536; 0: regret is not measured
   double comparator_gap_tolerance = 1e-6;
 };
@@ -86,8 +87,8 @@ struct HeldOutRisk {
 
 /// What the regret theorems say about the learners of a simulation.
 struct SimulationTheory {
-  double private_lambda;  ///< used
-  double twin_lambda;     ///< used
+  double private_lambda;  ///< used; of doubling the first
+  double twin_lambda;     ///< used; of doubling the first
   /// On the expected average regret after the last step. Nothing for descent with rates, momentum
   /// or correlated noise.
   std::optional<RegretBound> private_bound;

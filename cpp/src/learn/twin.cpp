@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/twin.hpp"
+
+#include "dpftrl/error.hpp"
+#include "dpftrl/learn/regret_bound.hpp"
+
+namespace dpftrl {
+namespace {
+
+const TwinOptions& require_parts(const TwinOptions& options) {
+  if (!options.loss) fail(ErrorCode::invalid_argument, "twin: loss must be given");
+  if (!options.domain) fail(ErrorCode::invalid_argument, "twin: domain must be given");
+  require_between("twin", "dimension", options.dimension, 1,
+                  kMaxModelDimension / options.loss->num_scores());
+  require_between("twin", "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
+  require_positive("twin", "clip_norm", options.clip_norm);
+  if (options.lambda) require_positive("twin", "lambda", *options.lambda);
+  return options;
+}
+
+std::int64_t model_size_of(const TwinOptions& options) {
+  return options.dimension * options.loss->num_scores();
+}
+
+double lambda_of(const TwinOptions& options) {
+  if (options.lambda) return *options.lambda;
+  const std::int64_t size = model_size_of(options);
+  const double last =
+      theorem_lambda({.num_steps = options.num_steps,
+                      .gradient_bound = options.clip_norm,
+                      .radius = options.domain->diameter(size).value_or(options.radius),
+                      .dimension = size,
+                      .release_noise = 0,
+                      .regulariser = options.domain->regulariser()});
+  return options.doubling ? first_lambda(last, options.num_steps) : last;
+}
+
+}  // namespace
+
+TwinLearner::TwinLearner(const TwinOptions& options)
+    : loss_(require_parts(options).loss),
+      dimension_(options.dimension),
+      batch_size_(options.batch_size),
+      clip_norm_(options.clip_norm),
+      rule_(make_rule({.dimension = model_size_of(options),
+                       .lambda = lambda_of(options) * static_cast<double>(options.batch_size),
+                       .domain = options.domain,
+                       .descent = options.descent,
+                       .doubling = options.doubling})),
+      slopes_(static_cast<std::size_t>(options.loss->num_scores())),
+      gradient_(static_cast<std::size_t>(model_size_of(options))),
+      sums_(gradient_.size()) {}
+
+void TwinLearner::step(std::span<const double> features, double label, std::span<double> scores) {
+  require_length("twin", "features", static_cast<std::int64_t>(features.size()), dimension());
+  require_length("twin", "scores", static_cast<std::int64_t>(scores.size()), num_scores());
+  require_all_finite("twin", "features", features);
+  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+  for (std::size_t k = 0; k < scores.size(); ++k)
+    scores[k] = rule_->iterate().segment(static_cast<Eigen::Index>(k) * x.size(), x.size()).dot(x);
+  loss_->evaluate(scores, loss_->label(label), slopes_);
+  clipped_gradient(slopes_, features, clip_norm_, gradient_);
+  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += gradient_[i];
+  ++num_waiting_;
+  if (num_waiting_ == batch_size_) end_batch();
+}
+
+void TwinLearner::end_batch() {
+  rule_->update(sums_);
+  num_waiting_ = 0;
+}
+
+}  // namespace dpftrl
