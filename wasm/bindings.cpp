@@ -312,6 +312,7 @@ val simulation_create(const val& options) {
                              .radius = number(options, "radius"),
                              .lambda = optional_number(options, "lambda"),
                              .descent = descent_of(options),
+                             .doubling = options["doubling"].as<bool>(),
                              .num_regret_prefixes = count(options, "numRegretPrefixes")};
     if (!options["dimension"].isUndefined()) wanted.dimension = count(options, "dimension");
     auto simulation = std::make_unique<Simulation>(wanted);

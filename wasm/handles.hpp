@@ -12,7 +12,9 @@
 
 #include "convert.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/learn/twin.hpp"
 #include "dpftrl/noise_stream.hpp"
 #include "dpftrl/people_sum.hpp"
 #include "dpftrl/planner.hpp"
@@ -47,10 +49,11 @@ class Handles {
  private:
   std::unordered_map<
       std::int64_t,
-      std::variant<std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>,
-                   std::unique_ptr<ReleaseLedger>, std::unique_ptr<NoiseStream>,
-                   std::unique_ptr<DpFtrl>, std::unique_ptr<Simulation>, std::unique_ptr<Planner>,
-                   std::unique_ptr<Queries>, std::unique_ptr<QuerySearch>>>
+      std::variant<
+          std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>, std::unique_ptr<ReleaseLedger>,
+          std::unique_ptr<NoiseStream>, std::unique_ptr<DpFtrl>, std::unique_ptr<TwinLearner>,
+          std::unique_ptr<ComparatorSolver>, std::unique_ptr<Simulation>, std::unique_ptr<Planner>,
+          std::unique_ptr<Queries>, std::unique_ptr<QuerySearch>>>
       objects_;
   std::int64_t last_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The private learner.
+/// The private learner, and what its run is compared with.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -11,6 +11,10 @@
 
 #include "convert.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/twin.hpp"
+#include "dpftrl/strategy/identity.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "losses.hpp"
@@ -55,10 +59,11 @@ val learner_create(const val& options) {
 }
 
 /// Learns from row after row, and overwrites `scores` with the predictions that came before.
-val learner_learn(double handle, const val& features, const val& labels, const val& scores) {
+template <typename Some>
+val learn(double handle, const val& features, const val& labels, const val& scores) {
   std::vector<double> known, predicted;
-  val reply = over_rows<DpFtrl>(
-      handle, features, [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
+  val reply =
+      over_rows<Some>(handle, features, [&](Some& learner, std::span<double> row, std::size_t i) {
         const auto width = static_cast<std::size_t>(learner.num_scores());
         if (i == 0) {
           known = numbers_of(labels);
@@ -120,9 +125,10 @@ val learner_losses(double handle, const val& scores, const val& labels, const va
   });
 }
 
-val learner_end_batch(double handle) {
+template <typename Some>
+val end_batch(double handle) {
   return guarded([&] {
-    handles().get<DpFtrl>(handle).end_batch();
+    handles().get<Some>(handle).end_batch();
     return val::null();
   });
 }
@@ -140,17 +146,124 @@ val learner_state(double handle) {
   });
 }
 
+val twin_create(const val& options) {
+  return guarded([&] {
+    const double radius = number(options, "radius");
+    return val(handles().add(std::make_unique<TwinLearner>(
+        TwinOptions{.num_steps = count(options, "numSteps"),
+                    .clip_norm = number(options, "clipNorm"),
+                    .dimension = count(options, "dimension"),
+                    .loss = learner_loss(options),
+                    .domain = make_domain(text(options, "domain"), radius),
+                    .radius = radius,
+                    .lambda = optional_number(options, "lambda"),
+                    .descent = descent_of(options),
+                    .doubling = options["doubling"].as<bool>(),
+                    .batch_size = count(options, "batchSize")})));
+  });
+}
+
+val comparator_create(const val& options) {
+  return guarded([&] {
+    const double radius = number(options, "radius");
+    return val(handles().add(std::make_unique<ComparatorSolver>(
+        ComparatorOptions{.loss = learner_loss(options),
+                          .dimension = count(options, "dimension"),
+                          .radius = radius,
+                          .domain = make_domain(text(options, "domain"), radius),
+                          .gap_tolerance = number(options, "gapTolerance")})));
+  });
+}
+
+val comparator_append(double handle, const val& features, const val& labels) {
+  std::vector<double> known;
+  return over_rows<ComparatorSolver>(
+      handle, features, [&](ComparatorSolver& comparator, std::span<double> row, std::size_t i) {
+        if (i == 0) known = numbers_of(labels);
+        comparator.append(row, comparator.loss().label(known.at(i)));
+      });
+}
+
+val comparator_solve(double handle) {
+  return guarded([&] {
+    const Comparator best = handles().get<ComparatorSolver>(handle).solve();
+    val object = val::object();
+    object.set("weights",
+               owned_array(best.point.data(), static_cast<std::size_t>(best.point.size())));
+    object.set("loss", best.value);
+    object.set("gap", best.gap);
+    object.set("certified", best.status == ComparatorStatus::certified);
+    return object;
+  });
+}
+
+val to_object(const RegretBound& bound) {
+  val object = val::object();
+  object.set("regularisation", bound.regularisation);
+  object.set("stability", bound.stability);
+  object.set("noise", bound.noise);
+  object.set("total", bound.total());
+  return object;
+}
+
+/// The bounds for a learner of this certificate. Those that no theorem of ours gives are null.
+val regret_bounds(const val& given, const val& options) {
+  return guarded([&] {
+    Certificate certificate;
+    certificate.num_steps = count(given, "numSteps");
+    certificate.clip_norm = number(given, "clipNorm");
+    certificate.neighbours = neighbours_from_string(text(given, "neighbours"));
+    certificate.noise_multiplier = number(given, "noiseMultiplier");
+    certificate.mean_error = number(given, "meanError");
+    const double radius = number(options, "radius");
+    RegretSetting setting = regret_setting(certificate, count(options, "dimension"),
+                                           *make_domain(text(options, "domain"), radius), radius);
+    setting.release_noise /= number(options, "batchSize");
+    const std::optional<DescentSchedule> descent = descent_of(options);
+    const bool doubling = options["doubling"].as<bool>();
+    const bool is_sgd = descent && text(given, "mechanism") == IndependentStrategy::kName;
+    const IndependentStrategy independent(setting.num_steps);
+    double lambda = is_sgd ? descent_lambda(setting, independent) : theorem_lambda(setting);
+    if (doubling) lambda = first_lambda(lambda, setting.num_steps);
+    lambda = optional_number(options, "lambda").value_or(lambda);
+
+    val object = val::object();
+    for (const char* name : {"expected", "highProbability", "hazan"}) object.set(name, val::null());
+    if (is_sgd && descent->rates.empty() && descent->momentum == 0)
+      object.set("expected", to_object(*descent_regret_bound(setting, independent, lambda)));
+    if (!descent) {
+      object.set("expected", to_object(doubling ? doubling_regret_bound(setting, lambda)
+                                                : regret_bound(setting, lambda)));
+      object.set("highProbability",
+                 to_object(high_probability_regret_bound(
+                     setting, {.lambda = lambda,
+                               .failure_probability = number(options, "failureProbability"),
+                               .doubling = doubling})));
+      if (!doubling) object.set("hazan", to_object(hazan_regret_bound(setting, lambda)));
+    }
+    object.set("lambda", lambda);
+    return object;
+  });
+}
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   emscripten::function("learnerCreate", &learner_create);
-  emscripten::function("learnerLearn", &learner_learn);
+  emscripten::function("learnerLearn", &learn<DpFtrl>);
   emscripten::function("learnerPredict", &learner_predict);
   emscripten::function("learnerLearnAlong", &learner_learn_along);
   emscripten::function("learnerWeights", &learner_weights);
   emscripten::function("learnerLosses", &learner_losses);
-  emscripten::function("learnerEndBatch", &learner_end_batch);
+  emscripten::function("learnerEndBatch", &end_batch<DpFtrl>);
   emscripten::function("learnerState", &learner_state);
+  emscripten::function("twinCreate", &twin_create);
+  emscripten::function("twinLearn", &learn<TwinLearner>);
+  emscripten::function("twinEndBatch", &end_batch<TwinLearner>);
+  emscripten::function("comparatorCreate", &comparator_create);
+  emscripten::function("comparatorAppend", &comparator_append);
+  emscripten::function("comparatorSolve", &comparator_solve);
+  emscripten::function("regretBounds", &regret_bounds);
 }
 
 }  // namespace dpftrl::wasm

@@ -7,6 +7,7 @@ import { makeError } from './errors.js';
 import { Backstop } from './handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
+import { makeComparator, makeTwin, regretBounds } from './hindsight.js';
 import { makeLearner } from './learner.js';
 import { makeLedger } from './ledger.js';
 import { predict } from './model.js';
@@ -106,6 +107,9 @@ export function makeApi(core: Core): DpFtrl {
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
     peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
     learner: (options) => makeLearner(core, backstop, mechanisms, options),
+    twin: (options) => makeTwin(core, backstop, options),
+    comparator: (options) => makeComparator(core, backstop, options),
+    regretBounds: (certificate, options) => regretBounds(core, certificate, options),
     predict: (model, features, out) => predict(model, features, out),
     noise: (options) => makeNoise(core, backstop, mechanisms, options),
     ledger: (options) => makeLedger(core, backstop, mechanisms, options),

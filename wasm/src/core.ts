@@ -227,6 +227,17 @@ interface CoreFunctions {
   ];
   learnerEndBatch: [[id: number], null];
   learnerState: [[id: number], CoreLearnerState];
+  twinCreate: [[options: object], number];
+  /** As of the learner. */
+  twinLearn: [
+    [id: number, features: Float64Array, labels: Float64Array, scores: Float64Array],
+    null,
+  ];
+  twinEndBatch: [[id: number], null];
+  comparatorCreate: [[options: object], number];
+  comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
+  comparatorSolve: [[id: number], import('./types.js').BestFixed];
+  regretBounds: [[certificate: object, rule: object], import('./types.js').RegretBounds];
   noiseCreate: [[options: CoreFactorization & object], number];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];

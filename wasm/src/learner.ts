@@ -4,6 +4,7 @@ import { float64s, overwrite, Scratch, writableLength, wrongType } from './check
 import type { Core, CoreLearnerState, CorePrefixSum } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
+import { numbered } from './hindsight.js';
 import { withKey } from './key.js';
 import { LOSS_OPTIONS, readLearnerLoss } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
@@ -186,22 +187,8 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     return this.core.call('learnerState', this.id);
   }
 
-  /** An error of the core says which example it is about, counted from `first`. */
   private numbered(first: number, call: () => void): void {
-    try {
-      call();
-    } catch (error) {
-      const failed = error as Error & { released?: number; learned?: number };
-      if (typeof failed?.released !== 'number') {
-        // Of the caller's loss, or of what it gave: nothing of these examples was learned from.
-        if (error instanceof Error) failed.learned = first;
-        throw error;
-      }
-      failed.learned = first + failed.released / this.dimension;
-      delete failed.released;
-      failed.message = `learn: example ${failed.learned}: ${failed.message}`;
-      throw failed;
-    }
+    numbered('learn', { first, dimension: this.dimension }, call);
   }
 }
 

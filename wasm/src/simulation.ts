@@ -26,6 +26,7 @@ const OPTIONS = [
   'noiseSeed',
   'table',
   ...LOSS_OPTIONS,
+  'doubling',
   'mechanismLambda',
   'numRegretPrefixes',
 ];
@@ -103,6 +104,7 @@ export function makeSimulation(
     noiseSeed: reader.seedOr('noiseSeed', 1n),
     table,
     ...readLoss(reader),
+    doubling: reader.has('doubling') && reader.flag('doubling'),
     numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
   };
   return new CoreSimulationHandle(core, backstop, core.call('simulationCreate', complete));

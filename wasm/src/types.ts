@@ -942,6 +942,99 @@ export interface Learner extends Handle {
   model(): LearnedModel;
 }
 
+/** What twin and comparator have to know of a learner, as its options say it. */
+export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
+  /** Default 'logistic'. */
+  loss?: LossName | 'softmax';
+  numClasses?: number;
+  dimension?: number;
+}
+
+export interface TwinOptions extends HindsightOptions {
+  /** Of the learner; for the default of `lambda`, which is that of the theorem without noise. */
+  numSteps: number;
+  clipNorm?: number;
+  doubling?: boolean;
+  batchSize?: number;
+}
+
+/** A learner without noise, on exact sums of its own clipped gradients: NOT private. */
+export interface Twin extends Handle {
+  readonly dimension: number;
+  readonly numScores: number;
+  /** As of a learner. */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): void;
+  endBatch(): void;
+}
+
+export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {
+  /** What `gap` should be at most, in units of the mean loss. Default 1e-6. */
+  gap?: number;
+}
+
+/** The fixed weights with the least mean loss: NOT private. */
+export interface BestFixed {
+  /** A point of the domain. */
+  weights: Float64Array;
+  /** Its mean loss. */
+  loss: number;
+  /** The least mean loss is at most so much below `loss`: proved for this very point. */
+  gap: number;
+  /** `gap` is at most what was asked for. */
+  certified: boolean;
+}
+
+/**
+ * Looks for the best fixed weights of the domain in hindsight, of the whole space for those of norm
+ * at most `radius`. Keeps all examples, and is NOT private.
+ */
+export interface Comparator extends Handle {
+  readonly dimension: number;
+  readonly numScores: number;
+  append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
+  /** For the examples so far, of which there must be one. */
+  best(): BestFixed;
+}
+
+/** What the regret theorems are told of a learner, as its options say it. */
+export interface RegretBoundsOptions {
+  /** Weights of the model: `dimension` times the classes of softmax. Default 1. */
+  dimension?: number;
+  domain?: DomainName;
+  radius?: number;
+  lambda?: number;
+  descent?: DescentOptions;
+  doubling?: boolean;
+  batchSize?: number;
+  /** Of `highProbability`, between 0 and 1. Default 0.05. */
+  failureProbability?: number;
+}
+
+/** Terms of a bound on the average regret, in units of the loss. */
+export interface RegretTerms {
+  regularisation: number;
+  stability: number;
+  noise: number;
+  /** Their sum. */
+  total: number;
+}
+
+/** Upper bounds; null where no theorem of ours gives one. */
+export interface RegretBounds {
+  /** The one they are for; where none was given, the default of the learner. */
+  lambda: number;
+  /** On the expected average regret; of descent only with independent noise on each gradient. */
+  expected: RegretTerms | null;
+  /** The average regret itself exceeds it with probability `failureProbability` at most. */
+  highProbability: RegretTerms | null;
+  /** In the shape of Henzinger, Upadhyay and Upadhyay: stability four times as large. */
+  hazan: RegretTerms | null;
+}
+
 /** Of one feature, what a model does with it. */
 export interface ModelInput {
   name: string;
@@ -972,12 +1065,20 @@ export interface LearnedModel {
   protects?: string;
   /** Measured on the data: NOT private. */
   nonprivate?: {
-    /** Mean loss of the predictions that were made before each label was known. */
+    /** Mean loss of the predictions that were made before each label was known: of one pass. */
     progressiveLoss: number;
     /** Of predicting 0 always. */
     zeroLoss: number;
     /** Share of right classes; null where there are none. */
     progressiveAccuracy: number | null;
+    /** The same of the learner without noise. */
+    twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
+    /**
+     * What the mean losses of learner and twin, of all passes, are above `bestLoss`, that of the
+     * best fixed weights in hindsight; the regrets are at most `gap` more. Null where the rows are
+     * too many to keep.
+     */
+    regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
     /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */
     heldOutLoss?: { average: number; last: number };
   };
@@ -1006,6 +1107,8 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   table?: Table;
   /** The mechanism's parameter that is called lambda elsewhere. */
   mechanismLambda?: number;
+  /** As of `learner`: both learners' `lambda` grows. Default false. */
+  doubling?: boolean;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
   numRegretPrefixes?: number;
 }
@@ -1259,6 +1362,52 @@ export interface DpFtrl {
    * ```
    */
   learner(options: LearnerOptions): Learner;
+  /**
+   * A learner without noise: NOT private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const twin = dp.twin({ numSteps: 1000, dimension: 2 });
+   * const predictions = new Float64Array(2);
+   * twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0], predictions);
+   * console.log(predictions); // what it would have said before each label was known
+   * twin.dispose();
+   * ```
+   */
+  twin(options: TwinOptions): Twin;
+  /**
+   * The best fixed weights in hindsight: NOT private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const comparator = dp.comparator({ dimension: 2, radius: 3 });
+   * comparator.append([0.6, -0.2, -0.5, 0.1], [1, 0]);
+   * const { weights, loss, gap } = comparator.best();
+   * comparator.dispose();
+   * console.log(weights, loss, gap); // no weights have less than loss - gap
+   * ```
+   */
+  comparator(options: ComparatorOptions): Comparator;
+  /**
+   * Upper bounds on the average regret of a learner with this certificate, term by term, for losses
+   * whose gradients are never clipped. They depend on no data.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * const { expected, highProbability } = dp.regretBounds(learner.certificate, { dimension: 2 });
+   * learner.dispose();
+   * console.log(expected.regularisation, expected.stability, expected.noise);
+   * console.log(highProbability.total); // exceeded with probability 0.05 at most
+   * ```
+   */
+  regretBounds(certificate: Certificate, options?: RegretBoundsOptions): RegretBounds;
   /**
    * Predictions of a model for examples of the inputs it names, row after row: the score, whose
    * sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for squared

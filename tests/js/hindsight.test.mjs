@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a learner is compared with: twin, best fixed weights, bounds of the regret theorems.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const target = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
+const random = generator(4);
+const features = Float64Array.from({ length: 120 }, () => 2 * random() - 1);
+const labels = Float64Array.from({ length: 60 }, (_, i) => Number(features[2 * i] > 0.1));
+const table = { numRows: 60, numColumns: 2, values: features, labels };
+
+function using(handle, use) {
+  try {
+    return use(handle);
+  } finally {
+    handle.dispose();
+  }
+}
+
+test('hindsight: twin and regret are those of the simulation', () => {
+  for (const rule of [
+    { loss: 'logistic', radius: 2 },
+    { loss: 'hinge', domain: 'box', doubling: true },
+    { loss: 'squared', domain: 'whole-space', lambda: 9, descent: { momentum: 0.5 } },
+  ]) {
+    const { lambda, descent, doubling, ...fixed } = rule;
+    const { domain, radius } = fixed;
+    using(dp.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
+      const { twinLoss, privateLoss, regret } = play.advance(100);
+      const options = { ...rule, numSteps: 60, clipNorm: 1.5, dimension: 2 };
+      const predictions = new Float64Array(60);
+      using(dp.twin(options), (twin) => {
+        twin.learn(features.subarray(0, 40), labels.subarray(0, 20));
+        const rest = new Float64Array(40);
+        twin.learn(features.subarray(40), labels.subarray(20), rest);
+        predictions.set(rest, 20);
+      });
+      const learner = dp.learner({ ...target, ...fixed, dimension: 2, insecureSeed: 3 });
+      const losses = using(learner, (it) => it.losses(predictions, labels));
+      for (let i = 20; i < 60; ++i) close(losses[i], twinLoss[i], 1e-12);
+      using(dp.comparator({ ...fixed, dimension: 2, gap: 1e-7 }), (comparator) => {
+        comparator.append(features, labels);
+        const { loss, gap, certified, weights } = comparator.best();
+        assert.ok(certified && gap <= 1e-7 && weights.length === 2);
+        const mean = (values) => values.reduce((sum, value) => sum + value, 0) / 60;
+        close(mean(privateLoss) - loss, regret.private.at(-1), 2e-6);
+        close(mean(twinLoss) - loss, regret.twin.at(-1), 2e-6);
+      });
+      if (descent) return;
+      const bounded = { domain, radius, lambda, doubling, dimension: 2 };
+      const { expected } = dp.regretBounds(play.certificate, bounded);
+      close(expected.total, play.regretBound.private, 1e-12);
+      close(expected.regularisation + expected.stability + expected.noise, expected.total, 1e-12);
+    });
+  }
+});
+
+test('hindsight: bounds term by term, and which there are', () => {
+  const certificate = dp.certificate(target);
+  const rule = { dimension: 3, radius: 2, batchSize: 4 };
+  const { lambda, expected, highProbability, hazan } = dp.regretBounds(certificate, {
+    ...rule,
+    failureProbability: 0.01,
+  });
+  const [n, L, D] = [60, 1.5, 2];
+  const noise = (certificate.noiseMultiplier * certificate.meanError) / 4;
+  close(lambda, (L / D) * Math.sqrt(n * (1 + 2 * Math.sqrt(3) * noise)), 1e-12);
+  const learner = dp.learner({ ...target, ...rule });
+  close(lambda, using(learner, (it) => it.lambda), 1e-12);
+  close(expected.regularisation, (lambda * D * D) / (2 * n), 1e-12);
+  close(expected.stability, (L * L) / (2 * lambda), 1e-12);
+  close(expected.noise, ((L * L) / lambda) * Math.sqrt(3) * noise, 1e-12);
+  const growth = 1 + Math.sqrt((2 * Math.log(100)) / 3);
+  close(highProbability.noise, expected.noise * growth, 1e-12);
+  close(highProbability.total, expected.total + expected.noise * (growth - 1), 1e-12);
+  close(hazan.stability, 4 * expected.stability, 1e-12);
+
+  const doubling = dp.regretBounds(certificate, { ...rule, doubling: true });
+  close(doubling.lambda, lambda / Math.sqrt(n), 1e-12);
+  assert.ok(doubling.highProbability.noise > doubling.expected.noise && doubling.hazan === null);
+  const none = dp.regretBounds(certificate, { ...rule, descent: {} });
+  assert.deepEqual([none.expected, none.highProbability, none.hazan], [null, null, null]);
+  const independent = dp.certificate({ ...target, mechanism: 'independent' });
+  assert.ok(dp.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
+  assert.equal(dp.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
+});
+
+test('hindsight: misuse is refused by name', () => {
+  const kinds = { wrong_type: TypeError, wrong_length: TypeError, unsupported: DpError };
+  const refuse = (call, code, message) => rejects(call, kinds[code] ?? RangeError, code, message);
+  refuse(() => dp.twin({}), 'wrong_type', /twin: numSteps must be a number/);
+  refuse(() => dp.twin({ numSteps: 0 }), 'invalid_argument', /numSteps must be/);
+  refuse(() => dp.twin({ numSteps: 5, epsilon: 1 }), 'wrong_type', /unknown option "epsilon"/);
+  const own = () => ({ slopes: [] });
+  refuse(() => dp.twin({ numSteps: 5, loss: own }), 'unsupported', /given as a function has none/);
+  refuse(() => dp.comparator({ lambda: 1 }), 'wrong_type', /unknown option "lambda"/);
+  refuse(() => dp.comparator({ gap: 0 }), 'invalid_argument', /gapTolerance must be positive/);
+  using(dp.comparator({ dimension: 2 }), (comparator) => {
+    refuse(() => comparator.best(), 'invalid_argument', /numExamples must be/);
+    refuse(() => comparator.append([1], [1]), 'wrong_length', /features must have 2 entries/);
+    refuse(() => comparator.append([1, 2, 3, 4], [1, 7]), 'invalid_argument', /example 1: .*label/);
+  });
+  using(dp.twin({ numSteps: 5 }), (twin) => {
+    refuse(() => twin.learn([1, 2], [1, 7]), 'invalid_argument', /example 1: .*label/);
+    const two = new Float64Array(2);
+    refuse(() => twin.learn([1], [1], two), 'wrong_length', /predictions must have 1/);
+  });
+  const certificate = dp.certificate(target);
+  const bounds = (change, rule) => () => dp.regretBounds({ ...certificate, ...change }, rule);
+  refuse(() => dp.regretBounds(3), 'wrong_type', /certificate must be a certificate, got number/);
+  refuse(bounds({ lattice: {} }), 'unsupported', /no bound for mode lattice/);
+  refuse(bounds({ workload: 'window=3' }), 'invalid_argument', /workload must be "prefix"/);
+  refuse(bounds({ meanError: -1 }), 'invalid_argument', /releaseNoise must be/);
+  refuse(bounds({}, { failureProbability: 1 }), 'invalid_argument', /failureProbability must be/);
+  refuse(bounds({}, { batchSize: 0 }), 'invalid_argument', /batchSize must be at least 1/);
+  refuse(bounds({}, { doubling: true, descent: {} }), 'invalid_argument', /doubling must be false/);
+  assert.equal(dp.liveHandles, 0);
+});
