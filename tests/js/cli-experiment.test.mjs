@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
-import { dpFtrl } from './support/consumer.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
 
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-experiment-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -85,6 +87,15 @@ test('experiment: one factorization beats restarts in error at every number of p
   const restarts = curve(result, 'restarts: square root').y;
   one.slice(1).forEach((value, i) => assert.ok(value < restarts[i + 1]));
   assert.equal(one[0], restarts[0]);
+});
+
+test('experiment: an encoder made for the momentum has less noise, the same without', async () => {
+  const result = await experiment('momentum', 64);
+  const [after, through] = result.panels[0].series.map(({ y }) => y);
+  close(through[0], after[0], 1e-12);
+  close(after[0], dp.error({ mechanism: 'square-root', numSteps: 64 }).meanError, 1e-12);
+  after.slice(1).forEach((error, i) => assert.ok(through[i + 1] < error, `${error}`));
+  assert.equal(found(result, /^momentum 0: the same for regret/)[0], 1);
 });
 
 test('experiment: errors stay above the bound, and the search closes the gap', async () => {

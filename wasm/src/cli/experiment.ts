@@ -9,6 +9,7 @@ import { epochs } from './experiments/epochs.js';
 import { errorPerStep } from './experiments/error-per-step.js';
 import type { Experiment } from './experiments/experiment.js';
 import { lowerBound } from './experiments/lower-bound.js';
+import { momentum } from './experiments/momentum.js';
 import { plot } from './experiments/plot.js';
 import { regret } from './experiments/regret.js';
 import { parseResult, type Result } from './experiments/result.js';
@@ -24,6 +25,7 @@ export const EXPERIMENTS: Record<string, Experiment> = {
   'tree-ratio': treeRatio,
   sgd,
   epochs,
+  momentum,
   'lower-bound': lowerBound,
 };
 
