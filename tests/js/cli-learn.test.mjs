@@ -3,13 +3,16 @@
 // dp-ftrl learn, and dp-ftrl bench.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
-import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
 import { generator } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -120,8 +123,29 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
     mean(labels.map((y, i) => Number(predictions[i] >= 0 === y > 0))),
     1e-12,
   );
+  const twin = dp.twin({ numSteps: 400, dimension: 3 });
+  twin.learn(features, labels, predictions);
+  twin.dispose();
+  const exact = mean(labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i]))));
+  close(nonprivate.twin.progressiveLoss, exact, 1e-9);
+  assert.ok(exact < nonprivate.progressiveLoss && nonprivate.twin.progressiveAccuracy > 0.5);
+  const comparator = dp.comparator({ dimension: 3 });
+  comparator.append(features, labels);
+  const best = comparator.best();
+  comparator.dispose();
+  close(nonprivate.regret.private, mean(losses) - best.loss, 1e-9);
+  close(nonprivate.regret.twin, exact - best.loss, 1e-9);
+  assert.ok(nonprivate.regret.gap <= 1e-6 && nonprivate.regret.private > 0);
   const squared = [...learn, '--loss', 'squared', '--show-nonprivate', '--quiet'];
   const report = await dpFtrl(squared, { input: csv });
+  assert.match(report.stdout, /^regret against them \(NOT private\) +\S+, at most \S+ more$/m);
+  assert.match(report.stdout, /^loss of the twin without noise \(NOT private\) +\S+$/m);
+  // Room for more rows than are kept: said, and the rest is there.
+  const long = squared.with(squared.indexOf('honaker'), 'independent');
+  const kept = await dpFtrl([...long, '--steps', '4194305', '--json'], { input: csv });
+  const { nonprivate: rest } = JSON.parse(kept.stdout);
+  assert.equal(rest.regret, null);
+  assert.ok(rest.twin.progressiveLoss > 0);
   assert.match(report.stdout, /progressive loss \(NOT private\)/);
   assert.doesNotMatch(report.stdout, /accuracy/);
   assert.match(report.stdout, /^private +NO$/m);
@@ -285,4 +309,74 @@ test('learn: softmax, descent, and a loss on other rows', async () => {
   await fails([...learn, '--loss', 'softmax'], 2, /--classes is required/);
   await fails([...learn, '--momentum', '0.5'], 2, /--momentum needs --descent/);
   await fails([...learn, '--descent', '--momentum', '1'], 2, /--momentum must be a number from 0/);
+});
+
+test('learn: several passes are one stream in which every row comes again', async () => {
+  const path = join(folder, 'passes.csv');
+  writeFileSync(path, csv);
+  const show = [...learn, ...ranges, '--seed', '7', '--json', '--show-nonprivate'];
+  const passes = await dpFtrl([...show, '--passes', '2', path]);
+  assert.equal(passes.code, 0, passes.stderr);
+  const twice = `${csv}${csv.slice(csv.indexOf('\n') + 1)}`;
+  const byHand = await dpFtrl([...show, '--epochs', '2', '--steps', '800'], { input: twice });
+  const [ours, theirs] = [passes, byHand].map(({ stdout }) => JSON.parse(stdout));
+  assert.deepEqual(ours.weights, theirs.weights);
+  assert.deepEqual(ours.lastWeights, theirs.lastWeights);
+  assert.deepEqual(ours.certificate, theirs.certificate);
+  assert.equal(ours.certificate.participation, 'fixed-epoch');
+  assert.deepEqual([ours.numExamples, ours.protects], [800, 'one row']);
+  // The first pass alone was made before the labels were known; regret is that of both.
+  const [mine, other] = [ours.nonprivate, theirs.nonprivate];
+  close(mine.regret.private, other.regret.private, 3e-6);
+  close(mine.regret.twin, other.regret.twin, 3e-6);
+  assert.ok(mine.progressiveLoss > other.progressiveLoss);
+
+  // From a pipe, with a last batch that is short in each pass.
+  const batches = ['--passes', '3', '--batch', '30', '--steps', '42'];
+  const piped = await dpFtrl([...learn, ...ranges, '--seed', '7', '--json', ...batches], {
+    input: csv,
+  });
+  const learner = dp.learner({
+    mechanism: 'honaker',
+    numSteps: 42,
+    participation: { epochs: 3 },
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 3,
+    batchSize: 30,
+    insecureSeed: 7,
+  });
+  const features = rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]);
+  for (let pass = 0; pass < 3; ++pass) {
+    learner.learn(features, rows.map(([, , y]) => y));
+    learner.endBatch();
+  }
+  assert.deepEqual(JSON.parse(piped.stdout).lastWeights, learner.model().lastWeights);
+  learner.dispose();
+
+  const { stderr } = await dpFtrl([...learn, '--passes', '2', path]);
+  assert.match(stderr, /: one row is protected in all 2 passes, not a person with several, /);
+  assert.match(stderr, /horizon 800 rows in 2 passes \(the number of rows is public\)\n$/);
+  const wrong = ['--passes', '2', '--steps', '801', path];
+  await fails([...learn, ...wrong], 2, /2 passes over 400 rows have 800 steps, not 801/);
+  await fails([...learn, '--passes', '2', '--epochs', '2', path], 2, /: not with --epochs/);
+});
+
+test('learn: rows that change between two passes end it without a model', async () => {
+  const path = join(folder, 'changing.csv');
+  const same = '0.5,1\n'.repeat(50_000);
+  writeFileSync(path, `a,y\n${same}0.5,1\n`);
+  writeFileSync(`${path}.new`, `a,y\n${same}0.5,0\n`);
+  const quick = learn.with(learn.indexOf('honaker'), 'independent');
+  const child = spawn(cli, [...quick, '--passes', '8', path]);
+  const output = { stdout: '', stderr: '' };
+  for (const name of Object.keys(output)) {
+    child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+  }
+  // The guarantee is printed after the rows were counted, and before the first pass.
+  child.stderr.once('data', () => renameSync(`${path}.new`, path));
+  const [code] = await once(child, 'close');
+  assert.equal(code, 2, output.stderr);
+  assert.match(output.stderr, /the rows of pass \d are not those that were read before\n$/);
+  assert.equal(output.stdout, '');
 });

@@ -20,7 +20,7 @@ export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEnt
 export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
 
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
-  dp-ftrl learn      a linear model of a CSV file, learned in one private pass
+  dp-ftrl learn      a linear model of a CSV file, learned privately
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
   dp-ftrl choose     what a CSV file has most of, or in the middle
   dp-ftrl error      error of a mechanism at unit noise
@@ -140,8 +140,8 @@ Examples, with the files of examples/:
   learn: `dp-ftrl learn --label NAME --epsilon E --delta D --clip C [options] [FILE.csv]
 
 Reads a CSV file or standard input as dp-ftrl release does, one example a row, and learns a linear
-model of the label from the other columns in one pass (DP-FTRL): gradients are clipped, their
-running totals get noise, and the weights follow from those alone. So the model is
+model of the label from the other columns in one pass or more (DP-FTRL): gradients are clipped,
+their running totals get noise, and the weights follow from those alone. So the model is
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
 Nobody's rows are left out: where somebody has more of them than promised, take the surplus out first.
 
@@ -177,6 +177,9 @@ Nobody's rows are left out: where somebody has more of them than promised, take 
                    the encoder is that for prefix sums (default), or made for the momentum
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
+  --passes K       reads the rows K times, in the same order (default 1): the noise is that for one
+                   row in all of them, and --steps, if given, K times those of a pass. The input is
+                   read once before
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
@@ -192,7 +195,9 @@ ${PARTICIPATION}
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
-                   and the loss of predicting 0: NOT private
+                   the loss of predicting 0, that of the same learner without noise, and what both
+                   lose beyond the best fixed weights in hindsight (the regret, with the error it
+                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private
   --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
                    and needs --show-nonprivate
 
@@ -407,6 +412,7 @@ that the same run finds the same numbers. Synthetic data only.
   tree-ratio       mean squared error of the binary tree over that of the square root
   sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
   epochs           several passes: one factorization for all of them, or restarts with completion
+  momentum         momentum through an encoder that is made for it, or through post-processing
   lower-bound      the certified lower bound closing in on the errors
 
   --steps N        horizon; the longest one, and of epochs the length of a pass

@@ -6,17 +6,18 @@ import { load } from '../index.js';
 import { DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
 import { foundFirst } from '../searches.js';
-import type { DpFtrl, LearnedModel, Learner, ModelInput, Participation } from '../types.js';
+import type { LearnedModel, Learner, ModelInput, Participation } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
+import { Examples, RowsHash, survey } from './examples.js';
 import { Misuse } from './failure.js';
+import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
-import { Progressive } from './progressive.js';
 import { guarantee, protection } from './protection.js';
-import { readInputs, SeenRanges } from './ranges.js';
+import { readInputs } from './ranges.js';
 import { report } from './report.js';
 import type { Batch } from './rows.js';
 import { StepProgress } from './step-progress.js';
@@ -49,6 +50,7 @@ export const options: Known = {
   regularisation: 'value',
   doubling: 'flag',
   batch: 'value',
+  passes: 'value',
   ...PARTICIPATION_OPTIONS,
   ...BUDGET_OPTIONS,
   neighbours: 'value',
@@ -89,13 +91,21 @@ function readDescent(args: Args) {
   };
 }
 
-function readPattern(args: Args, chosen: Chosen, batchSize: number): Participation {
-  const participation = chosenParticipation(args, chosen);
-  if (batchSize > 1 && participation !== 'single') {
+function readPattern(
+  args: Args,
+  chosen: Chosen,
+  { batchSize, passes }: { batchSize: number; passes: number },
+): Participation {
+  const other = Object.keys(PARTICIPATION_OPTIONS).find((name) => args.has(name));
+  if (passes > 1 && other !== undefined) {
+    throw new Misuse(`--passes says when a row comes again: not with --${other}`);
+  }
+  const participation = passes > 1 ? { epochs: passes } : chosenParticipation(args, chosen);
+  if (passes === 1 && batchSize > 1 && participation !== 'single') {
     throw new Misuse('--batch protects one row: not with --epochs or --participations');
   }
-  const other = whatIsProtected(participation, chosen);
-  if (other !== undefined) warn(other);
+  const warning = whatIsProtected(participation, chosen);
+  if (warning !== undefined) warn(warning);
   return participation;
 }
 
@@ -130,6 +140,7 @@ function readSettings(args: Args) {
       ),
     },
     label: required('label', args.text('label')),
+    passes: args.count('passes') ?? 1,
     intercept: !args.has('no-intercept'),
     budget: Budget.read(args),
     seed: args.seed(),
@@ -141,56 +152,15 @@ function readSettings(args: Args) {
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** The rows as examples: which columns are features, which one the label. */
-class Examples {
-  readonly features: string[];
-  private readonly labelIndex: number;
-
-  constructor(
-    private readonly columns: readonly string[],
-    label: string,
-  ) {
-    this.labelIndex = columns.indexOf(label);
-    this.features = columns.filter((name) => name !== label);
-    if (this.features.length === 0) throw new Misuse('there is no feature, only the label');
-  }
-
-  /** Cells of a row that are features. */
-  row(batch: Batch, i: number): Float64Array {
-    const width = this.columns.length;
-    return batch.values
-      .subarray(i * width, (i + 1) * width)
-      .filter((_, j) => j !== this.labelIndex);
-  }
-
-  label(batch: Batch, i: number): number {
-    return batch.values[i * this.columns.length + this.labelIndex]!;
-  }
-}
-
-/** One look at all rows, where something has to be known in advance. */
-async function survey(
-  rows: RowStream,
-  examples: Examples,
-  { inputs, fromData }: { inputs: ModelInput[]; fromData: boolean },
-) {
-  const seen = new SeenRanges(inputs);
-  let numRows = 0;
-  await rows.survey((batch) => {
-    numRows += batch.numRows;
-    for (let i = 0; fromData && i < batch.numRows; ++i) seen.see(examples.row(batch, i));
-  });
-  return { numRows, inputs: fromData ? seen.complete() : inputs };
-}
-
 /** Learns from a batch; a row that is refused is named. */
 function learnFrom(
   learner: Learner,
   batch: Batch,
-  { examples, inputs, progressive }: {
+  { examples, inputs, hindsight, areNew }: {
     examples: Examples;
     inputs: readonly ModelInput[];
-    progressive: Progressive | undefined;
+    hindsight: Hindsight | undefined;
+    areNew: boolean;
   },
 ): void {
   const { numRows } = batch;
@@ -202,7 +172,7 @@ function learnFrom(
     features.set(row, i * dimension);
     labels[i] = examples.label(batch, i);
   }
-  const predictions = progressive && new Float64Array(numRows * learner.numScores);
+  const predictions = hindsight && new Float64Array(numRows * learner.numScores);
   try {
     learner.learn(features, labels, predictions);
   } catch (error) {
@@ -217,36 +187,23 @@ function learnFrom(
     const why = (error as Error).message.replace(/^learn: example \d+: /, '');
     throw new Misuse(`${where}: ${why}`, { code: code ?? 'internal', row, line });
   }
-  if (progressive) progressive.add(predictions!, labels);
+  hindsight?.learn(features, labels, { predictions: predictions!, areNew });
 }
 
-/** Mean losses of the average and of the latest weights on rows that nobody learned from. */
-async function heldOut(
-  dp: DpFtrl,
-  { learner, model, label, file }: {
-    learner: Learner;
-    model: LearnedModel;
-    label: string;
-    file: string;
-  },
-): Promise<{ average: number; last: number }> {
-  const columns = [...model.inputs.map(({ name }) => name), label];
-  const rows = await RowStream.open([file], { columns, texts: [] });
-  const examples = new Examples(rows.columns, label);
-  const [average, last] = [new Progressive(learner), new Progressive(learner)];
-  for await (const batch of rows.rows()) {
-    const features: number[] = [];
-    const labels = new Float64Array(batch.numRows);
-    labels.forEach((_, i) => {
-      features.push(...examples.row(batch, i));
-      labels[i] = examples.label(batch, i);
-    });
-    average.add(dp.predict(model, features), labels);
-    last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
-    if (batch.fault) throw batch.fault;
+/** With its gap: how much more it may be. */
+function regretFacts(regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null) {
+  if (!regret) {
+    const why = `not measured: needs more than ${MAX_KEPT} numbers of memory`;
+    return { 'regret (NOT private)': why };
   }
-  if (average.numSeen === 0) throw new Misuse(`--test ${file} has no rows`);
-  return { average: average.result().progressiveLoss, last: last.result().progressiveLoss };
+  const { bestLoss, gap } = regret;
+  const most = gap.toPrecision(1);
+  const text = (value: number) => `${Number(value.toPrecision(6))}, at most ${most} more`;
+  return {
+    'loss of the best fixed weights (NOT private)': bestLoss,
+    'regret against them (NOT private)': text(regret.private),
+    'regret of the twin (NOT private)': text(regret.twin),
+  };
 }
 
 function describe(model: LearnedModel, learner: Learner): string {
@@ -275,6 +232,10 @@ function describe(model: LearnedModel, learner: Learner): string {
       ...(nonprivate.progressiveAccuracy !== null && {
         'progressive accuracy (NOT private)': nonprivate.progressiveAccuracy,
       }),
+      ...(nonprivate.twin && {
+        'loss of the twin without noise (NOT private)': nonprivate.twin.progressiveLoss,
+      }),
+      ...(nonprivate.regret !== undefined && regretFacts(nonprivate.regret)),
       ...(nonprivate.heldOutLoss && {
         'held-out loss of the average (NOT private)': nonprivate.heldOutLoss.average,
         'held-out loss of the last (NOT private)': nonprivate.heldOutLoss.last,
@@ -292,7 +253,12 @@ function warn(text: string): void {
 /** The columns of the table, what is known of the features, and the horizon. */
 async function readProblem(
   args: Args,
-  { label, batchSize, given }: { label: string; batchSize: number; given: number | undefined },
+  { label, batchSize, passes, given }: {
+    label: string;
+    batchSize: number;
+    passes: number;
+    given: number | undefined;
+  },
 ) {
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
@@ -304,9 +270,51 @@ async function readProblem(
   const examples = new Examples(rows.columns, label);
   const inputs = readInputs(args, examples.features);
   const fromData = args.has('ranges-from-data');
-  if (given !== undefined && !fromData) return { rows, examples, inputs, numSteps: given };
+  const known = given !== undefined && passes === 1;
+  const digest = undefined;
+  if (known && !fromData) return { rows, examples, inputs, numSteps: given, digest };
   const seen = await survey(rows, examples, { inputs, fromData });
-  return { rows, examples, inputs: seen.inputs, numSteps: given ?? Math.ceil(seen.numRows / batchSize) };
+  const numSteps = passes * Math.ceil(seen.numRows / batchSize);
+  if (!known && given !== undefined && given !== numSteps) {
+    const each = batchSize === 1 ? '' : ` in batches of ${batchSize}`;
+    const what = `${passes} passes over ${seen.numRows} rows${each} have ${numSteps} steps`;
+    throw new Misuse(`${what}, not ${given}`);
+  }
+  return { ...seen, rows, examples, numSteps: known ? given : numSteps };
+}
+
+/** One pass after the other, each of the same rows, and the last batch of each ended. */
+async function learnAll(
+  learner: Learner,
+  { rows, passes, digest, report, ...how }: {
+    rows: RowStream;
+    passes: number;
+    /** Of the rows as they were before, where there is more than one pass. */
+    digest: string | undefined;
+    report: () => void;
+    examples: Examples;
+    inputs: readonly ModelInput[];
+    hindsight: Hindsight | undefined;
+  },
+): Promise<void> {
+  for (let pass = 1; pass <= passes; ++pass) {
+    if (pass > 1) await rows.rewind();
+    const hash = new RowsHash();
+    for await (const batch of rows.rows()) {
+      if (passes > 1) hash.see(batch);
+      if (batch.numRows > 0) learnFrom(learner, batch, { ...how, areNew: pass === 1 });
+      if (batch.fault) throw batch.fault;
+      report();
+    }
+    if (learner.numWaiting > 0) {
+      learner.endBatch();
+      how.hindsight?.endBatch();
+    }
+    // Another row in the place of one is another person's.
+    if (passes > 1 && hash.digest() !== digest) {
+      throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
+    }
+  }
 }
 
 /** What has to be said before the first row is read. */
@@ -324,19 +332,20 @@ function announce(
 
 export async function run(args: Args): Promise<void> {
   const settings = readSettings(args);
-  const { target, label, intercept, seed, showTrue, quiet } = settings;
+  const { target, label, intercept, passes, seed, showTrue, quiet } = settings;
   const path = args.text('model');
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
-  const participation = readPattern(args, chosen, target.batchSize);
+  const participation = readPattern(args, chosen, { batchSize: target.batchSize, passes });
   // A folder that is not there is told now, and not after the learning.
   if (path !== undefined) await (await AtomicFile.create(path)).abandon();
   const problem = await readProblem(args, {
     label,
     batchSize: target.batchSize,
+    passes,
     given: stepsOf(args, chosen),
   });
-  const { rows, examples, inputs, numSteps } = problem;
+  const { rows, examples, inputs, numSteps, digest } = problem;
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how = {
     ...parameters,
@@ -352,14 +361,18 @@ export async function run(args: Args): Promise<void> {
   const found = quiet ? how : await watch(foundFirst(dp, how), new ProgressLine(line));
   const learner = dp.learner(found);
   const progress = new StepProgress(numSteps, { quiet });
+  let hindsight: Hindsight | undefined;
   try {
+    const numRows = (numSteps / passes) * target.batchSize;
+    hindsight = showTrue ? new Hindsight(dp, learner, { how: found, numRows }) : undefined;
     const { mu, epsilon, delta, neighbours } = learner.certificate;
     const whom = protection({
-      participation,
+      participation: passes > 1 ? 'single' : participation,
       people: undefined,
       times: undefined,
       numSteps,
       instead: '--participations, a promise that is not checked',
+      passes,
     });
     const { name } = chosen;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
@@ -367,13 +380,8 @@ export async function run(args: Args): Promise<void> {
     const spoken = { name, mode: 'grid', whom, what: 'its gradient ' };
     const sentence = guarantee(learner.certificate, spoken);
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
-    const progressive = showTrue ? new Progressive(learner) : undefined;
-    for await (const batch of rows.rows()) {
-      if (batch.numRows > 0) learnFrom(learner, batch, { examples, inputs, progressive });
-      if (batch.fault) throw batch.fault;
-      progress.report(learner.step);
-    }
-    if (learner.numWaiting > 0) learner.endBatch();
+    const report = () => progress.report(learner.step);
+    await learnAll(learner, { rows, passes, digest, report, examples, inputs, hindsight });
     progress.end();
     const bare: LearnedModel = {
       ...learner.model(),
@@ -388,8 +396,8 @@ export async function run(args: Args): Promise<void> {
         : await heldOut(dp, { learner, model: bare, label, file: settings.test });
     const model: LearnedModel = {
       ...bare,
-      ...(progressive && {
-        nonprivate: { ...progressive.result(), ...(heldOutLoss && { heldOutLoss }) },
+      ...(hindsight && {
+        nonprivate: { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) },
       }),
     };
     const json = `${JSON.stringify(model)}\n`;
@@ -397,6 +405,7 @@ export async function run(args: Args): Promise<void> {
     await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
   } finally {
     progress.end();
+    hindsight?.dispose();
     learner.dispose();
   }
 }

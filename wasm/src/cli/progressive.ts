@@ -13,18 +13,32 @@ export class Progressive {
   private zeroLoss = 0;
   private numCorrect = 0;
   private numExamples = 0;
+  private lossOfAll = 0;
+  private numOfAll = 0;
 
   constructor(private readonly learner: Learner) {}
 
-  /** `scores` has as many entries for each label as the learner has scores. */
-  add(scores: Float64Array, labels: Float64Array): void {
-    this.loss += sum(this.learner.losses(scores, labels));
+  /**
+   * `scores` has as many entries for each label as the learner has scores. Only the mean loss reads
+   * examples that are not new.
+   */
+  add(scores: Float64Array, labels: Float64Array, areNew = true): void {
+    const loss = sum(this.learner.losses(scores, labels));
+    this.lossOfAll += loss;
+    this.numOfAll += labels.length;
+    if (!areNew) return;
+    this.loss += loss;
     this.zeroLoss += sum(this.learner.losses(new Float64Array(scores.length), labels));
     const width = this.learner.numScores;
     labels.forEach((label, i) => {
       this.numCorrect += Number(isCorrect(scores.subarray(i * width, (i + 1) * width), label));
     });
     this.numExamples += labels.length;
+  }
+
+  /** Of the predictions for all examples, also those that came again. */
+  get meanLoss(): number {
+    return this.lossOfAll / this.numOfAll;
   }
 
   get numSeen(): number {

@@ -24,11 +24,13 @@ export interface Protected {
   numSteps: number;
   /** The option by which persons could be protected, where there is one. */
   instead?: string;
+  /** How often every row is read. Default 1. */
+  passes?: number;
 }
 
 export function protection(given: Protected): Protection {
-  const { participation, people, times, numSteps, instead } = given;
-  const steps = times ? `${times.bucket}s` : 'rows';
+  const { participation, people, times, numSteps, instead, passes = 1 } = given;
+  const steps = times ? `${times.bucket}s` : passes === 1 ? 'rows' : `rows in ${passes} passes`;
   const isPublic = times
     ? `the first and the last ${times.bucket} of a run are public`
     : 'the number of rows is public';
@@ -42,6 +44,10 @@ export function protection(given: Protected): Protection {
   }
   if (participation === 'single') {
     const see = instead === undefined ? '' : ` (see ${instead})`;
+    if (passes > 1) {
+      const text = `one row is protected in all ${passes} passes, not a person with several`;
+      return { unit: 'one row', text, steps, isPublic };
+    }
     const text = `one row is protected, not a person with several${see}`;
     return { unit: 'one row', text, steps, isPublic };
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rows of the input, once or twice: the first time only to see how many steps there are.
+// The rows of the input, once or more: the first time perhaps only to see how many steps there are.
 
 import { openInput, isRegularFile } from './input.js';
 import { Misuse } from './failure.js';
@@ -36,8 +36,14 @@ export class RowStream {
       if (!again) kept.push(batch);
     }
     if (numRows === 0) throw new Misuse('the input has a header but no rows');
-    if (again) this.table = await readTable(await openInput(this.files), this.wanted);
-    else this.kept = kept;
+    if (!again) this.kept = kept;
+    await this.rewind();
+  }
+
+  /** After a survey: `rows()` starts from the beginning again. */
+  async rewind(): Promise<void> {
+    if (this.kept) return;
+    this.table = await readTable(await openInput(this.files), this.wanted);
   }
 
   rows(): AsyncIterable<Batch> | Iterable<Batch> {
