@@ -94,10 +94,10 @@ TEST(TwinLearner, bad_options_and_examples_are_refused_by_name) {
   EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "twin: domain must be given");
   made = twin_options();
   made.lambda = 0;
-  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "twin: lambda must be positive, got 0");
+  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "lambda must be positive and finite, got 0");
   made = twin_options();
   made.clip_norm = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "twin: clip_norm must be positive, got nan");
+  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "clip_norm must be positive and finite");
   TwinLearner twin(twin_options());
   std::vector<double> x(2), score(1);
   EXPECT_ERROR(twin.step(x, 1, score), "wrong_length", "features must have 3 entries, got 2");

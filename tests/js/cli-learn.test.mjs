@@ -3,13 +3,16 @@
 // dp-ftrl learn, and dp-ftrl bench.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
-import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
 import { generator } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -357,4 +360,23 @@ test('learn: several passes are one stream in which every row comes again', asyn
   const wrong = ['--passes', '2', '--steps', '801', path];
   await fails([...learn, ...wrong], 2, /2 passes over 400 rows have 800 steps, not 801/);
   await fails([...learn, '--passes', '2', '--epochs', '2', path], 2, /: not with --epochs/);
+});
+
+test('learn: rows that change between two passes end it without a model', async () => {
+  const path = join(folder, 'changing.csv');
+  const same = '0.5,1\n'.repeat(50_000);
+  writeFileSync(path, `a,y\n${same}0.5,1\n`);
+  writeFileSync(`${path}.new`, `a,y\n${same}0.5,0\n`);
+  const quick = learn.with(learn.indexOf('honaker'), 'independent');
+  const child = spawn(cli, [...quick, '--passes', '8', path]);
+  const output = { stdout: '', stderr: '' };
+  for (const name of Object.keys(output)) {
+    child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+  }
+  // The guarantee is printed after the rows were counted, and before the first pass.
+  child.stderr.once('data', () => renameSync(`${path}.new`, path));
+  const [code] = await once(child, 'close');
+  assert.equal(code, 2, output.stderr);
+  assert.match(output.stderr, /the rows of pass \d are not those that were read before\n$/);
+  assert.equal(output.stdout, '');
 });

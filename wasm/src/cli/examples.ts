@@ -2,6 +2,7 @@
 
 // Rows of a table as examples: features and a label.
 
+import { createHash, type Hash } from 'node:crypto';
 import type { ModelInput } from '../types.js';
 import { Misuse } from './failure.js';
 import { SeenRanges } from './ranges.js';
@@ -35,6 +36,19 @@ export class Examples {
   }
 }
 
+/** What tells rows from others, whatever the batches they come in. */
+export class RowsHash {
+  private readonly hash: Hash = createHash('sha256');
+
+  see(batch: Batch): void {
+    this.hash.update(new Uint8Array(batch.values.slice().buffer));
+  }
+
+  digest(): string {
+    return this.hash.digest('hex');
+  }
+}
+
 /** One look at all rows, where something has to be known in advance. */
 export async function survey(
   rows: RowStream,
@@ -42,10 +56,12 @@ export async function survey(
   { inputs, fromData }: { inputs: ModelInput[]; fromData: boolean },
 ) {
   const seen = new SeenRanges(inputs);
+  const hash = new RowsHash();
   let numRows = 0;
   await rows.survey((batch) => {
     numRows += batch.numRows;
+    hash.see(batch);
     for (let i = 0; fromData && i < batch.numRows; ++i) seen.see(examples.row(batch, i));
   });
-  return { numRows, inputs: fromData ? seen.complete() : inputs };
+  return { numRows, inputs: fromData ? seen.complete() : inputs, digest: hash.digest() };
 }

@@ -2,7 +2,6 @@
 
 // dp-ftrl learn: a CSV in, a private linear model out.
 
-import { createHash } from 'node:crypto';
 import { load } from '../index.js';
 import { DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
@@ -10,7 +9,7 @@ import { foundFirst } from '../searches.js';
 import type { LearnedModel, Learner, ModelInput, Participation } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
-import { Examples, survey } from './examples.js';
+import { Examples, RowsHash, survey } from './examples.js';
 import { Misuse } from './failure.js';
 import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
@@ -272,7 +271,8 @@ async function readProblem(
   const inputs = readInputs(args, examples.features);
   const fromData = args.has('ranges-from-data');
   const known = given !== undefined && passes === 1;
-  if (known && !fromData) return { rows, examples, inputs, numSteps: given };
+  const digest = undefined;
+  if (known && !fromData) return { rows, examples, inputs, numSteps: given, digest };
   const seen = await survey(rows, examples, { inputs, fromData });
   const numSteps = passes * Math.ceil(seen.numRows / batchSize);
   if (!known && given !== undefined && given !== numSteps) {
@@ -280,27 +280,28 @@ async function readProblem(
     const what = `${passes} passes over ${seen.numRows} rows${each} have ${numSteps} steps`;
     throw new Misuse(`${what}, not ${given}`);
   }
-  return { rows, examples, inputs: seen.inputs, numSteps: known ? given : numSteps };
+  return { ...seen, rows, examples, numSteps: known ? given : numSteps };
 }
 
 /** One pass after the other, each of the same rows, and the last batch of each ended. */
 async function learnAll(
   learner: Learner,
-  { rows, passes, report, ...how }: {
+  { rows, passes, digest, report, ...how }: {
     rows: RowStream;
     passes: number;
+    /** Of the rows as they were before, where there is more than one pass. */
+    digest: string | undefined;
     report: () => void;
     examples: Examples;
     inputs: readonly ModelInput[];
     hindsight: Hindsight | undefined;
   },
 ): Promise<void> {
-  let first: string | undefined;
   for (let pass = 1; pass <= passes; ++pass) {
     if (pass > 1) await rows.rewind();
-    const hash = createHash('sha256');
+    const hash = new RowsHash();
     for await (const batch of rows.rows()) {
-      if (passes > 1) hash.update(new Uint8Array(batch.values.slice().buffer));
+      if (passes > 1) hash.see(batch);
       if (batch.numRows > 0) learnFrom(learner, batch, { ...how, areNew: pass === 1 });
       if (batch.fault) throw batch.fault;
       report();
@@ -310,9 +311,7 @@ async function learnAll(
       how.hindsight?.endBatch();
     }
     // Another row in the place of one is another person's.
-    const digest = hash.digest('hex');
-    first ??= digest;
-    if (digest !== first || (passes > 1 && learner.step !== (learner.numSteps / passes) * pass)) {
+    if (passes > 1 && hash.digest() !== digest) {
       throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
     }
   }
@@ -346,7 +345,7 @@ export async function run(args: Args): Promise<void> {
     passes,
     given: stepsOf(args, chosen),
   });
-  const { rows, examples, inputs, numSteps } = problem;
+  const { rows, examples, inputs, numSteps, digest } = problem;
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how = {
     ...parameters,
@@ -382,7 +381,7 @@ export async function run(args: Args): Promise<void> {
     const sentence = guarantee(learner.certificate, spoken);
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
     const report = () => progress.report(learner.step);
-    await learnAll(learner, { rows, passes, report, examples, inputs, hindsight });
+    await learnAll(learner, { rows, passes, digest, report, examples, inputs, hindsight });
     progress.end();
     const bare: LearnedModel = {
       ...learner.model(),
