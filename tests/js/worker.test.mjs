@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { entryUrl, importEntry, installed } from './support/consumer.mjs';
+import { entryUrl, importEntry, installed, node } from './support/consumer.mjs';
 
 const { connect, DpError } = await importEntry('dp-ftrl/worker-client');
 const { serve } = await importEntry('dp-ftrl/worker');
@@ -34,6 +34,8 @@ test('worker: ready with the version of the library', async () => {
 test('worker: the same answers as the library', async () => {
   assert.deepEqual(await client.mechanisms(), dp.mechanisms());
   assert.deepEqual(await client.calibrate(target), dp.calibrate(target));
+  assert.equal(await client.pureMu(0.5), dp.pureMu(0.5));
+  await assert.rejects(client.pureMu(-1), { code: 'invalid_argument' });
   const options = { mechanism: 'tree', numSteps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
@@ -57,7 +59,12 @@ test('worker: long searches by name come in pieces, before whatever they are for
   const { maxError } = await client.certificate(mechanism, { onProgress });
   assert.equal(maxError, expected.maxError);
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
-  const sums = await client.prefixSum({ ...mechanism, insecureSeed: 3 });
+  const told = [];
+  const sums = await client.prefixSum(
+    { ...mechanism, insecureSeed: 3 },
+    { onProgress: ({ fraction }) => told.push(fraction) },
+  );
+  assert.equal(told.at(-1), 1);
   const own = dp.prefixSum({ ...mechanism, insecureSeed: 3 });
   assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
   sums.dispose();
@@ -145,6 +152,132 @@ test('worker: cancel rejects at once, stops the work and disposes of what was ma
   const next = await client.simulation({ ...options, numSteps: 10 });
   assert.equal((await next.advance(10)).numSteps, 10);
   next.dispose();
+});
+
+test('worker: the making of everything can be given up, and its search stops', async () => {
+  const reason = new Error('enough');
+  const search = { mechanism: 'blt-scaled', buffers: 6, numSteps: 2 ** 20 }; // hundreds of pieces
+  let last;
+  const listener = ({ dpFtrl, progress }) => {
+    if (dpFtrl === 'progress') last = progress;
+  };
+  worker.on('message', listener);
+  for (const kind of ['prefixSum', 'peopleSum', 'learner', 'simulation', 'noise']) {
+    const options = { ...search, ...(kind !== 'noise' && target) };
+    const given = client[kind](options, { signal: AbortSignal.abort(reason) });
+    await assert.rejects(given, (error) => error === reason, kind);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const made = client[kind](options, { signal, onProgress: () => controller.abort(reason) });
+    await assert.rejects(made, (error) => error === reason, kind);
+    assert.equal(await client.liveHandles(), 0, kind);
+    assert.ok(last.fraction < 1, `${kind}: the search went on to its end`);
+  }
+  worker.off('message', listener);
+});
+
+test('worker: a simulation that is given up goes on from where it stopped', async () => {
+  const numSteps = 10_000_000;
+  const options = { numSteps, mechanism: 'tree', ...target, numRegretPrefixes: 0 };
+  const remote = await client.simulation(options);
+  const controller = new AbortController();
+  const seen = [];
+  const running = remote.advance(2 * numSteps, {
+    signal: controller.signal,
+    onProgress: (progress) => {
+      seen.push(progress);
+      controller.abort();
+    },
+  });
+  await assert.rejects(running, { name: 'AbortError' });
+  assert.equal(seen.length, 1);
+  assert.ok(seen[0].done >= 1 && seen[0].done < numSteps && seen[0].total === numSteps);
+  assert.equal(remote.step, 0, 'nothing has arrived');
+  const { firstStep } = await remote.advance(1);
+  assert.ok(firstStep >= seen[0].done && firstStep < numSteps, `${firstStep}`);
+  assert.equal(remote.step, firstStep + 1);
+  await assert.rejects(remote.advance(1, { signal: 1 }), /signal must be an AbortSignal/);
+  await assert.rejects(remote.advance(1, { progress: 1 }), /unknown option "progress"/);
+  const { signal } = controller;
+  await assert.rejects(remote.heldOutRisk(1, { signal }), { name: 'AbortError' });
+  remote.dispose();
+  assert.equal(await client.liveHandles(), 0);
+});
+
+/** One of each kind, by the function of the client that makes it. */
+const kinds = {
+  prefixSum: { numSteps: 4, ...target },
+  peopleSum: { numSteps: 4, ...target },
+  learner: { numSteps: 4, ...target },
+  simulation: { numSteps: 4, ...target },
+  queries: { workload: { ranges: 4 }, ...target },
+  noise: { mechanism: 'tree', numSteps: 4 },
+};
+
+test('worker: everything counts as one handle, and can be disposed of by symbol', async () => {
+  for (const [kind, options] of Object.entries(kinds)) {
+    const remote = await client[kind](options);
+    assert.equal(await client.liveHandles(), 1, kind);
+    assert.equal(remote.disposed, false);
+    remote[Symbol.dispose]();
+    assert.equal(remote.disposed, true);
+    remote.dispose();
+    assert.equal(await client.liveHandles(), 0, kind);
+    assert.ok(Object.isFrozen(remote), kind);
+  }
+});
+
+test('worker: what is made while it is given up is disposed of', async () => {
+  const { port1, port2 } = new MessageChannel();
+  serve(port1);
+  // Gives up when the answer is there, but not yet looked at.
+  let controller;
+  const other = connect({
+    worker: {
+      postMessage: (message) => port2.postMessage(message),
+      close: () => port2.close(),
+      on: (type, listener) =>
+        port2.on(type, (data) => {
+          controller?.abort();
+          listener(data);
+        }),
+    },
+  });
+  await other.ready;
+  for (const [kind, options] of Object.entries(kinds)) {
+    controller = new AbortController();
+    const { signal } = controller;
+    await assert.rejects(other[kind](options, { signal }), { name: 'AbortError' }, kind);
+    assert.equal(await other.liveHandles(), 0, kind);
+  }
+  other.terminate();
+});
+
+test('worker: what is forgotten is disposed of by the garbage collector, nothing else', async () => {
+  const source = `
+    import { Worker } from 'node:worker_threads';
+    import { connect } from 'dp-ftrl/worker-client';
+    const script = new URL('${entryUrl('dp-ftrl/worker')}');
+    const client = connect({ worker: new Worker(script, { execArgv: [] }) });
+    const kinds = ${JSON.stringify(kinds)};
+    const make = (kind) => client[kind](kinds[kind]);
+    const { step } = await make('prefixSum'); // one method is as good as all
+    const before = await (async () => {
+      const remotes = [];
+      for (const kind of Object.keys(kinds)) remotes.push(await make(kind));
+      return [await client.liveHandles(), remotes.length];
+    })();
+    let after = Infinity;
+    for (let i = 0; i < 200 && after > 1; ++i) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      after = await client.liveHandles();
+    }
+    process.stdout.write([...before, after, await step()].join());
+    client.terminate();`;
+  const { stdout, stderr } = await node(['--expose-gc', '--input-type=module', '-e', source]);
+  assert.equal(stderr, '');
+  assert.equal(stdout, '7,6,1,0');
 });
 
 test('worker: errors keep kind, code and message', async () => {

@@ -76,16 +76,17 @@ export interface Methods {
   /** Reports its progress meanwhile. */
   optimize: [api.OptimizeOptions, api.SavedStrategy];
   certificate: [api.MechanismOptions, api.CheckedCertificate];
+  /** Reports its progress meanwhile. */
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
+  /** In pieces, and reports its progress meanwhile. */
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
   heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
-  disposeSimulation: [{ id: number }, undefined];
+  /** Reports its progress meanwhile. */
   createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
   ask: [{ id: number; name: Question; args: unknown[] }, unknown];
-  /** Of totals, learners, queries and noise. */
-  disposeStream: [{ id: number }, undefined];
+  dispose: [{ id: number }, undefined];
   /** Reports its progress meanwhile. */
   createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
   /** Reports its progress meanwhile. */
@@ -93,12 +94,14 @@ export interface Methods {
   predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];
+  pureMu: [number, number];
   liveHandles: [undefined, number];
 }
 
 /**
  * `epoch` only grows; the worker drops what belongs to an earlier one. `abort` gives up one call,
- * which then gets no answer.
+ * which then gets no answer; if it has made something, that is disposed of. What a call makes has the
+ * `id` of the call.
  */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }

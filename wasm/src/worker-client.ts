@@ -23,18 +23,13 @@ export interface ConnectOptions {
   wasm?: api.LoadOptions['wasm'];
 }
 
-export interface AdvanceOptions {
-  /** Returns with fewer steps after about this time. Default: no limit. */
-  maxMilliseconds?: number;
-}
-
 export interface CallOptions {
   /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
   signal?: api.LoadOptions['signal'];
 }
 
 export interface OptimizeCallOptions extends CallOptions {
-  /** Called now and then while a search goes on, or a comparison. */
+  /** Called now and then while a search goes on, or a comparison; not where none takes long. */
   onProgress?: (progress: api.OptimizeProgress) => void;
 }
 
@@ -43,17 +38,26 @@ export interface BatchCallOptions extends CallOptions {
   onProgress?: (progress: BatchProgress) => void;
 }
 
+export interface AdvanceOptions extends BatchCallOptions {
+  /** Returns with fewer steps after about this time. Default: no limit. */
+  maxMilliseconds?: number;
+}
+
+/**
+ * Something that lives in the worker, where it counts as one handle. When it is collected here, it
+ * is disposed of there.
+ */
+export type RemoteHandle = api.Handle;
+
 /**
  * Totals that live in the worker. Batches are made in pieces of about 8 ms, one batch after the
  * other. One that is aborted has been dealt with up to some row: `step` tells.
  */
-export interface RemoteTotals extends Omit<StreamInfo, 'lambda'> {
-  readonly disposed: boolean;
+export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
   step(): Promise<number>;
   stddev(step: number): Promise<number>;
   /** As in the library. */
   endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
-  dispose(): void;
 }
 
 /** A prefix sum that lives in the worker. */
@@ -79,9 +83,8 @@ export interface RemotePeopleSum extends RemoteTotals {
 }
 
 /** A learner that lives in the worker. */
-export interface RemoteLearner extends StreamInfo {
+export interface RemoteLearner extends StreamInfo, RemoteHandle {
   readonly lambda: number;
-  readonly disposed: boolean;
   step(): Promise<number>;
   numWaiting(): Promise<number>;
   /** As in the library, like `losses`. */
@@ -93,12 +96,10 @@ export interface RemoteLearner extends StreamInfo {
     call?: BatchCallOptions,
   ): Promise<void>;
   model(): Promise<api.LearnedModel>;
-  dispose(): void;
 }
 
 /** Linear queries that live in the worker. */
-export interface RemoteQueries extends QueriesInfo {
-  readonly disposed: boolean;
+export interface RemoteQueries extends QueriesInfo, RemoteHandle {
   label(query: number): Promise<string>;
   labels(): Promise<string[]>;
   matrices(call?: CallOptions): Promise<api.QueryMatrices>;
@@ -108,12 +109,10 @@ export interface RemoteQueries extends QueriesInfo {
     options?: api.QueryReleaseOptions,
     call?: CallOptions,
   ): Promise<api.QueryAnswers>;
-  dispose(): void;
 }
 
 /** Noise that lives in the worker; as in the library, but for `restore`. */
-export interface RemoteNoise extends NoiseInfo {
-  readonly disposed: boolean;
+export interface RemoteNoise extends NoiseInfo, RemoteHandle {
   step(): Promise<number>;
   seek(step: number): Promise<void>;
   /** Rows of a call that is aborted may have been made: `step` tells. */
@@ -122,22 +121,20 @@ export interface RemoteNoise extends NoiseInfo {
     call?: CallOptions,
   ): Promise<Float64Array>;
   checkpoint(): Promise<Uint8Array>;
-  dispose(): void;
 }
 
 /** A simulation that lives in the worker. */
-export interface RemoteSimulation extends SimulationInfo {
+export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
   /** Steps whose results have arrived. */
   readonly step: number;
   readonly finished: boolean;
-  readonly disposed: boolean;
   /**
    * Runs at most `maxSteps` steps. The worker looks for messages about every 8 ms meanwhile, and
-   * hands the arrays over without copying.
+   * hands the arrays over without copying. One that is aborted may have made some steps, whose
+   * results are lost: the `firstStep` of the next chunk tells.
    */
   advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
-  heldOutRisk(numExamples: number): Promise<api.HeldOutRisk>;
-  dispose(): void;
+  heldOutRisk(numExamples: number, call?: CallOptions): Promise<api.HeldOutRisk>;
 }
 
 export interface Client {
@@ -156,11 +153,14 @@ export interface Client {
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   certificate(options: api.MechanismOptions, call?: OptimizeCallOptions): Promise<api.CheckedCertificate>;
-  prefixSum(options: api.PrefixSumOptions, call?: CallOptions): Promise<RemotePrefixSum>;
-  peopleSum(options: api.PeopleSumOptions, call?: CallOptions): Promise<RemotePeopleSum>;
+  prefixSum(options: api.PrefixSumOptions, call?: OptimizeCallOptions): Promise<RemotePrefixSum>;
+  peopleSum(options: api.PeopleSumOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSum>;
   /** Of a loss with a name: functions stay on this side. */
-  learner(options: api.LearnerOptions, call?: CallOptions): Promise<RemoteLearner>;
-  simulation(options: api.SimulationOptions): Promise<RemoteSimulation>;
+  learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
+  simulation(
+    options: api.SimulationOptions,
+    call?: OptimizeCallOptions,
+  ): Promise<RemoteSimulation>;
   /** As in the library. Pieces of the search take an eigendecomposition, or a few. */
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
   /** As in the library, but that the worker draws the key. */
@@ -172,12 +172,12 @@ export interface Client {
   ): Promise<Float64Array>;
   winner(options: api.WinnerOptions, call?: CallOptions): Promise<number>;
   quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
+  pureMu(epsilon: number): Promise<number>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
    * Gives up everything asked for so far: pending promises reject at once with a DpError of code
-   * `cancelled`, and simulations, sums and learners made before are disposed of. Later calls are
-   * not affected.
+   * `cancelled`, and what was made before is disposed of. Later calls are not affected.
    */
   cancel(): void;
   /** Ends the worker. Pending promises reject with code `disposed`. */
@@ -211,6 +211,7 @@ class Connection {
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
   private closed: DpError | undefined;
+  private readonly collected: FinalizationRegistry<number> | undefined;
   epoch = 0;
 
   constructor(private readonly port: Port) {
@@ -222,6 +223,21 @@ class Connection {
       });
     }
     port.start?.();
+    if (typeof FinalizationRegistry !== 'function') return;
+    this.collected = new FinalizationRegistry((id) => this.disposeOf(id));
+  }
+
+  /** Has it disposed of in the worker when it is collected here. */
+  watch(remote: object, id: number): void {
+    this.collected?.register(remote, id, remote);
+  }
+
+  forget(remote: object): void {
+    this.collected?.unregister(remote);
+  }
+
+  disposeOf(id: number): void {
+    this.call('dispose', { id }).catch(() => {}); // Without a worker there is nothing left.
   }
 
   call<M extends keyof Methods>(
@@ -297,83 +313,6 @@ class Connection {
   }
 }
 
-class Remote {
-  step = 0;
-  private gone = false;
-  private readonly epoch: number;
-
-  constructor(
-    private readonly connection: Connection,
-    private readonly id: number,
-    private readonly numSteps: number,
-  ) {
-    this.epoch = connection.epoch;
-  }
-
-  get finished(): boolean {
-    return this.step === this.numSteps;
-  }
-
-  get disposed(): boolean {
-    return this.gone || this.epoch < this.connection.epoch;
-  }
-
-  async advance(maxSteps: number, options: AdvanceOptions = {}): Promise<api.SimulationChunk> {
-    const given: AdvanceOptions = optionsObject('advance', options, ['maxMilliseconds']);
-    const { maxMilliseconds = Infinity } = given;
-    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
-    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
-      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
-    }
-    if (!(maxMilliseconds >= 0)) {
-      throw outOfRange('advance', 'maxMilliseconds', 'at least 0', maxMilliseconds);
-    }
-    this.requireAlive();
-    const argument = { id: this.id, maxSteps, maxMilliseconds };
-    const chunk = await this.connection.call('advance', argument);
-    this.step = chunk.firstStep + chunk.numSteps;
-    return chunk;
-  }
-
-  async heldOutRisk(numExamples: number): Promise<api.HeldOutRisk> {
-    this.requireAlive();
-    return this.connection.call('heldOutRisk', { id: this.id, numExamples });
-  }
-
-  private requireAlive(): void {
-    if (this.disposed) throw new DpError('disposed', 'this simulation was disposed of');
-  }
-
-  dispose(): void {
-    if (this.disposed) return;
-    this.gone = true;
-    this.connection.call('disposeSimulation', { id: this.id }).catch(() => {});
-  }
-}
-
-async function createSimulation(
-  connection: Connection,
-  options: api.SimulationOptions,
-): Promise<RemoteSimulation> {
-  const { id, info } = await connection.call('createSimulation', options);
-  const remote = new Remote(connection, id, info.numSteps);
-  return Object.freeze<RemoteSimulation>({
-    ...info,
-    get step() {
-      return remote.step;
-    },
-    get finished() {
-      return remote.finished;
-    },
-    get disposed() {
-      return remote.disposed;
-    },
-    advance: (maxSteps, advanceOptions) => remote.advance(maxSteps, advanceOptions),
-    heldOutRisk: (numExamples) => remote.heldOutRisk(numExamples),
-    dispose: () => remote.dispose(),
-  });
-}
-
 /** The options of a call, checked. */
 function readCall(where: string, call: Call = {}, known: string[] = ['signal']): Call {
   const given: Call = optionsObject(where, call, known);
@@ -387,50 +326,130 @@ function readCall(where: string, call: Call = {}, known: string[] = ['signal']):
   return given;
 }
 
+/** What a search or a batch takes. */
 const WITH_PROGRESS = ['signal', 'onProgress'];
 
-/** Totals, a learner or queries of the worker, as all that any of them can do. */
-class RemoteStream<Info extends object = StreamInfo> {
+/** A thing of the worker, known by the call that made it. */
+class Remote {
   private gone = false;
   private readonly epoch: number;
 
   constructor(
-    private readonly connection: Connection,
-    private readonly id: number,
-    readonly info: Info,
+    protected readonly connection: Connection,
+    protected readonly id: number,
+    private readonly kind: string,
   ) {
     this.epoch = connection.epoch;
+    connection.watch(this, id);
+  }
+
+  get disposed(): boolean {
+    return this.gone || this.epoch < this.connection.epoch;
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.gone = true;
+    this.connection.forget(this);
+    this.connection.disposeOf(this.id);
+  }
+
+  protected requireAlive(): void {
+    if (this.disposed) throw new DpError('disposed', `this ${this.kind} was disposed of`);
+  }
+}
+
+/** What is handed out: facts and methods of a remote, and those of every handle. */
+function handle<T extends object>(remote: Remote, members: T): Readonly<T & RemoteHandle> {
+  Object.defineProperty(members, 'disposed', { get: () => remote.disposed, enumerable: true });
+  const dispose = { value: () => remote.dispose() };
+  Object.defineProperty(members, 'dispose', { ...dispose, enumerable: true });
+  // Not every browser has it yet.
+  if (typeof Symbol.dispose === 'symbol') Object.defineProperty(members, Symbol.dispose, dispose);
+  return Object.freeze(members as T & RemoteHandle);
+}
+
+class RemoteRun extends Remote {
+  step = 0;
+
+  constructor(
+    connection: Connection,
+    id: number,
+    private readonly numSteps: number,
+  ) {
+    super(connection, id, 'simulation');
+  }
+
+  get finished(): boolean {
+    return this.step === this.numSteps;
+  }
+
+  async advance(maxSteps: number, options: AdvanceOptions = {}): Promise<api.SimulationChunk> {
+    const given = readCall('advance', options, ['maxMilliseconds', ...WITH_PROGRESS]);
+    const { maxMilliseconds = Infinity } = options;
+    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
+    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
+      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
+    }
+    if (!(maxMilliseconds >= 0)) {
+      throw outOfRange('advance', 'maxMilliseconds', 'at least 0', maxMilliseconds);
+    }
+    this.requireAlive();
+    const argument = { id: this.id, maxSteps, maxMilliseconds };
+    const chunk = await this.connection.call('advance', argument, given);
+    this.step = chunk.firstStep + chunk.numSteps;
+    return chunk;
+  }
+
+  async heldOutRisk(numExamples: number, call?: CallOptions): Promise<api.HeldOutRisk> {
+    const options = readCall('heldOutRisk', call);
+    this.requireAlive();
+    return this.connection.call('heldOutRisk', { id: this.id, numExamples }, options);
+  }
+}
+
+async function createSimulation(
+  connection: Connection,
+  options: api.SimulationOptions,
+  call: OptimizeCallOptions | undefined,
+): Promise<RemoteSimulation> {
+  const given = readCall('simulation', call, WITH_PROGRESS);
+  const { id, info } = await connection.call('createSimulation', options, given);
+  const remote = new RemoteRun(connection, id, info.numSteps);
+  return handle(remote, {
+    ...info,
+    get step() {
+      return remote.step;
+    },
+    get finished() {
+      return remote.finished;
+    },
+    advance: (maxSteps: number, options?: AdvanceOptions) => remote.advance(maxSteps, options),
+    heldOutRisk: (numExamples: number, call?: CallOptions) =>
+      remote.heldOutRisk(numExamples, call),
+  });
+}
+
+/** Totals, a learner, queries or noise of the worker, as all that any of them can do. */
+class RemoteStream<Info extends object = StreamInfo> extends Remote {
+  constructor(
+    connection: Connection,
+    id: number,
+    readonly info: Info,
+  ) {
+    super(connection, id, 'handle');
   }
 
   static async create(
     connection: Connection,
     kind: StreamKind,
     options: unknown,
-    call: CallOptions | undefined,
+    call: OptimizeCallOptions | undefined,
   ): Promise<RemoteStream> {
-    const { signal } = readCall(kind, call);
-    signal?.throwIfAborted();
+    const given = readCall(kind, call, WITH_PROGRESS);
     const argument = { kind, options: options as never };
-    const made = connection
-      .call('createStream', argument)
-      .then(({ id, info }) => new RemoteStream(connection, id, info));
-    if (!signal) return made;
-    let onAbort = (): void => {};
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => {
-        reject(signal.reason);
-        // It is made all the same, and nobody will dispose of it.
-        made.then((stream) => stream.dispose()).catch(() => {});
-      };
-    });
-    signal.addEventListener('abort', onAbort, { once: true });
-    return Promise.race([made, aborted]).finally(() =>
-      signal.removeEventListener('abort', onAbort),
-    );
-  }
-
-  get disposed(): boolean {
-    return this.gone || this.epoch < this.connection.epoch;
+    const { id, info } = await connection.call('createStream', argument, given);
+    return new RemoteStream(connection, id, info);
   }
 
   async batch(method: BatchMethod, args: unknown[], call?: BatchCallOptions) {
@@ -448,16 +467,6 @@ class RemoteStream<Info extends object = StreamInfo> {
     this.requireAlive();
     return this.connection.call('ask', { id: this.id, name, args }, options);
   }
-
-  dispose(): void {
-    if (this.disposed) return;
-    this.gone = true;
-    this.connection.call('disposeStream', { id: this.id }).catch(() => {});
-  }
-
-  private requireAlive(): void {
-    if (this.disposed) throw new DpError('disposed', 'this handle was disposed of');
-  }
 }
 
 async function createQueries(
@@ -468,17 +477,16 @@ async function createQueries(
   const given = readCall('queries', call, WITH_PROGRESS);
   const { id, info } = await connection.call('createQueries', options, given);
   const remote = new RemoteStream(connection, id, info);
-  return Object.freeze<RemoteQueries>({
+  return handle(remote, {
     ...info,
-    get disposed() {
-      return remote.disposed;
-    },
-    label: async (query) => (await remote.ask('label', query)) as string,
+    label: async (query: number) => (await remote.ask('label', query)) as string,
     labels: async () => (await remote.ask('labels')) as string[],
-    matrices: async (call) => (await remote.askFor(call, 'matrices')) as api.QueryMatrices,
-    release: async (histogram, options, call) =>
-      (await remote.askFor(call, 'release', histogram, options)) as api.QueryAnswers,
-    dispose: () => remote.dispose(),
+    matrices: async (call?: CallOptions) => (await remote.askFor(call, 'matrices')) as api.QueryMatrices,
+    release: async (
+      histogram: ArrayLike<number>,
+      options?: api.QueryReleaseOptions,
+      call?: CallOptions,
+    ) => (await remote.askFor(call, 'release', histogram, options)) as api.QueryAnswers,
   });
 }
 
@@ -490,45 +498,31 @@ async function createNoise(
   const given = readCall('noise', call, WITH_PROGRESS);
   const { id, info } = await connection.call('createNoise', options, given);
   const remote = new RemoteStream(connection, id, info);
-  return Object.freeze<RemoteNoise>({
+  return handle(remote, {
     ...info,
-    get disposed() {
-      return remote.disposed;
-    },
     step: async () => (await remote.ask('step')) as number,
-    seek: async (step) => {
+    seek: async (step: number) => {
       await remote.ask('seek', step);
     },
-    rounded: async (options, call) =>
+    rounded: async (options: Parameters<api.Noise['rounded']>[0], call?: CallOptions) =>
       (await remote.askFor(call, 'rounded', options)) as Float64Array,
     checkpoint: async () => (await remote.ask('checkpoint')) as Uint8Array,
-    dispose: () => remote.dispose(),
   });
 }
 
 /** What totals have in common. */
-function totalsOf(stream: RemoteStream): RemoteTotals {
+function totalsOf(stream: RemoteStream): Omit<RemoteTotals, keyof RemoteHandle> {
   return {
     ...stream.info,
-    get disposed() {
-      return stream.disposed;
-    },
     step: async () => (await stream.ask('step')) as number,
     stddev: async (step) => (await stream.ask('stddev', step)) as number,
     endSteps: async (numSteps = 1, call) => (await stream.batch('endSteps', [numSteps], call))!,
-    dispose: () => stream.dispose(),
   };
 }
 
-/** Copies the methods beside what is there, getters included. */
-function extended<T extends object, M extends object>(base: T, methods: M): Readonly<T & M> {
-  return Object.freeze(
-    Object.defineProperties(base, Object.getOwnPropertyDescriptors(methods)) as T & M,
-  );
-}
-
 function remotePrefixSum(stream: RemoteStream): RemotePrefixSum {
-  return extended(totalsOf(stream), {
+  return handle(stream, {
+    ...totalsOf(stream),
     releaseMany: async (records: ArrayLike<number>, call?: BatchCallOptions) =>
       (await stream.batch('releaseMany', [records], call))!,
     contribute: async (records: ArrayLike<number>, call?: BatchCallOptions) => {
@@ -539,7 +533,8 @@ function remotePrefixSum(stream: RemoteStream): RemotePrefixSum {
 
 function remotePeopleSum(stream: RemoteStream): RemotePeopleSum {
   type People = string | ArrayLike<string>;
-  return extended(totalsOf(stream), {
+  return handle(stream, {
+    ...totalsOf(stream),
     numDropped: async () => (await stream.ask('numDropped')) as number,
     contribute: async (people: People, records: ArrayLike<number>, call?: BatchCallOptions) => {
       await stream.batch('contribute', [people, records], call);
@@ -550,24 +545,24 @@ function remotePeopleSum(stream: RemoteStream): RemotePeopleSum {
 }
 
 function remoteLearner(stream: RemoteStream): RemoteLearner {
-  return Object.freeze<RemoteLearner>({
+  return handle(stream, {
     ...stream.info,
     lambda: stream.info.lambda!,
-    get disposed() {
-      return stream.disposed;
-    },
     step: async () => (await stream.ask('step')) as number,
     numWaiting: async () => (await stream.ask('numWaiting')) as number,
     endBatch: async () => {
       await stream.ask('endBatch');
     },
-    losses: async (predictions, labels) =>
+    losses: async (predictions: ArrayLike<number>, labels: ArrayLike<number>) =>
       (await stream.ask('losses', predictions, labels)) as Float64Array,
-    learn: async (features, labels, call) => {
+    learn: async (
+      features: ArrayLike<number>,
+      labels: ArrayLike<number>,
+      call?: BatchCallOptions,
+    ) => {
       await stream.batch('learn', [features, labels], call);
     },
     model: async () => (await stream.ask('model')) as api.LearnedModel,
-    dispose: () => stream.dispose(),
   });
 }
 
@@ -636,7 +631,7 @@ export function connect(options: ConnectOptions = {}): Client {
       }
       return remoteLearner(await RemoteStream.create(connection, 'learner', given, call));
     },
-    simulation: (given) => createSimulation(connection, given),
+    simulation: (given, call) => createSimulation(connection, given, call),
     queries: (given, call) => createQueries(connection, given, call),
     noise: (given, call) => createNoise(connection, given, call),
     predict: async (model, features, call) =>
@@ -644,6 +639,7 @@ export function connect(options: ConnectOptions = {}): Client {
     winner: async (given, call) => connection.call('winner', given, readCall('winner', call)),
     quantile: async (given, call) =>
       connection.call('quantile', given, readCall('quantile', call)),
+    pureMu: (epsilon) => connection.call('pureMu', epsilon),
     liveHandles: () => connection.call('liveHandles', undefined),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),

@@ -18,10 +18,11 @@ import type { Simulation, SimulationChunk } from './types.js';
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
 
+/** What lives here for the client. */
 interface Held {
-  simulation: Simulation;
+  object: Simulation | Stream | Queries | Noise;
   epoch: number;
-  /** Steps that took about a slice, learnt as it runs. */
+  /** Of simulations: steps that took about a slice, learnt as they run. */
   sliceSteps: number;
 }
 
@@ -96,11 +97,10 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 /** Answers the calls of one client. */
 class Server {
   private loadOptions: Methods['load'][0] = {};
-  private readonly simulations = new Map<number, Held>();
-  private readonly streams = new Map<number, { stream: Stream | Queries | Noise; epoch: number }>();
+  /** By the call that made them. */
+  private readonly handles = new Map<number, Held>();
   private readonly queue: Call[] = [];
   private epoch = 0;
-  private lastId = 0;
   private running = false;
   /** Calls that nobody waits for any more, the one that is running among them. */
   private readonly aborted = new Set<number>();
@@ -115,6 +115,7 @@ class Server {
       const at = this.queue.findIndex(({ id }) => id === request.id);
       if (at >= 0) this.queue.splice(at, 1);
       else if (this.running) this.aborted.add(request.id);
+      this.drop(request.id); // The call may have been answered already.
     } else if (request?.dpFtrl === 'call') {
       this.queue.push(request);
       if (!this.running) void this.run();
@@ -122,16 +123,14 @@ class Server {
   }
 
   private dropStale(): void {
-    for (const [id, held] of this.simulations) {
-      if (held.epoch >= this.epoch) continue;
-      held.simulation.dispose();
-      this.simulations.delete(id);
+    for (const [id, { epoch }] of this.handles) {
+      if (this.stale(epoch)) this.drop(id);
     }
-    for (const [id, { stream, epoch }] of this.streams) {
-      if (epoch >= this.epoch) continue;
-      stream.dispose();
-      this.streams.delete(id);
-    }
+  }
+
+  private drop(id: number): void {
+    this.handles.get(id)?.object.dispose();
+    this.handles.delete(id);
   }
 
   private stale(epoch: number): boolean {
@@ -165,7 +164,7 @@ class Server {
   }
 
   private async answer(call: Call): Promise<unknown> {
-    const { method, argument, epoch } = call;
+    const { method, argument } = call;
     if (method === 'load') this.loadOptions = argument as Methods['load'][0];
     // Remembered by load() itself, which makes a new instance when the old one stopped.
     const api = await load(this.loadOptions);
@@ -178,6 +177,7 @@ class Server {
         return api.liveHandles;
       case 'calibrate':
       case 'bounds':
+      case 'pureMu':
       case 'winner':
       case 'quantile':
         return api[method](argument as never);
@@ -199,7 +199,7 @@ class Server {
       case 'createNoise': {
         const given = argument as Methods['createNoise'][0];
         const options = await this.inPieces(call, foundFirst(api, given));
-        return options && this.createNoise(api, options, epoch);
+        return options && this.createNoise(api, options, call);
       }
       case 'predict': {
         const { model, features } = argument as Methods['predict'][0];
@@ -208,51 +208,46 @@ class Server {
       case 'createSimulation': {
         const given = argument as Methods['createSimulation'][0];
         const options = await this.inPieces(call, foundFirst(api, given));
-        return options && this.create(api, options, epoch);
+        return options && this.createSimulation(api, options, call);
       }
       case 'advance':
-        return this.advance(argument as Methods['advance'][0], epoch);
+        return this.advance(call);
       case 'heldOutRisk': {
         const { id, numExamples } = argument as Methods['heldOutRisk'][0];
-        return this.simulation(id).simulation.heldOutRisk(numExamples);
-      }
-      case 'disposeSimulation': {
-        const { id } = argument as { id: number };
-        this.simulations.get(id)?.simulation.dispose();
-        this.simulations.delete(id);
-        return undefined;
+        return (this.held(id).object as Simulation).heldOutRisk(numExamples);
       }
       case 'createStream': {
         const { kind, options: given } = argument as Methods['createStream'][0];
         const options = await this.inPieces(call, foundFirst(api, given as object));
-        return options && this.createStream(api, { kind, options: options as never }, epoch);
+        return options && this.createStream(api, { kind, options: options as never }, call);
       }
       case 'batch':
         return this.batch(call);
       case 'ask': {
         const { id, name, args } = argument as Methods['ask'][0];
-        const value = (this.stream(id) as unknown as Record<string, unknown>)[name];
+        const { object } = this.held(id);
+        const value = (object as unknown as Record<string, unknown>)[name];
         return typeof value === 'function'
-          ? (value as (...args: unknown[]) => unknown).apply(this.stream(id), args)
+          ? (value as (...args: unknown[]) => unknown).apply(object, args)
           : value;
       }
-      case 'disposeStream': {
-        const { id } = argument as { id: number };
-        this.streams.get(id)?.stream.dispose();
-        this.streams.delete(id);
-        return undefined;
-      }
+      case 'dispose':
+        return this.drop((argument as Methods['dispose'][0]).id);
     }
   }
 
-  private create(
+  private keep({ id, epoch }: Call, object: Held['object']): number {
+    this.handles.set(id, { object, epoch, sliceSteps: 1 });
+    return id;
+  }
+
+  private createSimulation(
     api: DpFtrl,
     options: Methods['createSimulation'][0],
-    epoch: number,
+    call: Call,
   ): Methods['createSimulation'][1] {
     const simulation = api.simulation(options);
-    const id = ++this.lastId;
-    this.simulations.set(id, { simulation, epoch, sliceSteps: 1 });
+    const id = this.keep(call, simulation);
     const { certificate, dimension, numSteps, learns, classifies } = simulation;
     const { clippingImpossible, grid, lambda, regretBound } = simulation;
     return {
@@ -274,11 +269,10 @@ class Server {
   private createStream(
     api: DpFtrl,
     { kind, options }: Methods['createStream'][0],
-    epoch: number,
+    call: Call,
   ): Methods['createStream'][1] {
     const stream: Stream = api[kind](options);
-    const id = ++this.lastId;
-    this.streams.set(id, { stream, epoch });
+    const id = this.keep(call, stream);
     const { certificate, dimension, numSteps, grid, insecure } = stream;
     const facts = { certificate: { ...certificate }, dimension, numSteps, grid, insecure };
     return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
@@ -287,23 +281,22 @@ class Server {
   private createNoise(
     api: DpFtrl,
     options: Methods['createNoise'][0],
-    epoch: number,
+    call: Call,
   ): Methods['createNoise'][1] {
     const noise = api.noise(options);
-    const id = ++this.lastId;
-    this.streams.set(id, { stream: noise, epoch });
+    const id = this.keep(call, noise);
     return { id, info: { dimension: noise.dimension, numSteps: noise.numSteps } };
   }
 
-  private stream(id: number): Stream | Queries | Noise {
-    const held = this.streams.get(id);
+  private held(id: number): Held {
+    const held = this.handles.get(id);
     if (!held) throw new DpError('disposed', 'this handle was disposed of');
-    return held.stream;
+    return held;
   }
 
   private async batch(call: Call): Promise<Float64Array | undefined> {
     const { id, method, args } = call.argument as Methods['batch'][0];
-    const batch = new BatchCall(this.stream(id) as Stream, method, args);
+    const batch = new BatchCall(this.held(id).object as Stream, method, args);
     while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
       const { progress } = batch;
       this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
@@ -319,8 +312,7 @@ class Server {
     const options = call.argument as Methods['createQueries'][0];
     const queries = await this.inPieces(call, queriesInPieces(api, options));
     if (!queries) return undefined;
-    const id = ++this.lastId;
-    this.streams.set(id, { stream: queries, epoch: call.epoch });
+    const id = this.keep(call, queries);
     const { numQueries, numValues, numMeasurements, neighbours, noise, mu } = queries;
     const { unitError, lowerBound, ratio, textbookRatio } = queries;
     const sizes = { numQueries, numValues, numMeasurements };
@@ -353,19 +345,12 @@ class Server {
     }
   }
 
-  private simulation(id: number) {
-    const held = this.simulations.get(id);
-    if (!held) throw new DpError('disposed', 'this simulation was disposed of');
-    return held;
-  }
-
   /** In slices, with a look at the messages between them. */
-  private async advance(
-    { id, maxSteps, maxMilliseconds }: Methods['advance'][0],
-    epoch: number,
-  ): Promise<SimulationChunk> {
-    const held = this.simulation(id);
-    const { simulation } = held;
+  private async advance(call: Call): Promise<SimulationChunk> {
+    const { id, maxSteps, maxMilliseconds } = call.argument as Methods['advance'][0];
+    const held = this.held(id);
+    const simulation = held.object as Simulation;
+    const total = Math.min(maxSteps, simulation.numSteps - simulation.step);
     const chunks: SimulationChunk[] = [];
     const start = performance.now();
     let left = maxSteps;
@@ -378,10 +363,14 @@ class Server {
       if (spent < SLICE_MILLISECONDS / 2) held.sliceSteps *= 2;
       else if (spent > SLICE_MILLISECONDS && held.sliceSteps > 1) held.sliceSteps >>>= 1;
       if (held.sliceSteps > 1 << 20) held.sliceSteps = 1 << 20;
-      if (left > 0 && !simulation.finished) await nextTask();
+      if (left > 0 && !simulation.finished) {
+        const progress = { done: maxSteps - left, total };
+        this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
+        await nextTask();
+      }
     } while (
       left > 0 &&
-      !this.stale(epoch) &&
+      !this.unwanted(call) &&
       !simulation.disposed &&
       !simulation.finished &&
       performance.now() - start < maxMilliseconds
