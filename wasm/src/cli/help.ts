@@ -107,6 +107,7 @@ ${STRATEGY}
   --state FILE     goes on where the last run with this file stopped: its rows follow those before,
                    and all runs together are one release with horizon --steps. FILE holds the key,
                    the true sums, and of --user-column whose rows counted: as secret as the rows.
+                   Columns are those of the first run, found by their names in any order.
                    With --time-column a run ends its last bucket, which is that of its last row or
                    of --to; rows of a bucket that is released are refused
   --first-step N   with --state: the first row is that of step N, released before; the same rows
