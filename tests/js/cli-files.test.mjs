@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Files of the command: none in two roles, folders that are not there, and permissions.
+
+import assert from 'node:assert/strict';
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { cli, dpFtrl, run } from './support/consumer.mjs';
+
+const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-command-files-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const target = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
+const release = ['release', ...target, '--mechanism', 'tree', '--steps', '4'];
+const counts = ['--workload', 'identity', '--column', 'x', '--domain', '0,1'];
+const limit = ['--budget-epsilon', '3', '--budget-delta', '1e-5'];
+const table = 'x,y\n1,0\n0,1\n';
+
+/** A fresh folder with a table and links to it. */
+function makeFolder(name) {
+  const folder = join(scratch, name);
+  mkdirSync(join(folder, 'sub'), { recursive: true });
+  writeFileSync(join(folder, 'in.csv'), table);
+  symlinkSync('in.csv', join(folder, 'link.csv'));
+  linkSync(join(folder, 'in.csv'), join(folder, 'hard.csv'));
+  return folder;
+}
+
+test('files: none has two roles, by whatever path', async () => {
+  const cwd = makeFolder('roles');
+  const before = readdirSync(cwd);
+  const cases = [
+    [...release, '--output', 'in.csv', 'in.csv'],
+    [...release, '--output', 'sub/../link.csv', './in.csv'],
+    [...release, '--output', 'hard.csv', 'in.csv'],
+    [...release, '--budget', 'new', ...limit, '--output', './new', 'in.csv'],
+    [...release, '--state', 'new', '--output', 'sub/../new', 'in.csv'],
+    [...release, '--state', 'new', '--output', 'new.new', 'in.csv'],
+    [...release, '--state', 'new', '--budget', 'new', ...limit, 'in.csv'],
+    ['release', ...target, '--strategy', 'in.csv', '--output', 'in.csv'],
+    ['learn', ...target, '--label', 'y', '--model', 'in.csv', 'in.csv'],
+    ['queries', ...counts, ...target.slice(0, 4), '--output', 'in.csv', 'in.csv'],
+    ['optimize', '--steps', '2', '--workload', 'in.csv', '--output', 'in.csv'],
+    ['experiment', '--from', 'in.csv', '--plot', 'in.csv'],
+  ];
+  for (const args of cases) {
+    const { stdout } = await fails(args, 2, /: \S.* and \S.* are the same file$/, { cwd });
+    assert.equal(stdout, '');
+  }
+  const script = `"$@" < in.csv`;
+  const piped = await run('bash', ['-c', script, '-', cli, ...release, '--output', 'in.csv'], { cwd });
+  assert.match(piped.stderr, /--output in.csv and standard input are the same file/);
+  assert.deepEqual(readdirSync(cwd), before);
+  assert.equal(readFileSync(join(cwd, 'in.csv'), 'utf8'), table);
+});
+
+test('files: read twice, or two of one name in two folders, is no harm', async () => {
+  const cwd = makeFolder('allowed');
+  const learn = ['learn', ...target, '--label', 'y', '--mechanism', 'tree', '--steps', '4'];
+  const shown = ['--show-nonprivate', '--test', 'in.csv', '--model', 'sub/in.csv', 'in.csv'];
+  const { code, stderr } = await dpFtrl([...learn, ...shown], { cwd });
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(readdirSync(join(cwd, 'sub')), ['in.csv']);
+});
