@@ -10,6 +10,7 @@ import type { DpFtrl, LearnedModel, Learner, ModelInput, Participation } from '.
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Misuse } from './failure.js';
+import { requireLabel, type Labelled } from './labels.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, writeFile } from './output.js';
@@ -172,13 +173,16 @@ class Examples {
 async function survey(
   rows: RowStream,
   examples: Examples,
-  { inputs, fromData }: { inputs: ModelInput[]; fromData: boolean },
+  { inputs, fromData, target }: { inputs: ModelInput[]; fromData: boolean; target: Labelled },
 ) {
   const seen = new SeenRanges(inputs);
   let numRows = 0;
   await rows.survey((batch) => {
     numRows += batch.numRows;
-    for (let i = 0; fromData && i < batch.numRows; ++i) seen.see(examples.row(batch, i));
+    for (let i = 0; i < batch.numRows; ++i) {
+      requireLabel(target, examples.label(batch, i), { batch, i });
+      if (fromData) seen.see(examples.row(batch, i));
+    }
   });
   return { numRows, inputs: fromData ? seen.complete() : inputs };
 }
@@ -292,7 +296,11 @@ function warn(text: string): void {
 /** The columns of the table, what is known of the features, and the horizon. */
 async function readProblem(
   args: Args,
-  { label, batchSize, given }: { label: string; batchSize: number; given: number | undefined },
+  { label, target, given }: {
+    label: string;
+    target: Labelled & { batchSize: number };
+    given: number | undefined;
+  },
 ) {
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
@@ -305,8 +313,9 @@ async function readProblem(
   const inputs = readInputs(args, examples.features);
   const fromData = args.has('ranges-from-data');
   if (given !== undefined && !fromData) return { rows, examples, inputs, numSteps: given };
-  const seen = await survey(rows, examples, { inputs, fromData });
-  return { rows, examples, inputs: seen.inputs, numSteps: given ?? Math.ceil(seen.numRows / batchSize) };
+  const seen = await survey(rows, examples, { inputs, fromData, target });
+  const numSteps = given ?? Math.ceil(seen.numRows / target.batchSize);
+  return { rows, examples, inputs: seen.inputs, numSteps };
 }
 
 /** What has to be said before the first row is read. */
@@ -333,7 +342,7 @@ export async function run(args: Args): Promise<void> {
   if (path !== undefined) await (await AtomicFile.create(path)).abandon();
   const problem = await readProblem(args, {
     label,
-    batchSize: target.batchSize,
+    target,
     given: stepsOf(args, chosen),
   });
   const { rows, examples, inputs, numSteps } = problem;
