@@ -66,3 +66,19 @@ test('files: read twice, or two of one name in two folders, is no harm', async (
   assert.equal(code, 0, stderr);
   assert.deepEqual(readdirSync(join(cwd, 'sub')), ['in.csv']);
 });
+
+test('files: a folder that is not there is named with the option', async () => {
+  const cwd = makeFolder('folders');
+  const learn = ['learn', ...target, '--label', 'y', '--steps', '4'];
+  for (const [args, option] of [
+    [[...release, '--state'], 'state'],
+    [[...release, '--output'], 'output'],
+    [[...release, ...limit, '--budget'], 'budget'],
+    [[...learn, '--model'], 'model'],
+    [['experiment', 'regret', '--result'], 'result'],
+    [['experiment', 'regret', '--plot'], 'plot'],
+  ]) {
+    const wanted = new RegExp(`: --${option} nodir/x: the folder does not exist$`);
+    await fails([...args, 'nodir/x'], 2, wanted, { cwd, input: table });
+  }
+});

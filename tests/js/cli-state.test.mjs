@@ -103,11 +103,11 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   await rowsOf(run, input);
   const next = { input: header + days[1] };
   const separated = [...target, ...apart, ...daily, '--state', path];
-  await fails(separated, 2, /must be of this mechanism|begun with another/, next);
+  await fails(separated, 2, /begun with another --user-column, --max-con/, next);
   const hour = ['--time-column', 'when', '--bucket', 'hour'];
   const hourly = [...target, ...people, ...hour, '--state', path];
   await fails(hourly, 2, /another --time-column or --bucket/, next);
-  await fails([...target, '--state', path], 2, /must be of this mech|begun with --user-column/, next);
+  await fails([...target, '--state', path], 2, /begun with --user-column or --time-column/, next);
   await fails([...run, '--first-step', '1'], 2, /--first-step does not go with --user-column/, next);
   const bytes = readFileSync(path);
   const at = bytes.indexOf('ann');
@@ -185,5 +185,42 @@ test('state: an old one without columns goes on, says so, and has them from then
     });
     const last = await dpFtrl(run, { input: rows(3) });
     assert.deepEqual([last.code, last.stderr], [0, '']);
+  }
+});
+
+test('state: what is wrong with the file is said with its name', async () => {
+  const path = freshState();
+  const input = 'x\n1\n';
+  const other = (change) => {
+    const bytes = Buffer.from(readFileSync(path));
+    const name = `${path}-${++numStates}`;
+    writeFileSync(name, change(bytes));
+    return name;
+  };
+  const flipped = (at) => (bytes) => {
+    bytes[at < 0 ? bytes.length + at : at] ^= 1;
+    return bytes;
+  };
+  await rowsOf([...tree, '--state', path], input);
+  const seeded = freshState();
+  await dpFtrl([...tree, '--seed', '1', '--state', seeded], { input });
+  for (const [file, words, ...more] of [
+    [path, 'it was begun with another --mechanism or parameter of it, --steps', '--epochs', '2'],
+    [path, 'it was begun without --seed', '--seed', '1'],
+    [seeded, 'it was begun with --seed, this run has none'],
+    [seeded, 'it was begun with another --seed', '--seed', '2'],
+    [other(() => Buffer.alloc(0)), 'it is empty'],
+    [other(() => Buffer.from('a,b\n')), 'it is damaged or cut short'],
+    [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
+    [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
+    [other(flipped(-1)), 'it is damaged or cut short'],
+    [other(flipped(0)), 'it is damaged'],
+    [other(flipped(32)), 'it is damaged, or no state of this version'],
+    [folder, 'must be a file of one name, or the name of a new one, got something else'],
+  ]) {
+    const { stderr } = await fails([...tree, '--state', file, ...more], 2, /release: --state /, {
+      input,
+    });
+    assert.match(stderr, new RegExp(`--state ${file}:? ${words}`));
   }
 });

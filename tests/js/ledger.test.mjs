@@ -147,6 +147,8 @@ test('file store: only its owner may read it, and only one may have it open', as
     await ledger.release(0, [1]);
     assert.equal(statSync(path).mode & 0o777, 0o600);
     await assert.rejects(FileStore.open(path), code('store_in_use', /must not be in use/));
+    const nowhere = FileStore.open(join(path, 'x'));
+    await assert.rejects(nowhere, code('invalid_argument', /x must be in a folder that exists/));
     const other = `import { FileStore } from ${JSON.stringify(entryUrl('dp-ftrl/file-store').href)};
       await FileStore.open(${JSON.stringify(path)}).catch((error) => console.log(error.code));`;
     const { stdout } = await node(['--input-type=module', '-e', other]);

@@ -339,7 +339,7 @@ export async function run(args: Args): Promise<void> {
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = readPattern(args, chosen, target.batchSize);
   // A folder that is not there is told now, and not after the learning.
-  if (path !== undefined) await (await AtomicFile.create(path)).abandon();
+  if (path !== undefined) await (await AtomicFile.create(path, 'model')).abandon();
   const problem = await readProblem(args, {
     label,
     target,
@@ -402,7 +402,7 @@ export async function run(args: Args): Promise<void> {
       }),
     };
     const json = `${JSON.stringify(model)}\n`;
-    if (path !== undefined) await writeFile(path, json);
+    if (path !== undefined) await writeFile(path, json, 'model');
     await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
   } finally {
     progress.end();

@@ -3,6 +3,7 @@
 // --state: a release that goes on in the next run.
 
 import { FileStore } from '../file-store.js';
+import { IN_NO_FOLDER } from '../files.js';
 import { KEY_BYTES } from '../key.js';
 import { unpack } from '../stored.js';
 import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../types.js';
@@ -70,11 +71,46 @@ async function goOn(dp: DpFtrl, { stored, store, options, wanted }: Opening) {
   return { ledger, memo, columns };
 }
 
-/** What is wrong with a file, with its name. */
-function inWords(error: unknown, path: string): unknown {
-  return error instanceof Misuse
-    ? new Misuse(`--state ${path}: ${error.message}`, error.fault)
-    : error;
+const OPTIONS =
+  'another --mechanism or parameter of it, --steps, --epsilon, --delta, --clip, --neighbours, ' +
+  '--mode, number of columns or kind of participation';
+
+/** What the core says of bytes, in the words of the command. */
+const REWORDED: readonly (readonly [RegExp, string])[] = [
+  [/mechanism, dimension and coordinates/, `it was begun with ${OPTIONS}`],
+  [/ must (begin with|be of (version|kind)) /, 'it is damaged, or no state of this version'],
+];
+
+/** Seeded states have a key of zeros. */
+function otherKey(stored: Uint8Array, isSeeded: boolean): string {
+  const wasSeeded = stored.subarray(0, KEY_BYTES).every((byte) => byte === 0);
+  if (wasSeeded && isSeeded) return 'it was begun with another --seed';
+  if (wasSeeded) return 'it was begun with --seed, this run has none';
+  return isSeeded ? 'it was begun without --seed' : 'it is damaged';
+}
+
+/** Why what is stored is refused, with the name of the file. */
+function inWords(error: unknown, path: string, { stored, options }: Opening): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
+  if (code !== 'bad_state' || !stored) return error;
+  const known = REWORDED.find(([pattern]) => pattern.test(message))?.[1];
+  const isKey = / be of this key/.test(message);
+  const why = isKey ? otherKey(stored, options.insecureSeed !== undefined) : known;
+  return new Misuse(`--state ${path}: ${why ?? 'it is damaged or cut short'}`, { code });
+}
+
+/** The file, for this process alone. */
+async function openStore(path: string): Promise<FileStore> {
+  try {
+    return await FileStore.open(path);
+  } catch (error) {
+    const { code = 'internal', message, cause } = error as Error & { code?: string };
+    const why = message.replace(`FileStore: ${path} `, '');
+    if (why === IN_NO_FOLDER) throw new Misuse(`--state ${path}: the folder does not exist`);
+    if (code === 'store_failed') throw new Error(`--state ${path} ${why}`, { cause });
+    throw new Misuse(`--state ${path} ${why}`, { code });
+  }
 }
 
 /** A ledger as a running total whose next step is that of the next row. */
@@ -94,14 +130,13 @@ export class LedgerTotals {
     { path, firstStep }: StateSettings,
     { options, wanted }: { options: Omit<LedgerOptions, 'store'>; wanted: Continued },
   ): Promise<LedgerTotals> {
-    const store = await FileStore.open(path);
+    const store = await openStore(path);
     try {
       const stored = await store.load();
-      const { ledger, memo, columns } = await goOn(dp, { stored, store, options, wanted }).catch(
-        (error: unknown) => {
-          throw inWords(error, path);
-        },
-      );
+      const opening = { stored, store, options, wanted };
+      const { ledger, memo, columns } = await goOn(dp, opening).catch((error: unknown) => {
+        throw inWords(error, path, opening);
+      });
       if (stored && memo?.columns === undefined) {
         const what = 'does not say which columns it sums: they are taken in the order of this run';
         process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);
