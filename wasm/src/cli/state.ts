@@ -100,6 +100,15 @@ function inWords(error: unknown, path: string, { stored, options }: Opening): un
   return new Misuse(`--state ${path}: ${why ?? 'it is damaged or cut short'}`, { code });
 }
 
+/** Steps count from 1 on here. */
+function ofStep(error: unknown, path: string): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  const step = / step (\d+) was released for/.exec(message)?.[1];
+  if (code !== 'already_released' || step === undefined) return error;
+  const what = `step ${Number(step) + 1} was released for another row`;
+  return new Misuse(`--state ${path}: ${what}`, { code });
+}
+
 /** The file, for this process alone. */
 async function openStore(path: string): Promise<FileStore> {
   try {
@@ -116,6 +125,7 @@ async function openStore(path: string): Promise<FileStore> {
 /** A ledger as a running total whose next step is that of the next row. */
 export class LedgerTotals {
   private constructor(
+    private readonly path: string,
     private readonly store: FileStore,
     private readonly ledger: ReleaseLedger,
     private next: number,
@@ -146,7 +156,7 @@ export class LedgerTotals {
         const what = `at most ${ledger.step + 1}, the first step without a release`;
         throw new Misuse(`--first-step must be ${what}, got ${next + 1}`);
       }
-      return new LedgerTotals(store, ledger, next, memo, columns);
+      return new LedgerTotals(path, store, ledger, next, memo, columns);
     } catch (error) {
       await store.close();
       throw error;
@@ -195,7 +205,9 @@ export class LedgerTotals {
   }
 
   async releaseSteps(steps: Float64Array[], memo: Uint8Array): Promise<Float64Array> {
-    const noisy = await this.ledger.releaseSteps(this.next, steps, memo);
+    const noisy = await this.ledger.releaseSteps(this.next, steps, memo).catch((error: unknown) => {
+      throw ofStep(error, this.path);
+    });
     this.next += steps.length;
     return noisy;
   }
