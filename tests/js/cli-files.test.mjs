@@ -3,8 +3,8 @@
 // Files of the command: none in two roles, folders that are not there, and permissions.
 
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -51,8 +51,8 @@ test('files: none has two roles, by whatever path', async () => {
     const { stdout } = await fails(args, 2, /: \S.* and \S.* are the same file$/, { cwd });
     assert.equal(stdout, '');
   }
-  const script = `"$@" < in.csv`;
-  const piped = await run('bash', ['-c', script, '-', cli, ...release, '--output', 'in.csv'], { cwd });
+  const command = ['-c', '"$@" < in.csv', '-', cli, ...release, '--output', 'in.csv'];
+  const piped = await run('bash', command, { cwd });
   assert.match(piped.stderr, /--output in.csv and standard input are the same file/);
   assert.deepEqual(readdirSync(cwd), before);
   assert.equal(readFileSync(join(cwd, 'in.csv'), 'utf8'), table);
@@ -81,4 +81,21 @@ test('files: a folder that is not there is named with the option', async () => {
     const wanted = new RegExp(`: --${option} nodir/x: the folder does not exist$`);
     await fails([...args, 'nodir/x'], 2, wanted, { cwd, input: table });
   }
+});
+
+test('files: what is replaced keeps its permissions, and a read-only budget stays', async () => {
+  const cwd = makeFolder('permissions');
+  const modeOf = (name) => statSync(join(cwd, name)).mode & 0o777;
+  const more = ['--budget', 'b.json', '--output', 'out.csv', 'in.csv'];
+  assert.equal((await dpFtrl([...release, ...limit, ...more], { cwd })).code, 0);
+  assert.equal(modeOf('b.json'), 0o600);
+  // More than a usual mask leaves to others.
+  for (const name of ['b.json', 'out.csv']) chmodSync(join(cwd, name), 0o664);
+  assert.equal((await dpFtrl([...release, ...more], { cwd })).code, 0);
+  for (const name of ['b.json', 'out.csv']) assert.equal(modeOf(name), 0o664, name);
+  chmodSync(join(cwd, 'b.json'), 0o444);
+  const before = readFileSync(join(cwd, 'b.json'), 'utf8');
+  await fails([...release, ...more], 2, /--budget b\.json is read-only$/, { cwd });
+  assert.equal(readFileSync(join(cwd, 'b.json'), 'utf8'), before);
+  assert.equal(modeOf('b.json'), 0o444);
 });

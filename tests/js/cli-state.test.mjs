@@ -144,7 +144,8 @@ test('state: columns are found by name, and others are refused', async () => {
   await fails(run, 2, both, { input: 'a,c\n1,2\n' });
   await fails(run, 2, /"a", "b", this run "a", "b", "c"$/, { input: 'a,b,c\n1,2,3\n' });
   await fails([...run, '--column', 'a'], 2, /"a", "b", this run "a"$/, { input: 'a,b\n1,2\n' });
-  const chosen = await dpFtrl([...run, '--column', 'b', '--column', 'a'], { input: 'a,b,c\n700,0,x\n' });
+  const names = ['--column', 'b', '--column', 'a'];
+  const chosen = await dpFtrl([...run, ...names], { input: 'a,b,c\n700,0,x\n' });
   assert.deepEqual(lastOf(chosen.stdout)[1], [11, 0]);
 });
 

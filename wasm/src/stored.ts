@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a ledger gives its store: the key; where there is a memo, a word, the length of the memo in 4
-// bytes, the lowest first, and the memo; the state of the core, which begins with a word of its own.
+// What a ledger gives its store: the key; where there is a memo, a word, the length of the memo in
+// 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word of its
+// own.
 
 import { makeError } from './errors.js';
 

@@ -55,7 +55,7 @@ export class AtomicFile implements Sink {
   /** `option` is what gave the path. */
   static async create(given: string, option = 'output'): Promise<AtomicFile> {
     let path = given;
-    let mode = 0o666;
+    let mode: number | undefined;
     try {
       path = await realpath(given);
       const existing = await stat(path);
@@ -69,7 +69,9 @@ export class AtomicFile implements Sink {
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      const file = await open(temporary, 'wx', mode);
+      const file = await open(temporary, 'wx', mode ?? 0o666);
+      // Whatever the mask of this process: others may use the file as before.
+      if (mode !== undefined) await file.chmod(mode);
       return new AtomicFile(path, temporary, file);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
