@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every command has examples in its help, and each of them runs as it stands there.
+// Every command has examples in its help, and each of them runs as it stands there, in any folder:
+// the tables come with the package.
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { cli, dpFtrl, root, run } from './support/consumer.mjs';
+import { cli, consumer, dpFtrl, run } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-help-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
 const env = { ...process.env, PATH: `${dirname(cli)}${delimiter}${process.env.PATH}` };
 
 async function commands() {
@@ -20,8 +20,8 @@ async function commands() {
 }
 
 /** The lines of the examples, those that go on in the next one joined. */
-async function examplesOf(command) {
-  const { stdout } = await dpFtrl([command, '--help']);
+async function examplesOf(command, cwd) {
+  const { stdout } = await dpFtrl([command, '--help'], { cwd });
   const [, text] = stdout.split(/^Examples.*:\n/m);
   assert.ok(text, `${command}: no examples`);
   return text.replaceAll(/\\\n +/g, '').trim().split(/\n */);
@@ -31,7 +31,7 @@ test('help: every example of every command runs', async () => {
   const names = await commands();
   assert.ok(names.length >= 4);
   for (const name of names) {
-    const examples = await examplesOf(name);
+    const examples = await examplesOf(name, folder);
     assert.ok(examples.length > 0);
     for (const example of examples) {
       assert.ok(example.includes(`dp-ftrl ${name} `), example);
@@ -41,4 +41,9 @@ test('help: every example of every command runs', async () => {
       assert.equal(stdout === '', example.includes('--output'), example);
     }
   }
+});
+
+test('help: beside the package its tables are named from there', async () => {
+  const [example] = await examplesOf('release', consumer);
+  assert.match(example, / node_modules\/dp-ftrl\/examples\/shop_day\.csv$/);
 });

@@ -3,6 +3,7 @@
 // --state with persons and with time buckets: several runs are one release, whoever they cut apart.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,11 +103,11 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   await rowsOf(run, input);
   const next = { input: header + days[1] };
   const separated = [...target, ...apart, ...daily, '--state', path];
-  await fails(separated, 2, /must be of this mechanism|begun with another/, next);
+  await fails(separated, 2, /begun with another --user-column, --max-con/, next);
   const hour = ['--time-column', 'when', '--bucket', 'hour'];
   const hourly = [...target, ...people, ...hour, '--state', path];
   await fails(hourly, 2, /another --time-column or --bucket/, next);
-  await fails([...target, '--state', path], 2, /must be of this mech|begun with --user-column/, next);
+  await fails([...target, '--state', path], 2, /begun with --user-column or --time-column/, next);
   await fails([...run, '--first-step', '1'], 2, /--first-step does not go with --user-column/, next);
   const bytes = readFileSync(path);
   const at = bytes.indexOf('ann');
@@ -114,9 +115,113 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   copyFileSync(path, bad);
   bytes.write('eve', at);
   writeFileSync(bad, bytes);
-  await fails([...run.slice(0, -1), bad], 2, /what it says of persons is damaged/, next);
+  await fails([...run.slice(0, -1), bad], 2, /what it says of columns and persons is damaged/, next);
   // A state without persons does not become one with.
   const plain = freshState();
   await rowsOf([...target, '--state', plain], header + days[0]);
   await fails([...target, ...daily, '--state', plain], 2, /begun without/, next);
+});
+
+const sums = ['release', '--epsilon', '1e6', '--delta', '1e-6', '--clip', '1000', '--quiet'];
+const tree = [...sums, '--mechanism', 'tree', '--steps', '6'];
+
+/** The sums of the last step, in hundreds. */
+function lastOf(stdout) {
+  const [header, ...lines] = stdout.trimEnd().split('\n');
+  const cells = lines.at(-1).split(',').slice(1, -1);
+  return [header, cells.map((cell) => Math.round(Number(cell) / 100) + 0)];
+}
+
+test('state: columns are found by name, and others are refused', async () => {
+  const run = [...tree, '--state', freshState()];
+  assert.deepEqual(lastOf((await dpFtrl(run, { input: 'a,b\n100,0\n100,0\n' })).stdout), [
+    'step,a,b,std',
+    [2, 0],
+  ]);
+  const turned = await dpFtrl(run, { input: 'b,a\n0,100\n0,100\n' });
+  assert.deepEqual(lastOf(turned.stdout), ['step,a,b,std', [4, 0]], turned.stderr);
+  const both = /--state .*: it sums the columns "a", "b", this run "a", "c"$/;
+  await fails(run, 2, both, { input: 'a,c\n1,2\n' });
+  await fails(run, 2, /"a", "b", this run "a", "b", "c"$/, { input: 'a,b,c\n1,2,3\n' });
+  await fails([...run, '--column', 'a'], 2, /"a", "b", this run "a"$/, { input: 'a,b\n1,2\n' });
+  const names = ['--column', 'b', '--column', 'a'];
+  const chosen = await dpFtrl([...run, ...names], { input: 'a,b,c\n700,0,x\n' });
+  assert.deepEqual(lastOf(chosen.stdout)[1], [11, 0]);
+});
+
+test('state: one column is not another, with persons and days too', async () => {
+  for (const more of [people, daily]) {
+    const run = [...tree, ...more, '--state', freshState(), '--column'];
+    const input = 'when,who,x,y\n2026-03-01,ann,1,2\n';
+    await rowsOf([...run, 'x'], input);
+    await fails([...run, 'y'], 2, /it sums the columns "x", this run "y"/, { input });
+  }
+});
+
+test('state: an old one without columns goes on, says so, and has them from then on', async () => {
+  for (const more of [[], daily]) {
+    const path = freshState();
+    const run = [...tree, ...more, '--state', path, '--column', 'a', '--column', 'b'];
+    const rows = (day) => `when,a,b\n2026-03-0${day},100,0\n`;
+    await rowsOf(run, rows(1));
+    const bytes = readFileSync(path);
+    const end = 40 + bytes.readUInt32LE(36);
+    const memo = JSON.parse(bytes.subarray(40, end).toString().slice(65));
+    assert.deepEqual(memo.columns, ['a', 'b']);
+    const { columns, ...old } = { ...memo, format: 'dp-ftrl state 1' };
+    const text = JSON.stringify(old);
+    const hash = createHash('sha256').update(text).digest('hex');
+    const head = Buffer.alloc(8, 'memo');
+    head.writeUInt32LE(65 + text.length, 4);
+    const kept = more === daily ? [head, Buffer.from(`${hash} ${text}`)] : [];
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, 32), ...kept, bytes.subarray(end)]));
+    const { code, stdout, stderr } = await dpFtrl(run, { input: rows(2) });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /warning: --state .* does not say which columns it sums: they are taken/);
+    assert.equal(stderr.trim().split('\n').length, 1);
+    assert.equal(stdout.trim().split('\n').length, 2);
+    const other = rows(3).replace('b', 'c');
+    await fails(run.with(-1, 'c'), 2, /it sums the columns "a", "b", this run "a", "c"/, {
+      input: other,
+    });
+    const last = await dpFtrl(run, { input: rows(3) });
+    assert.deepEqual([last.code, last.stderr], [0, '']);
+  }
+});
+
+test('state: what is wrong with the file is said with its name', async () => {
+  const path = freshState();
+  const input = 'x\n1\n';
+  const other = (change) => {
+    const bytes = Buffer.from(readFileSync(path));
+    const name = `${path}-${++numStates}`;
+    writeFileSync(name, change(bytes));
+    return name;
+  };
+  const flipped = (at) => (bytes) => {
+    bytes[at < 0 ? bytes.length + at : at] ^= 1;
+    return bytes;
+  };
+  await rowsOf([...tree, '--state', path], input);
+  const seeded = freshState();
+  await dpFtrl([...tree, '--seed', '1', '--state', seeded], { input });
+  for (const [file, words, ...more] of [
+    [path, 'it was begun with another --mechanism or parameter of it, --steps', '--epochs', '2'],
+    [path, 'it was begun without --seed', '--seed', '1'],
+    [seeded, 'it was begun with --seed, this run has none'],
+    [seeded, 'it was begun with another --seed', '--seed', '2'],
+    [other(() => Buffer.alloc(0)), 'it is empty'],
+    [other(() => Buffer.from('a,b\n')), 'it is damaged or cut short'],
+    [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
+    [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
+    [other(flipped(-1)), 'it is damaged or cut short'],
+    [other(flipped(0)), 'it is damaged'],
+    [other(flipped(32)), 'it is damaged, or no state of this version'],
+    [folder, 'must be a file of one name, or the name of a new one, got something else'],
+  ]) {
+    const { stderr } = await fails([...tree, '--state', file, ...more], 2, /release: --state /, {
+      input,
+    });
+    assert.match(stderr, new RegExp(`--state ${file}:? ${words}`));
+  }
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 import { publint } from 'publint';
@@ -23,12 +23,27 @@ test('tarball: every file that an export or the command names is there', () => {
 
 test('tarball: no sources, tests or folders that nobody asked for', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
-  const known =
-    /^(dist|dist\/[\w-]+\.(js|d\.ts|wasm)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  const known = new RegExp(
+    '^(dist|dist/[\\w-]+\\.(js|d\\.ts|wasm)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
+      'docs|docs/(math|adr)|docs/(math/|adr/)?[\\w-]+\\.md|examples|examples/(\\w+\\.csv|README\\.md))$',
+  );
   assert.deepEqual(
     files.filter((file) => !known.test(file)),
     [],
   );
+});
+
+test('tarball: every relative link of its texts leads to a file in it', () => {
+  const texts = readdirSync(installed, { recursive: true }).map(String);
+  let numLinks = 0;
+  for (const name of texts.filter((it) => it.endsWith('.md'))) {
+    const text = readFileSync(join(installed, name), 'utf8');
+    for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)) {
+      ++numLinks;
+      assert.ok(existsSync(join(installed, dirname(name), target)), `${name}: ${target}`);
+    }
+  }
+  assert.ok(numLinks > 30);
 });
 
 test('tarball: the package has no run-time dependency', () => {

@@ -4,7 +4,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { makeError } from './errors.js';
-import { FileLock, hasCode, placeOf, replaceFile } from './files.js';
+import { FileLock, hasCode, IN_NO_FOLDER, placeOf, replaceFile } from './files.js';
 import type { ReleaseStore } from './types.js';
 
 /**
@@ -31,9 +31,24 @@ export class FileStore implements ReleaseStore {
    * Opens the file, which need not exist yet, for this process alone.
    *
    * @throws DpError `store_in_use` while another process, or this one, has it open.
-   * @throws RangeError for a link to nothing, and for a file with several names.
+   * @throws RangeError for a link to nothing, for a file with several names, and where the folder
+   *   does not exist.
+   * @throws DpError `store_failed` where the file system refuses, with its error as `cause`.
    */
   static async open(path: string): Promise<FileStore> {
+    try {
+      return await FileStore.lock(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
+        throw makeError('invalid_argument', `FileStore: ${path} ${IN_NO_FOLDER}`, error);
+      }
+      const why = (error as Error).message;
+      throw makeError('store_failed', `FileStore: ${path} could not be opened (${why})`, error);
+    }
+  }
+
+  private static async lock(path: string): Promise<FileStore> {
     const place = await placeOf(path, (got) => {
       const wanted = 'a file of one name, or the name of a new one';
       return makeError('invalid_argument', `FileStore: ${path} must be ${wanted}, got ${got}`);

@@ -11,6 +11,8 @@ import { basename, dirname, join } from 'node:path';
 const MODE = 0o600;
 const INTERVAL_MILLISECONDS = 50;
 
+export const IN_NO_FOLDER = 'must be in a folder that exists, got another';
+
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
@@ -46,10 +48,15 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
   return place;
 }
 
-/** Writes what is to last, for the owner only, into a new file: never into what is there. */
-async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
+/** Writes what is to last into a new file, never into what is there: for the owner only, or `mode`. */
+async function writeSynced(
+  path: string,
+  bytes: Uint8Array | string,
+  mode?: number,
+): Promise<void> {
   const handle = await open(path, 'wx', MODE);
   try {
+    if (mode !== undefined) await handle.chmod(mode);
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {
@@ -71,12 +78,29 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** At any instant the file has whole bytes, the old ones or the new ones; FILE.new is between. */
-export async function replaceFile(path: string, bytes: Uint8Array | string): Promise<void> {
+/** Permissions of a file; undefined where there is none. */
+export async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mode & 0o777;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * At any instant the file has whole bytes, the old ones or the new ones; FILE.new is between. It is
+ * for the owner only, unless there is a mode.
+ */
+export async function replaceFile(
+  path: string,
+  bytes: Uint8Array | string,
+  mode?: number,
+): Promise<void> {
   const temporary = `${path}.new`;
   // What a crash left; of others nothing is reused, neither a link nor permissions.
   await rm(temporary, { force: true });
-  await writeSynced(temporary, bytes);
+  await writeSynced(temporary, bytes, mode);
   await rename(temporary, path);
   await syncFolder(dirname(path));
 }

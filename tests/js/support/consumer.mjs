@@ -9,17 +9,29 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'n
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What an entry of the manifest's `files` stands for, as far as ours need it. */
+function filesOf(entry) {
+  const [, folder, ending] = /^(.*?)\/?(?:\*(\.\w+))?$/.exec(entry);
+  const path = join(root, folder);
+  if (statSync(path).isFile()) return [folder];
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((it) => it.isFile() && it.name.endsWith(ending ?? ''))
+    .map((it) => relative(root, join(it.parentPath, it.name)))
+    .filter((name) => ending === undefined || dirname(name) === folder);
+}
 
 function fingerprint() {
   const dist = join(root, 'dist');
   if (!existsSync(dist)) throw new Error('there is no dist/: run `npm run build:package` first');
   const hash = createHash('sha256').update(readFileSync(join(root, 'package.json')));
-  for (const name of readdirSync(dist).sort())
-    hash.update(name).update(readFileSync(join(dist, name)));
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const name of files.flatMap(filesOf).sort())
+    hash.update(name).update(readFileSync(join(root, name)));
   return hash.digest('hex').slice(0, 16);
 }
 

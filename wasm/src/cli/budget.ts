@@ -6,7 +6,8 @@
 // squares (Dong, Roth, Su, 1905.02383, corollary 3.3), also when later ones are chosen after seeing
 // earlier ones. That holds for one kind of neighbours, so a budget protects one unit only.
 
-import { FileLock, hasCode, placeOf, readText, replaceFile } from '../files.js';
+import { access, constants } from 'node:fs/promises';
+import { FileLock, hasCode, modeOf, placeOf, readText, replaceFile } from '../files.js';
 import type { DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
 import { Misuse } from './failure.js';
@@ -203,8 +204,9 @@ export class Budget {
         },
       });
       try {
+        const mode = await this.requireWritable(place);
         const ledger = await make(place);
-        if (ledger) await replaceFile(place, `${JSON.stringify(ledger, null, 2)}\n`);
+        if (ledger) await replaceFile(place, `${JSON.stringify(ledger, null, 2)}\n`, mode);
       } finally {
         await lock.release();
       }
@@ -216,6 +218,19 @@ export class Budget {
       }
       throw new Error(`--budget ${this.path}: ${message}`, { cause: error });
     }
+  }
+
+  /** The permissions it has and keeps. Replacing asks for those of the folder only. */
+  private async requireWritable(place: string): Promise<number | undefined> {
+    const mode = await modeOf(place);
+    if (mode === undefined) return undefined;
+    const isAllowed = await access(place, constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+    // Some users may write everything: they are told, too, that nobody else is meant to.
+    if (isAllowed && (mode & 0o222) !== 0) return mode;
+    throw new Misuse(`--budget ${this.path} is read-only`);
   }
 
   private async begin(place: string, state: string): Promise<void> {

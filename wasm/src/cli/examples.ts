@@ -5,6 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ModelInput } from '../types.js';
 import { Misuse } from './failure.js';
+import { requireLabel, type Labelled } from './labels.js';
 import { SeenRanges } from './ranges.js';
 import type { Batch } from './rows.js';
 import type { RowStream } from './stream.js';
@@ -53,7 +54,7 @@ export class RowsHash {
 export async function survey(
   rows: RowStream,
   examples: Examples,
-  { inputs, fromData }: { inputs: ModelInput[]; fromData: boolean },
+  { inputs, fromData, target }: { inputs: ModelInput[]; fromData: boolean; target: Labelled },
 ) {
   const seen = new SeenRanges(inputs);
   const hash = new RowsHash();
@@ -61,7 +62,10 @@ export async function survey(
   await rows.survey((batch) => {
     numRows += batch.numRows;
     hash.see(batch);
-    for (let i = 0; fromData && i < batch.numRows; ++i) seen.see(examples.row(batch, i));
+    for (let i = 0; i < batch.numRows; ++i) {
+      requireLabel(target, examples.label(batch, i), { batch, i });
+      if (fromData) seen.see(examples.row(batch, i));
+    }
   });
   return { numRows, inputs: fromData ? seen.complete() : inputs, digest: hash.digest() };
 }

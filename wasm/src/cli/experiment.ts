@@ -84,14 +84,16 @@ async function readResult(args: Args, path: string): Promise<Result> {
 }
 
 export async function run(args: Args): Promise<void> {
-  const paths = [args.text('result'), args.text('plot')];
+  const [resultPath, plotPath] = [args.text('result'), args.text('plot')];
   // A folder that is not there is told now, and not after the experiment.
-  for (const path of paths) if (path !== undefined) await (await AtomicFile.create(path)).abandon();
+  for (const option of ['result', 'plot']) {
+    const path = args.text(option);
+    if (path !== undefined) await (await AtomicFile.create(path, option)).abandon();
+  }
   const from = args.text('from');
   const found = from === undefined ? await measure(args) : await readResult(args, from);
   const json = `${JSON.stringify(found)}\n`;
-  const [resultPath, plotPath] = paths;
-  if (resultPath !== undefined) await writeFile(resultPath, json);
-  if (plotPath !== undefined) await writeFile(plotPath, plot(found));
+  if (resultPath !== undefined) await writeFile(resultPath, json, 'result');
+  if (plotPath !== undefined) await writeFile(plotPath, plot(found), 'plot');
   await new StandardOutput().write(args.has('json') ? json : describe(found));
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DEFAULT_MECHANISM } from '../defaults.js';
 import type { CatalogueEntry } from '../types.js';
 import { paragraph } from './table.js';
@@ -14,7 +16,17 @@ export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEnt
     each === DEFAULT_MECHANISM ? `${each} (default)` : each,
   );
   const list = paragraph(names.join(', '), INDENT).trim();
-  return HELP[name].replace(MECHANISMS, `  --mechanism M    ${list}`);
+  return HELP[name]
+    .replace(MECHANISMS, `  --mechanism M    ${list}`)
+    .replace(/\bexamples\/\w+\.csv/g, exampleFile);
+}
+
+/** Where a table of the package is, as a shell takes it from here. */
+function exampleFile(name: string): string {
+  const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
+  const near = relative('', path);
+  const shown = near.startsWith('..') ? path : near;
+  return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
 }
 
 export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
@@ -107,6 +119,7 @@ ${STRATEGY}
   --state FILE     goes on where the last run with this file stopped: its rows follow those before,
                    and all runs together are one release with horizon --steps. FILE holds the key,
                    the true sums, and of --user-column whose rows counted: as secret as the rows.
+                   Columns are those of the first run, found by their names in any order.
                    With --time-column a run ends its last bucket, which is that of its last row or
                    of --to; rows of a bucket that is released are refused
   --first-step N   with --state: the first row is that of step N, released before; the same rows
@@ -127,7 +140,7 @@ ${PARTICIPATION}
   --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true, and says how
                    many rows did not count: NOT private
 
-Examples, with the files of examples/:
+Examples, with files of the package:
   dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count examples/shop_day.csv
   head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 \\
       --column count --steps 1000 --mechanism honaker --json
@@ -201,7 +214,7 @@ ${PARTICIPATION}
   --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
                    and needs --show-nonprivate
 
-Examples, with the files of examples/:
+Examples, with files of the package:
   dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
       examples/pendulum.csv > model.json && head -c 300 model.json
   dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 \\
@@ -245,7 +258,7 @@ ${COUNTED}
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
 
-Examples, with the files of examples/:
+Examples, with files of the package:
   dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 \\
       --delta 1e-6 --consistent examples/gym_visits.csv
   dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 \\
@@ -277,7 +290,7 @@ ${COUNTED}
   --quiet          no guarantee on standard error
   --seed S         fixed choice, for tests and demonstrations: NOT private
 
-Examples, with the files of examples/:
+Examples, with files of the package:
   dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 \\
       examples/gym_visits.csv
   dp-ftrl choose --winner --column minutes --domain 0:180 --epsilon 2 --user-column member \\
@@ -369,7 +382,7 @@ and the noise of the package; release and learn add up, and take strategies for 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
 
-Examples, with the files of examples/:
+Examples, with files of the package:
   dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 --delta 1e-6 \\
       --clip 1 --strategy strategy.json --column count examples/shop_day.csv
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2

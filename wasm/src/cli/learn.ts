@@ -12,6 +12,7 @@ import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Examples, RowsHash, survey } from './examples.js';
 import { Misuse } from './failure.js';
 import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
+import type { Labelled } from './labels.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { AtomicFile, StandardOutput, writeFile } from './output.js';
@@ -253,9 +254,9 @@ function warn(text: string): void {
 /** The columns of the table, what is known of the features, and the horizon. */
 async function readProblem(
   args: Args,
-  { label, batchSize, passes, given }: {
+  { label, target, passes, given }: {
     label: string;
-    batchSize: number;
+    target: Labelled & { batchSize: number };
     passes: number;
     given: number | undefined;
   },
@@ -273,7 +274,8 @@ async function readProblem(
   const known = given !== undefined && passes === 1;
   const digest = undefined;
   if (known && !fromData) return { rows, examples, inputs, numSteps: given, digest };
-  const seen = await survey(rows, examples, { inputs, fromData });
+  const seen = await survey(rows, examples, { inputs, fromData, target });
+  const { batchSize } = target;
   const numSteps = passes * Math.ceil(seen.numRows / batchSize);
   if (!known && given !== undefined && given !== numSteps) {
     const each = batchSize === 1 ? '' : ` in batches of ${batchSize}`;
@@ -338,10 +340,10 @@ export async function run(args: Args): Promise<void> {
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = readPattern(args, chosen, { batchSize: target.batchSize, passes });
   // A folder that is not there is told now, and not after the learning.
-  if (path !== undefined) await (await AtomicFile.create(path)).abandon();
+  if (path !== undefined) await (await AtomicFile.create(path, 'model')).abandon();
   const problem = await readProblem(args, {
     label,
-    batchSize: target.batchSize,
+    target,
     passes,
     given: stepsOf(args, chosen),
   });
@@ -401,7 +403,7 @@ export async function run(args: Args): Promise<void> {
       }),
     };
     const json = `${JSON.stringify(model)}\n`;
-    if (path !== undefined) await writeFile(path, json);
+    if (path !== undefined) await writeFile(path, json, 'model');
     await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
   } finally {
     progress.end();

@@ -3,48 +3,18 @@
 // Steps of a release that goes on in the next run (--state), where persons are protected or rows
 // are events: whose rows counted, and which bucket was the first, is stored with the releases.
 
-import { createHash } from 'node:crypto';
 import { Misuse } from './failure.js';
 import type { People } from './people.js';
 import type { Batch } from './rows.js';
 import type { LedgerTotals } from './state.js';
+import { writeMemo } from './state-memo.js';
 import { pastHorizon, personOf, type Released, type Stepper, type TextColumns } from './steps.js';
 import { Clock, type Times } from './time.js';
-
-const FORMAT = 'dp-ftrl state 1';
 
 /** How often somebody counted, and at which step last. */
 interface Counted {
   times: number;
   last: number;
-}
-
-/** What the next run has to know. */
-interface Memo {
-  format: typeof FORMAT;
-  /** Steps released. */
-  step: number;
-  people: People | null;
-  time: { column: string; bucket: string; origin: number | null } | null;
-  counted: [person: string, times: number, last: number][];
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function writeMemo(memo: Memo): Uint8Array {
-  const text = JSON.stringify(memo);
-  return new TextEncoder().encode(`${hashOf(text)} ${text}`);
-}
-
-function readMemo(bytes: Uint8Array): Memo {
-  const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
-  const text = rest.join(' ');
-  if (hash !== hashOf(text)) throw new Misuse('--state: what it says of persons is damaged');
-  const memo = JSON.parse(text) as Memo;
-  if (memo.format !== FORMAT) throw new Misuse(`--state: its format is not "${FORMAT}"`);
-  return memo;
 }
 
 export interface LedgerStepOptions {
@@ -68,8 +38,7 @@ export class LedgerStepper implements Stepper {
   constructor(private readonly options: LedgerStepOptions) {
     const { totals, times } = options;
     this.next = totals.step;
-    const memo = totals.memo && readMemo(totals.memo);
-    this.requireSame(memo);
+    const { memo } = totals;
     const counted = memo?.counted ?? [];
     this.counted = new Map(counted.map(([person, count, last]) => [person, { times: count, last }]));
     if (!times) return;
@@ -175,38 +144,19 @@ export class LedgerStepper implements Stepper {
     const labels = clock && this.closed.map((_, k) => clock.label(first + k));
     const steps = this.closed;
     this.closed = [];
-    const noisy = await totals.releaseSteps(steps, writeMemo(this.memo()));
+    const noisy = await totals.releaseSteps(steps, this.memo());
     yield { first, noisy, ...(labels && { labels }) };
   }
 
-  private memo(): Memo {
-    const { people, times } = this.options;
+  private memo(): Uint8Array {
+    const { people, times, totals } = this.options;
     const origin = this.clock?.origin ?? null;
-    return {
-      format: FORMAT,
+    return writeMemo({
       step: this.next,
+      columns: [...totals.columns],
       people: people ?? null,
       time: times ? { column: times.column, bucket: times.bucket, origin } : null,
       counted: Array.from(this.counted, ([person, it]) => [person, it.times, it.last]),
-    };
-  }
-
-  /** What was stored is of the same steps, persons and buckets. */
-  private requireSame(memo: Memo | undefined): void {
-    const { totals, people, times } = this.options;
-    if (memo === undefined) {
-      if (totals.step === 0) return;
-      throw new Misuse('--state was begun without --user-column and --time-column');
-    }
-    if (memo.step !== totals.step) throw new Misuse('--state: its parts are of different runs');
-    const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-    if (!same(memo.people, people ?? null)) {
-      const options = '--user-column, --max-contributions or --min-separation';
-      throw new Misuse(`--state was begun with another ${options}`);
-    }
-    const time = times ? [times.column, times.bucket] : null;
-    if (!same(memo.time && [memo.time.column, memo.time.bucket], time)) {
-      throw new Misuse('--state was begun with another --time-column or --bucket');
-    }
+    });
   }
 }

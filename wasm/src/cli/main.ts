@@ -18,6 +18,7 @@ import * as optimize from './optimize.js';
 import { ClosedPipe, StandardOutput } from './output.js';
 import * as queries from './queries.js';
 import * as release from './release.js';
+import { requireOneRoleEach } from './roles.js';
 
 interface Command {
   options: Known;
@@ -54,6 +55,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   const args = Args.parse(argv, COMMANDS[name].options);
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) return print(helpOf(name, (await load()).mechanisms()));
+  await requireOneRoleEach(name, args);
   return COMMANDS[name].run(args);
 }
 

@@ -52,13 +52,14 @@ export class AtomicFile implements Sink {
     for (const signal of SIGNALS) process.on(signal, this.onSignal);
   }
 
-  static async create(given: string): Promise<AtomicFile> {
+  /** `option` is what gave the path. */
+  static async create(given: string, option = 'output'): Promise<AtomicFile> {
     let path = given;
-    let mode = 0o666;
+    let mode: number | undefined;
     try {
       path = await realpath(given);
       const existing = await stat(path);
-      if (!existing.isFile()) throw new Misuse(`--output ${given} is not a regular file`);
+      if (!existing.isFile()) throw new Misuse(`--${option} ${given} is not a regular file`);
       mode = existing.mode & 0o777;
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
@@ -68,14 +69,16 @@ export class AtomicFile implements Sink {
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      const file = await open(temporary, 'wx', mode);
+      const file = await open(temporary, 'wx', mode ?? 0o666);
+      // Whatever the mask of this process: others may use the file as before.
+      if (mode !== undefined) await file.chmod(mode);
       return new AtomicFile(path, temporary, file);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') {
-        throw new Misuse(`--output ${given}: the folder does not exist`);
+        throw new Misuse(`--${option} ${given}: the folder does not exist`);
       }
-      throw new Error(`--output ${given}: ${message}`, { cause: error });
+      throw new Error(`--${option} ${given}: ${message}`, { cause: error });
     }
   }
 
@@ -103,8 +106,8 @@ export class AtomicFile implements Sink {
 }
 
 /** The whole file or none of it. */
-export async function writeFile(path: string, text: string): Promise<void> {
-  const file = await AtomicFile.create(path);
+export async function writeFile(path: string, text: string, option?: string): Promise<void> {
+  const file = await AtomicFile.create(path, option);
   try {
     await file.write(text);
     await file.commit();

@@ -225,20 +225,23 @@ interface Made {
 }
 
 /** A running total of this run alone, or one that goes on, and what turns rows into its steps. */
-async function makeSums(dp: DpFtrl, settings: Settings, how: PrefixSumOptions): Promise<Made> {
+async function makeSums(
+  dp: DpFtrl,
+  settings: Settings,
+  { how, rows }: { how: PrefixSumOptions; rows: RowStream },
+): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
   const options = { columns: textColumns(people, times), clipNorm: target.clipNorm, showTrue };
   if (state) {
-    const totals = await LedgerTotals.open(dp, state, how);
+    const wanted = { columns: rows.columns, people, times };
+    const totals = await LedgerTotals.open(dp, state, { options: how, wanted });
+    rows.arrange(totals.columns);
     const sums = { people: undefined, totals };
     try {
       const stepper =
         people || times
           ? new LedgerStepper({ totals, columns: options.columns, people, times })
           : new RowStepper({ ...options, sums });
-      if (!people && !times && totals.memo) {
-        throw new Misuse('--state was begun with --user-column or --time-column');
-      }
       return { sums, stepper, state: totals, close: () => totals.close() };
     } catch (error) {
       await totals.close();
@@ -266,7 +269,6 @@ export async function run(args: Args): Promise<void> {
   const texts = textColumns(people, times);
   const wanted = { columns: args.texts('column'), texts: texts.names };
   const rows = await RowStream.open(args.files, wanted);
-  const { columns } = rows;
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const how: PrefixSumOptions = {
     ...target,
@@ -275,14 +277,15 @@ export async function run(args: Args): Promise<void> {
     mechanism,
     ...parameters,
     numSteps,
-    dimension: columns.length,
+    dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   };
   // What goes on is named as it was begun.
   const isSearched = settings.state === undefined && !quiet;
   const line = `release: ${name}`;
   const found = isSearched ? await watch(foundFirst(dp, how), new ProgressLine(line)) : how;
-  const { sums, stepper, state, close } = await makeSums(dp, settings, found);
+  const { sums, stepper, state, close } = await makeSums(dp, settings, { how: found, rows });
+  const { columns } = rows;
   const { totals } = sums;
   const { certificate } = totals;
   const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });

@@ -31,6 +31,8 @@ export interface Wanted {
 export interface NumericTable {
   columns: string[];
   batches: AsyncGenerator<Batch>;
+  /** Puts the columns into another order, before the first row is read. */
+  arrange(columns: readonly string[]): void;
 }
 
 /** The name of what is summed where there is no column to sum: each row counts as 1. */
@@ -176,5 +178,13 @@ export async function readTable(
     }
   }
   const columns = indices.length === 0 ? [ROWS] : indices.map((index) => header[index]!);
-  return { columns, batches: batches() };
+  return {
+    columns,
+    batches: batches(),
+    arrange(wanted) {
+      if (indices.length === 0) return;
+      indices.splice(0, Infinity, ...wanted.map((name) => header.indexOf(name)));
+      columns.splice(0, Infinity, ...wanted);
+    },
+  };
 }

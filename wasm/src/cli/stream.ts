@@ -24,6 +24,11 @@ export class RowStream {
     return this.table.columns;
   }
 
+  /** The same columns in another order, before the first row is read. */
+  arrange(columns: readonly string[]): void {
+    this.table.arrange(columns);
+  }
+
   /** Shows all rows once; `rows()` starts from the beginning again. A bad row is thrown. */
   async survey(visit: (batch: Batch) => void): Promise<void> {
     const again = await isRegularFile(this.files);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What --state has to remember beside the releases: which columns it sums, whose rows counted, and
+// which bucket was the first.
+
+import { createHash } from 'node:crypto';
+import { Misuse } from './failure.js';
+import type { People } from './people.js';
+import type { Times } from './time.js';
+
+const FORMAT = 'dp-ftrl state 2';
+/** Did not say which columns. */
+const OLD_FORMAT = 'dp-ftrl state 1';
+
+/** What the next run has to know. */
+export interface Memo {
+  format: string;
+  /** Steps released. */
+  step: number;
+  /** In their order in the sums; older files do not say. */
+  columns?: string[];
+  people: People | null;
+  time: { column: string; bucket: string; origin: number | null } | null;
+  counted: [person: string, times: number, last: number][];
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
+  const text = JSON.stringify({ format: FORMAT, ...memo });
+  return new TextEncoder().encode(`${hashOf(text)} ${text}`);
+}
+
+export function readMemo(bytes: Uint8Array): Memo {
+  const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
+  const text = rest.join(' ');
+  if (hash !== hashOf(text)) throw new Misuse('what it says of columns and persons is damaged');
+  const memo = JSON.parse(text) as Memo;
+  if (![FORMAT, OLD_FORMAT].includes(memo.format)) {
+    throw new Misuse(`its format is not "${FORMAT}"`);
+  }
+  return memo;
+}
+
+/** The columns in the order of the state: they are found by their names. */
+export function orderOf(memo: Memo | undefined, columns: readonly string[]): readonly string[] {
+  const known = memo?.columns;
+  if (known === undefined) return columns;
+  const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
+  if (sorted(known) === sorted(columns)) return known;
+  const list = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
+  throw new Misuse(`it sums the columns ${list(known)}, this run ${list(columns)}`);
+}
+
+/** What goes on is of the same persons and buckets. */
+export function requireSame(
+  memo: Memo | undefined,
+  { people, times }: { people: People | undefined; times: Times | undefined },
+): void {
+  const isPlain = !people && !times;
+  if (!memo?.people && !memo?.time) {
+    if (isPlain) return;
+    throw new Misuse('it was begun without --user-column and --time-column');
+  }
+  if (isPlain) throw new Misuse('it was begun with --user-column or --time-column');
+  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  if (!same(memo.people, people ?? null)) {
+    const options = '--user-column, --max-contributions or --min-separation';
+    throw new Misuse(`it was begun with another ${options}`);
+  }
+  const time = times ? [times.column, times.bucket] : null;
+  if (!same(memo.time && [memo.time.column, memo.time.bucket], time)) {
+    throw new Misuse('it was begun with another --time-column or --bucket');
+  }
+}
