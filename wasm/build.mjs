@@ -87,6 +87,7 @@ async function bundle(out, glue, wasm, version) {
     format: 'esm',
     target: 'es2022',
     minify: true,
+    lineLimit: 500, // Node prints the line of an uncaught error, not the package, please.
     legalComments: 'none',
     charset: 'utf8',
     sourcemap: false,
@@ -104,7 +105,7 @@ async function bundle(out, glue, wasm, version) {
   const index = join(out, 'index.js');
   const parts = (await readFile(index, 'utf8')).split(`"${placeholder}"`);
   if (parts.length !== 2) fail('dist/index.js should hold the WebAssembly text exactly once');
-  // On a line of its own: Node prints the line of an uncaught error, not the package, please.
+  // On a line of its own, for the same reason.
   await writeFile(index, parts.join(`\n"${wasm.toString('base64')}"\n`));
   await build({
     ...common,

@@ -51,6 +51,15 @@ test('tarball: the package has no run-time dependency', () => {
   assert.deepEqual(manifest.peerDependencies ?? {}, {});
 });
 
+test('an uncaught error shows a line of the package, not all of it', async () => {
+  const url = JSON.stringify(entryUrl('dp-ftrl').href);
+  const program = `const { load } = await import(${url}); (await load()).prefixSum({});`;
+  const { code, stderr } = await node(['--input-type=module', '-e', program]);
+  assert.equal(code, 1);
+  assert.match(stderr, /prefixSum: /);
+  assert.ok(stderr.length < 4000, `${stderr.length}`);
+});
+
 test('publint finds nothing', async () => {
   const { messages } = await publint({ pkgDir: root, strict: true });
   assert.deepEqual(messages, []);

@@ -21,6 +21,14 @@ function textOf(word) {
   return names.map((name) => read(`tests/browser/${name}`)).join('\n');
 }
 
+/** Whether a test begins with these words; an import or a message that does is none. */
+function isTitle(text, title) {
+  const words = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  // Given to a function that makes tests, or first in a row of a table of them.
+  const makers = String.raw`\b(?:test|served|inBrowsers)\(\s*|^ +\[`;
+  return new RegExp(`(?:${makers})['"\`]${words}`, 'm').test(text);
+}
+
 test('every test that docs/package.md names exists, and every row names one', () => {
   const rows = read('docs/package.md')
     .split('\n')
@@ -34,11 +42,11 @@ test('every test that docs/package.md names exists, and every row names one', ()
       const named = [...titles.matchAll(/`([^`]+)`/g)].map(([, title]) => title);
       assert.ok(named.length > 0, row);
       for (const title of named) {
-        const starts = ["'", '`', '"'].some((quote) => text.includes(`${quote}${title}`));
-        assert.ok(starts, `${word} has no test ${title}`);
+        assert.ok(isTitle(text, title), `${word} has no test ${title}`);
       }
     }
   }
+  assert.ok(!isTitle("import { build } from 'esbuild';\nfail('esbuild');", 'esbuild'));
 });
 
 test('the policy of the README is the one the consumers are served under', () => {
@@ -46,6 +54,28 @@ test('the policy of the README is the one the consumers are served under', () =>
   const [, served] = /strictPolicy =\s*"([^"]*)/.exec(read('tests/consumers/support.mjs'));
   assert.ok(served.startsWith(policy), `${served} is not ${policy}`);
   assert.ok(!/unsafe-inline|'unsafe-eval'/.test(served));
+});
+
+test('the policy of deploy.md is the one the page is tested under', () => {
+  const [, policy] = /^ +Content-Security-Policy: (.*)$/m.exec(read('docs/deploy.md'));
+  const [, served] = /policy =((?:\s*"[^"]*"(?: \+|;))+)/.exec(read('tests/browser/support.mjs'));
+  const parts = Array.from(served.matchAll(/"([^"]*)"/g), ([, part]) => part);
+  assert.equal(policy, parts.join(''));
+});
+
+test('what a release is made along is there, and of one version', () => {
+  const { version } = manifest;
+  assert.match(read('CITATION.cff'), new RegExp(`^version: ${version}$`, 'm'));
+  assert.match(read('CMakeLists.txt'), new RegExp(`^project\\(dpftrl VERSION ${version} `, 'm'));
+  assert.match(read('CHANGELOG.md'), /^## Unreleased$/m);
+  assert.match(read('SECURITY.md'), /^## How to report$/m);
+  const steps = read('docs/release.md').match(/^\d+\. \*\*/gm);
+  assert.deepEqual(steps, steps.map((_, i) => `${i + 1}. **`));
+  // It says what is packed: as the manifest does.
+  const [, packed] = /^8\. (.*?)^9\./ms.exec(read('docs/release.md'));
+  for (const name of manifest.files) {
+    assert.ok(packed.includes(name.replace(/\/?\*.*$/, '').split('/')[0]), name);
+  }
 });
 
 test('exports have no conditions but types', () => {

@@ -141,14 +141,16 @@ ${PARTICIPATION}
                    many rows did not count: NOT private
 
 Examples, with files of the package:
-  dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count examples/shop_day.csv
-  head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 \\
-      --column count --steps 1000 --mechanism honaker --json
+  dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count \\
+      examples/shop_day.csv
+  head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 \\
+      --delta 1e-6 --clip 1 --column count --steps 1000 --mechanism honaker --json
   dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --column minutes --user-column member \\
       --max-contributions 12 --min-separation 7 --time-column time --bucket day \\
       --from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv
   dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv \\
-      --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 examples/shop_day.csv
+      --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 \\
+      examples/shop_day.csv
 `,
   learn: `dp-ftrl learn --label NAME --epsilon E --delta D --clip C [options] [FILE.csv]
 
@@ -156,7 +158,8 @@ Reads a CSV file or standard input as dp-ftrl release does, one example a row, a
 model of the label from the other columns in one pass or more (DP-FTRL): gradients are clipped,
 their running totals get noise, and the weights follow from those alone. So the model is
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
-Nobody's rows are left out: where somebody has more of them than promised, take the surplus out first.
+Nobody's rows are left out: where somebody has more of them than promised, take the surplus out
+first.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax

@@ -185,7 +185,7 @@ function learnFrom(
       const what = `${where} is past the horizon of --steps ${numSteps}`;
       throw new Misuse(what, { code, row, line });
     }
-    const why = (error as Error).message.replace(/^learn: example \d+: /, '');
+    const why = (error as Error).message.replace(/^learn: example \d+: (learner: )?/, '');
     throw new Misuse(`${where}: ${why}`, { code: code ?? 'internal', row, line });
   }
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
