@@ -17,8 +17,8 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 };
 
 /// C = the square root of any Toeplitz workload: of momentum and decay ((1-ax)(1-bx))^(-1/2), of a
-/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix by its first column (of its negative, where the
-/// diagonal is negative).
+/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix by its first column (of its negative, where
+/// the diagonal is negative).
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
