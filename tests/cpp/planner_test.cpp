@@ -85,7 +85,7 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
 
       Matrix scaled = workload.matrix();
       for (std::int64_t t = 0; t < n; ++t)
-        scaled.row(t) *= std::sqrt(weights[static_cast<std::size_t>(t)]);
+        scaled.row(testing::index_of(t)) *= std::sqrt(weights[static_cast<std::size_t>(t)]);
       const DenseOptimum dense =
           find_dense_optimum({.queries = scaled, .objective = Objective::mean}, {.gap = 1e-9});
       EXPECT_LE(early, dense.upper_bound);

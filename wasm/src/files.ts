@@ -5,6 +5,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { link, lstat, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** Only the owner may read: the bytes hold a key and sums. */
@@ -49,14 +50,34 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
 }
 
 /** Writes what is to last into a new file, never into what is there: for the owner only, or `mode`. */
+/** Who may use a file: a mode, and the group that it speaks of. */
+export interface Permissions {
+  mode: number;
+  gid: number;
+}
+
+/**
+ * Lets the same people use a file as another, whatever the mask of this process; nobody of its group
+ * where the group cannot be given.
+ */
+export async function permit(file: FileHandle, { mode, gid }: Permissions): Promise<void> {
+  const hasGroup =
+    (await file.stat()).gid === gid ||
+    (await file.chown((await file.stat()).uid, gid).then(
+      () => true,
+      () => false,
+    ));
+  await file.chmod(hasGroup ? mode : mode & 0o707);
+}
+
 async function writeSynced(
   path: string,
   bytes: Uint8Array | string,
-  mode?: number,
+  permissions?: Permissions,
 ): Promise<void> {
   const handle = await open(path, 'wx', MODE);
   try {
-    if (mode !== undefined) await handle.chmod(mode);
+    if (permissions) await permit(handle, permissions);
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {
@@ -79,9 +100,10 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Permissions of a file; undefined where there is none. */
-export async function modeOf(path: string): Promise<number | undefined> {
+export async function permissionsOf(path: string): Promise<Permissions | undefined> {
   try {
-    return (await stat(path)).mode & 0o777;
+    const { mode, gid } = await stat(path);
+    return { mode: mode & 0o777, gid };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
@@ -90,17 +112,17 @@ export async function modeOf(path: string): Promise<number | undefined> {
 
 /**
  * At any instant the file has whole bytes, the old ones or the new ones; FILE.new is between. It is
- * for the owner only, unless there is a mode.
+ * for the owner only, unless there are permissions.
  */
 export async function replaceFile(
   path: string,
   bytes: Uint8Array | string,
-  mode?: number,
+  permissions?: Permissions,
 ): Promise<void> {
   const temporary = `${path}.new`;
   // What a crash left; of others nothing is reused, neither a link nor permissions.
   await rm(temporary, { force: true });
-  await writeSynced(temporary, bytes, mode);
+  await writeSynced(temporary, bytes, permissions);
   await rename(temporary, path);
   await syncFolder(dirname(path));
 }

@@ -101,9 +101,9 @@ class Aggregate {
   /// The least of the largest rows so far, and where that is.
   const double& least() const { return least_; }
   const Vector& best() const { return best_; }
-  /// least() - sum p l at the last point: where that is stationary, zero if only the largest rows
-  /// have weight.
-  double gap() const { return std::max(least_ - mean_, 0.0); }
+  /// Distance of least() from sum p l at the last point: where that is stationary, zero if only the
+  /// largest rows have weight, and none of them was less elsewhere.
+  double gap() const { return std::abs(least_ - mean_); }
 
  private:
   double weigh_mean(const std::vector<double>& values) {

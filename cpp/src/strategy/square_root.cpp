@@ -13,16 +13,32 @@ std::vector<double> checked_coefficients(std::int64_t num_steps) {
   return square_root_coefficients(num_steps);
 }
 
-/// Of the matrix, or of its negative where its diagonal is.
+std::vector<double> column_of_matrix(const Workload& workload) {
+  std::vector<double> column;
+  for (std::int64_t t = 0; t < workload.num_steps(); ++t) column.push_back(workload.entry(t, 0));
+  return column;
+}
+
+/// Of the matrix divided by its diagonal, which is in the decoder.
 std::vector<double> matrix_root(const Workload& workload, bool inverse) {
-  std::vector<double> series;
-  const double sign = workload.entry(0, 0) < 0 ? -1 : 1;
-  for (std::int64_t t = 0; t < workload.num_steps(); ++t)
-    series.push_back(sign * workload.entry(t, 0));
-  std::vector<double> root = square_root_of_series(series);
-  if (inverse) root = reciprocal_series(root, workload.num_steps());
-  require_all_finite(SquareRootStrategy::kName, "coefficients of the root", root);
-  return root;
+  std::vector<double> series = column_of_matrix(workload);
+  const double diagonal = series[0];
+  for (double& entry : series) entry /= diagonal;
+  const std::vector<double> root = square_root_of_series(series);
+  return inverse ? reciprocal_series(root, workload.num_steps()) : root;
+}
+
+double norm_squared(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return sum;
+}
+
+/// The squared largest error of a root for a matrix, up to rounding; not finite where the root is
+/// not.
+double squared_error(const std::vector<double>& column, const std::vector<double>& root) {
+  const auto n = static_cast<std::int64_t>(column.size());
+  return norm_squared(root) * norm_squared(multiply_series(column, reciprocal_series(root, n)));
 }
 
 /// Few streams have as many bands as steps; matrices have no more steps than fit.
@@ -30,7 +46,6 @@ std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& requ
   const std::int64_t n = request.designed_for.num_steps();
   std::vector<double> root = matrix_root(request.designed_for, false);
   std::vector<double> decoder = request.workload.apply(reciprocal_series(root, n));
-  require_all_finite(SquareRootStrategy::kName, "coefficients of the decoder", decoder);
   return std::make_shared<const ToeplitzStrategy>(
       request.workload,
       ToeplitzStrategy::Parts{
@@ -49,6 +64,13 @@ SquareRootStrategy::SquareRootStrategy(std::int64_t num_steps)
 DecoderForm SquareRootStrategy::decoder_form() const {
   const std::span<const double> c = toeplitz_encoder();
   return ToeplitzDecoder{.coefficients = std::vector<double>(c.begin(), c.end())};
+}
+
+bool has_better_root(const Workload& workload) {
+  if (!workload.has_toeplitz_matrix()) return false;
+  const std::vector<double> column = column_of_matrix(workload);
+  const double own = squared_error(column, matrix_root(workload, false));
+  return own <= squared_error(column, square_root_coefficients(workload.num_steps()));
 }
 
 std::vector<double> workload_root_coefficients(const Workload& workload, const WorkloadRoot& root) {

@@ -415,8 +415,8 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
                            ? workload
                            : Workload::momentum({.num_steps = options.num_steps,
                                                  .momentum = options.encoder_momentum});
-  const bool is_adapted = (aim.is_toeplitz() || aim.has_toeplitz_matrix()) &&
-                          family.info.workloads == WorkloadSupport::adapted;
+  const bool is_adapted = family.info.workloads == WorkloadSupport::adapted &&
+                          (aim.is_toeplitz() || has_better_root(aim));
   const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.num_steps);
   const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
                           family.info.name == kNormalizedSquareRoot;

@@ -90,23 +90,36 @@ double VaryingBandedStrategy::row_norm_squared(std::int64_t step) const {
 std::vector<double> VaryingBandedStrategy::later_products(std::int64_t lag) const {
   const std::int64_t n = num_steps(), p = num_bands();
   if (n * p > kMaxProductOperations / p) return {};
+  std::call_once(are_products_made_, [this] { largest_products_ = largest_products(); });
+  std::vector<double> bounds(static_cast<std::size_t>(n));
+  if (lag < p)
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+      bounds[i] =
+          largest_products_[i * static_cast<std::size_t>(p) + static_cast<std::size_t>(lag)];
+  return bounds;
+}
+
+std::vector<double> VaryingBandedStrategy::largest_products() const {
+  const std::int64_t n = num_steps(), p = num_bands();
   const auto entry = [&](std::int64_t row, std::int64_t column) {
     return bands_->entries[static_cast<std::size_t>(row * p + row - column)];
   };
   const double rounding = static_cast<double>(p + 8) * 0x1p-52;
-  std::vector<double> bounds(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i + lag < n; ++i)
-    for (std::int64_t j = i + lag; j < std::min(n, i + p); ++j) {
+  std::vector<double> largest(static_cast<std::size_t>(n * p));
+  for (std::int64_t i = 0; i < n; ++i) {
+    double so_far = 0;
+    for (std::int64_t j = std::min(n, i + p) - 1; j >= i; --j) {
       double product = 0, magnitude = 0;
       for (std::int64_t row = j; row < std::min(n, i + p); ++row) {
         const double term = entry(row, i) * entry(row, j);
         product += term;
         magnitude += std::abs(term);
       }
-      double& bound = bounds[static_cast<std::size_t>(i)];
-      bound = std::max(bound, std::abs(product) + rounding * magnitude);
+      so_far = std::max(so_far, std::abs(product) + rounding * magnitude);
+      largest[static_cast<std::size_t>(i * p + j - i)] = so_far;
     }
-  return bounds;
+  }
+  return largest;
 }
 
 RowNorms VaryingBandedStrategy::row_norms() const {

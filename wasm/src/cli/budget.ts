@@ -7,7 +7,8 @@
 // earlier ones. That holds for one kind of neighbours, so a budget protects one unit only.
 
 import { access, constants } from 'node:fs/promises';
-import { FileLock, hasCode, modeOf, placeOf, readText, replaceFile } from '../files.js';
+import { FileLock, hasCode, permissionsOf, placeOf, readText, replaceFile } from '../files.js';
+import type { Permissions } from '../files.js';
 import type { DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
 import { Misuse } from './failure.js';
@@ -204,9 +205,10 @@ export class Budget {
         },
       });
       try {
-        const mode = await this.requireWritable(place);
+        const permissions = await this.requireWritable(place);
         const ledger = await make(place);
-        if (ledger) await replaceFile(place, `${JSON.stringify(ledger, null, 2)}\n`, mode);
+        const text = `${JSON.stringify(ledger, null, 2)}\n`;
+        if (ledger) await replaceFile(place, text, permissions);
       } finally {
         await lock.release();
       }
@@ -221,15 +223,15 @@ export class Budget {
   }
 
   /** The permissions it has and keeps. Replacing asks for those of the folder only. */
-  private async requireWritable(place: string): Promise<number | undefined> {
-    const mode = await modeOf(place);
-    if (mode === undefined) return undefined;
+  private async requireWritable(place: string): Promise<Permissions | undefined> {
+    const permissions = await permissionsOf(place);
+    if (!permissions) return undefined;
     const isAllowed = await access(place, constants.W_OK).then(
       () => true,
       () => false,
     );
     // Some users may write everything: they are told, too, that nobody else is meant to.
-    if (isAllowed && (mode & 0o222) !== 0) return mode;
+    if (isAllowed && (permissions.mode & 0o222) !== 0) return permissions;
     throw new Misuse(`--budget ${this.path} is read-only`);
   }
 

@@ -6,7 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hasCode, syncFolder } from '../files.js';
+import { hasCode, permit, syncFolder } from '../files.js';
+import type { Permissions } from '../files.js';
 import { Misuse } from './failure.js';
 
 export interface Sink {
@@ -55,12 +56,12 @@ export class AtomicFile implements Sink {
   /** `option` is what gave the path. */
   static async create(given: string, option = 'output'): Promise<AtomicFile> {
     let path = given;
-    let mode: number | undefined;
+    let permissions: Permissions | undefined;
     try {
       path = await realpath(given);
       const existing = await stat(path);
       if (!existing.isFile()) throw new Misuse(`--${option} ${given} is not a regular file`);
-      mode = existing.mode & 0o777;
+      permissions = { mode: existing.mode & 0o777, gid: existing.gid };
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
     }
@@ -69,9 +70,8 @@ export class AtomicFile implements Sink {
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      const file = await open(temporary, 'wx', mode ?? 0o666);
-      // Whatever the mask of this process: others may use the file as before.
-      if (mode !== undefined) await file.chmod(mode);
+      const file = await open(temporary, 'wx', permissions ? 0o600 : 0o666);
+      if (permissions) await permit(file, permissions);
       return new AtomicFile(path, temporary, file);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;

@@ -12,7 +12,7 @@ import { Misuse } from './failure.js';
 const WRITTEN = ['output', 'model', 'result', 'plot', 'state', 'budget'];
 /** Beside these there are FILE.new and FILE.lock for a while. */
 const KEPT = ['state', 'budget'];
-const READ = ['strategy', 'test'];
+const READ = ['strategy', 'test', 'query-weights'];
 /** Workloads, whatever files are called. */
 const NAMES = ['prefix', 'ranges', 'identity'];
 

@@ -17,10 +17,13 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 };
 
 /// C = the square root of any Toeplitz workload: of momentum and decay ((1-ax)(1-bx))^(-1/2), of a
-/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix by its first column (of its negative, where
-/// the diagonal is negative).
+/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix divided by its diagonal, by its first column.
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
+
+/// That the workload is a Toeplitz matrix, and its own root has no larger a largest error than that
+/// of prefix sums. Coefficients of a root can grow exponentially.
+bool has_better_root(const Workload& workload);
 
 /// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`, for other
 /// workloads than matrices: divided by 1 - x.

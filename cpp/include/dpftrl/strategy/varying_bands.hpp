@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -55,12 +56,17 @@ class VaryingBandedStrategy final : public Strategy {
   }
 
  private:
+  /// num_bands a step: at least |X_ij| for all j >= i + 0, i + 1, ...
+  std::vector<double> largest_products() const;
+
   std::string_view name_;  ///< static storage
   std::shared_ptr<const VaryingBands> bands_;
   std::vector<double> column_norms_squared_;
   std::vector<double> row_norms_squared_;
   double max_column_norm_squared_;
   bool is_nonnegative_;
+  mutable std::once_flag are_products_made_;
+  mutable std::vector<double> largest_products_;  ///< when they are asked for
 };
 
 /// What is searched for: by default 16 bands or as many as the separation, and more bands than that
