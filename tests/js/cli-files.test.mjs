@@ -3,8 +3,8 @@
 // Files of the command: none in two roles, folders that are not there, and permissions.
 
 import assert from 'node:assert/strict';
-import { chmodSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, linkSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -45,6 +45,7 @@ test('files: none has two roles, by whatever path', async () => {
     ['learn', ...target, '--label', 'y', '--model', 'in.csv', 'in.csv'],
     ['queries', ...counts, ...target.slice(0, 4), '--output', 'in.csv', 'in.csv'],
     ['optimize', '--steps', '2', '--workload', 'in.csv', '--output', 'in.csv'],
+    ['optimize', '--steps', '2', '--query-weights', 'in.csv', '--output', 'in.csv'],
     ['experiment', '--from', 'in.csv', '--plot', 'in.csv'],
   ];
   for (const args of cases) {
@@ -90,9 +91,16 @@ test('files: what is replaced keeps its permissions, and a read-only budget stay
   assert.equal((await dpFtrl([...release, ...limit, ...more], { cwd })).code, 0);
   assert.equal(modeOf('b.json'), 0o600);
   // More than a usual mask leaves to others.
-  for (const name of ['b.json', 'out.csv']) chmodSync(join(cwd, name), 0o664);
+  // One of the groups of this process, another one where it may choose.
+  const group = process.getuid() === 0 ? 1 : process.getgid();
+  for (const name of ['b.json', 'out.csv']) {
+    chownSync(join(cwd, name), process.getuid(), group);
+    chmodSync(join(cwd, name), 0o664);
+  }
   assert.equal((await dpFtrl([...release, ...more], { cwd })).code, 0);
-  for (const name of ['b.json', 'out.csv']) assert.equal(modeOf(name), 0o664, name);
+  for (const name of ['b.json', 'out.csv']) {
+    assert.deepEqual([modeOf(name), statSync(join(cwd, name)).gid], [0o664, group], name);
+  }
   chmodSync(join(cwd, 'b.json'), 0o444);
   const before = readFileSync(join(cwd, 'b.json'), 'utf8');
   await fails([...release, ...more], 2, /--budget b\.json is read-only$/, { cwd });
