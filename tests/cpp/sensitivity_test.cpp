@@ -564,17 +564,18 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
 }
 
 /// A recursion of two buffers with any numbers that are not negative.
-VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random) {
+VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random,
+                                         double least_gain = 0, double largest_factor = 1) {
   constexpr std::int64_t kNumBuffers = 2;
   return {Workload::prefix_sums(num_steps),
           {.name = "given",
-           .buffers = std::make_shared<const VaryingBuffers>(
-               VaryingBuffers{.num_buffers = kNumBuffers,
-                              .inverse_scales = random.numbers(num_steps, 0.5, 2),
-                              .gains = random.numbers(num_steps * kNumBuffers, 0, 1),
-                              .factors = random.numbers(num_steps * kNumBuffers, 0.1, 1),
-                              .max_row_stddev = 1,
-                              .max_state_stddev = 1}),
+           .buffers = std::make_shared<const VaryingBuffers>(VaryingBuffers{
+               .num_buffers = kNumBuffers,
+               .inverse_scales = random.numbers(num_steps, 0.5, 2),
+               .gains = random.numbers(num_steps * kNumBuffers, least_gain, 1),
+               .factors = random.numbers(num_steps * kNumBuffers, 0.1, largest_factor),
+               .max_row_stddev = 1,
+               .max_state_stddev = 1}),
            .column_scales = random.numbers(num_steps, 0.5, 2)}};
 }
 
@@ -634,6 +635,17 @@ TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
                               Exactness::upper_bound, ""},
                              encoder, participation));
     }
+  }
+}
+
+TEST(Sensitivity, numbers_without_falling_products_have_no_such_bounds) {
+  RandomNumbers random(13);
+  for (const auto& [least_gain, largest_factor] : {std::pair{-0.3, 1.0}, std::pair{0.0, 1.6}}) {
+    const VaryingBufferedStrategy recursion =
+        random_recursion(9, random, least_gain, largest_factor);
+    EXPECT_TRUE(recursion.later_products(1).empty());
+    expect_sound_at_length(recursion);
+    expect_sound(recursion);
   }
 }
 
