@@ -58,8 +58,8 @@ inline constexpr std::int64_t kLarge = std::int64_t{1} << 20;
 
 /// Gap between the bounds at which both solvers stop, and the iterations that the plain fixed point
 /// takes to it at 512 steps.
-inline constexpr double kSolverGap = 1e-7;
-inline constexpr int kFixedPointIterations = 123;
+inline constexpr double kSolverGap = 1e-10;
+inline constexpr int kFixedPointIterations = 207;
 
 /// Tells the compiler that the memory behind `data` is read.
 inline void keep(const void* data) {
