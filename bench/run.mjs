@@ -290,7 +290,7 @@ function combine({ samples, contexts, busy }, options) {
         Object.entries(byBuild).map(([build, values]) => [build, ratio(values, other[build])]),
       );
     }
-    // Of the same loops: those for AVX2 have no counterpart in WebAssembly.
+    // Of the same loops: those for AVX2 and AVX-512 have no counterpart in WebAssembly.
     result.wasmToNative = ratio(byBuild.wasm, byBuild.sse2 ?? byBuild.native);
     results.push(result);
   }

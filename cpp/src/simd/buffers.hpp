@@ -47,9 +47,10 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
 
 template <std::size_t Count, class V, class T>
 void buffer_steps(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
-  constexpr std::size_t kWidth = 2 * sizeof(V) / sizeof(T);
+  constexpr std::size_t kVectors = 4;
+  constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
   std::size_t i = 0;
-  for (; i + kWidth <= width; i += kWidth) buffer_lanes<Count, 2, V>(buffers, steps, i);
+  for (; i + kWidth <= width; i += kWidth) buffer_lanes<Count, kVectors, V>(buffers, steps, i);
   for (; i < width; ++i) buffer_lanes<0, 1, T>(buffers, steps, i);
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 
 /// The loops that all time is spent in, compiled once for the baseline of the platform and, on
-/// x86-64, once more for AVX2. Both give the same bits: every number is made by the same IEEE
-/// operations in the same order, however many are made side by side.
+/// x86-64, once more for AVX2 and for AVX-512. All give the same bits: every number is made by the
+/// same IEEE operations in the same order, however many are made side by side.
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace dpftrl::simd {
 
@@ -97,7 +98,9 @@ inline constexpr std::int64_t kUndecided = INT64_MIN;
 /// Compiled for what every processor of the platform has.
 const Kernels& baseline_kernels();
 
-/// The fastest that this processor runs.
+/// All that this processor runs, from the baseline to the fastest.
+std::span<const Kernels* const> all_kernels();
+/// The fastest.
 const Kernels& kernels();
 
 }  // namespace dpftrl::simd
