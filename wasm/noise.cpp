@@ -30,7 +30,9 @@ val noise_create(const val& options) {
     return handles().add(std::make_unique<NoiseStream>(
         *strategy, NoiseStreamOptions{.key = key_of(options),
                                       .dimension = count(options, "dimension"),
-                                      .first_coordinate = count(options, "firstCoordinate")}));
+                                      .first_coordinate = count(options, "firstCoordinate"),
+                                      .increments =
+                                          optional_flag(options, "increments").value_or(false)}));
   });
 }
 

@@ -57,6 +57,7 @@ class FormAppender {
   }
   void operator()(const BandedDecoder& decoder) { numbers(decoder.coefficients); }
   void operator()(const BandedInverseDecoder& decoder) { numbers(decoder.coefficients); }
+  void operator()(const MovingSumDecoder& decoder) { numbers(decoder.coefficients); }
   void operator()(const BufferedDecoder& decoder) {
     numbers(decoder.decays);
     numbers(decoder.weights);

@@ -42,6 +42,18 @@ noise::ProgramOptions program_options(const NoiseStreamOptions& options, std::in
           .num_rows = num_rows};
 }
 
+DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options) {
+  DecoderForm form = strategy.decoder_form();
+  if (!options.increments) return form;
+  if (std::holds_alternative<RunningSumDecoder>(form)) return IdentityDecoder{};
+  if (auto* inverse = std::get_if<BandedInverseDecoder>(&form))
+    return MovingSumDecoder{std::move(inverse->coefficients)};
+  fail(ErrorCode::unsupported,
+       "noise_stream: increments must be of an encoder whose inverse has few bands, for prefix "
+       "sums, and are not those of " +
+           std::string(strategy.name()));
+}
+
 /// Where a stream is, for the refusals of a call.
 struct Place {
   std::int64_t step;
@@ -120,7 +132,7 @@ NoiseStream::NoiseStream(const Strategy& strategy, const NoiseStreamOptions& opt
     : num_steps_(strategy.num_steps()), options_(options) {
   require_options(options);
   require_generator_of_releases(options.generator);
-  form_ = std::make_unique<const DecoderForm>(strategy.decoder_form());
+  form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
   const noise::ProgramOptions how = program_options(options, num_steps_);
   noise::require_form(how, *form_);
   rows_ = std::make_unique<Rows>(how, *form_);
@@ -281,7 +293,7 @@ class FloatNoiseStream::Rows : public noise::RowMaker<float> {
 FloatNoiseStream::FloatNoiseStream(const Strategy& strategy, const NoiseStreamOptions& options)
     : num_steps_(strategy.num_steps()), dimension_(options.dimension) {
   require_options(options);
-  form_ = std::make_unique<const DecoderForm>(strategy.decoder_form());
+  form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
   noise::ProgramOptions how = program_options(options, num_steps_);
   how.precision = noise::Precision::single;
   how.float_stream = float_stream(options.generator);

@@ -280,6 +280,11 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
     return LongMatrix::Identity(index_of(num_steps), index_of(num_steps));
   if (std::holds_alternative<RunningSumDecoder>(form))
     return dense_toeplitz(LongVector(static_cast<std::size_t>(num_steps), 1), num_steps, 0);
+  if (const auto* moving = std::get_if<MovingSumDecoder>(&form)) {
+    LongVector by_lag(moving->coefficients.begin(), moving->coefficients.end());
+    by_lag.resize(static_cast<std::size_t>(num_steps));
+    return dense_toeplitz(by_lag, num_steps, 0);
+  }
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
     return dense_dyadic(*dyadic, num_steps);
   if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, num_steps);

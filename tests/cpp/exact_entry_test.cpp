@@ -73,6 +73,10 @@ struct SlightlyWrong {
   void operator()(const BandedInverseDecoder& form) {
     add(form, [](auto& f) { next(f.coefficients[2]); });
   }
+  void operator()(const MovingSumDecoder& form) {
+    add(form, [](auto& f) { next(f.coefficients[0]); });
+    if (step > 1) add(form, [](auto& f) { next(f.coefficients[2]); });
+  }
   void operator()(const BufferedDecoder& form) {
     if (step > 0) add(form, [](auto& f) { next(f.weights[2]); });
     if (step > 1) add(form, [](auto& f) { next(f.decays[1]); });

@@ -111,6 +111,7 @@ inline std::vector<NamedForm> named_forms() {
       {"banded", 64, banded},
       {"banded_growing", 64, BandedDecoder{{1.0, -1.2}}},
       {"banded_inverse", 64, BandedInverseDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
+      {"moving_sum", 64, MovingSumDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
       {"buffered", 64, buffered},
       {"varying", 50, varying_form(50, 5)},
       {"varying_bands", 50, varying_bands_form(50, 4)},

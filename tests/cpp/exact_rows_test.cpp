@@ -145,6 +145,11 @@ struct NaiveRows {
   void operator()(const BandedInverseDecoder& decoder) {
     add_inverse({decoder.coefficients.begin(), decoder.coefficients.end()});
   }
+  void operator()(const MovingSumDecoder& decoder) {
+    for (std::int64_t t = 0; t < num_rows; ++t)
+      for (std::int64_t lag = 0; lag <= t && lag < std::ssize(decoder.coefficients); ++lag)
+        row(t)[t - lag] = decoder.coefficients[static_cast<std::size_t>(lag)];
+  }
   void operator()(const BufferedDecoder& decoder) {
     std::vector<long double> c{1}, powers = {decoder.weights.begin(), decoder.weights.end()};
     for (std::int64_t j = 1; j < num_rows; ++j) {

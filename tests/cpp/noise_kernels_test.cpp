@@ -168,6 +168,7 @@ std::vector<Case> cases(std::int64_t n) {
       {"banded", banded(), 50},
       {"banded, a number", BandedDecoder{{-0.75}}, 25},
       {"banded inverse", banded_inverse(), 64},
+      {"moving sum", MovingSumDecoder{banded_inverse().coefficients}, 64},
       {"buffered", buffered(), 64},
       {"buffered, none", BufferedDecoder{}, 25},
       {"varying buffers", varying(n), 300},
@@ -312,6 +313,7 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
   EXPECT_TRUE(differ(haar(n), other_scales));
   EXPECT_TRUE(differ(ToeplitzDecoder{wavy(60, 1, 0.5), 2}, ToeplitzDecoder{wavy(60, 1, 0.5), 3}));
   EXPECT_TRUE(differ(banded(), BandedInverseDecoder{banded().coefficients}));
+  EXPECT_TRUE(differ(banded_inverse(), MovingSumDecoder{banded_inverse().coefficients}));
   BufferedDecoder swapped = buffered();
   std::swap(swapped.decays[0], swapped.decays[1]);
   EXPECT_TRUE(differ(buffered(), swapped));
@@ -501,6 +503,8 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(BandedDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BandedInverseDecoder{}, "coefficients must be of at least 1 entries");
   expect_refusal(BandedInverseDecoder{{1, -kInfinity}}, "coefficients[1] must be at most 2^20");
+  expect_refusal(MovingSumDecoder{}, "coefficients must be of at least 1 entries");
+  expect_refusal(MovingSumDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entries, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");
   expect_refusal(BufferedDecoder{{kNaN}, {0.5}}, "decays[0] must be at least 0");

@@ -60,6 +60,25 @@ test('noise: a checkpoint goes on, and a damaged one does not', () => {
   });
 });
 
+test('noise: increments add up to the noise of sums and keep nothing', () => {
+  for (const mechanism of ['independent', 'lambda-cgd', 'banded-inverse-square-root']) {
+    const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
+    const increments = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
+    const total = [0, 0, 0];
+    increments.forEach((x, i) => {
+      total[i % 3] += x;
+      assert.ok(Math.abs(total[i % 3] - sums[i]) <= i / 3 + 1, `${mechanism}, entry ${i}`);
+    });
+    withNoise({ mechanism, increments: true }, (noise) => {
+      noise.seek(39);
+      assert.equal(noise.checkpoint().length, 64);
+    });
+  }
+  const refused = { ...options, mechanism: 'tree', increments: true };
+  rejects(() => dp.noise(refused), DpError, 'unsupported', /increments must be of an encoder/);
+  assert.throws(() => dp.noise({ ...options, increments: 1 }), /increments must be a boolean, got/);
+});
+
 // Recorded natively, in tests/cpp/checkpoint_test.cpp.
 const native = [
   [

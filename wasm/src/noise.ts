@@ -10,7 +10,14 @@ import { KEY_BYTES, withKey } from './key.js';
 import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
 import type { MechanismName, Noise } from './types.js';
 
-const OPTIONS = [...ERROR_OPTIONS, 'dimension', 'firstCoordinate', 'key', 'insecureSeed'];
+const OPTIONS = [
+  ...ERROR_OPTIONS,
+  'dimension',
+  'firstCoordinate',
+  'increments',
+  'key',
+  'insecureSeed',
+];
 const MAX_SCALE = 2 ** 40;
 
 function requireBytes(where: string, name: string, value: unknown): Uint8Array {
@@ -76,6 +83,7 @@ export function makeNoise(
     ...readFactorization(reader, mechanisms),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
+    increments: reader.has('increments') && reader.flag('increments'),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
   if (complete.insecureSeed !== undefined && reader.has('key')) {

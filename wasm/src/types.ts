@@ -602,6 +602,13 @@ export interface NoiseOptions extends ErrorOptions {
    */
   firstCoordinate?: number;
   /**
+   * Rows of what a step adds to the noise of its sum, for those who add noise to each gradient; their
+   * sums are the noise of sums, up to rounding. For `independent`, `banded-inverse-square-root` and
+   * `lambda-cgd` over prefix sums. Nothing is kept from step to step: seeking costs nothing, and a
+   * row as many normals as the inverse encoder has bands. Default false.
+   */
+  increments?: boolean;
+  /**
    * 32 secret bytes, for one stream only (and for all its shards). Default: from the platform, for
    * this stream alone.
    */

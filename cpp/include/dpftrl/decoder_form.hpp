@@ -91,6 +91,14 @@ struct BandedInverseDecoder {
   std::vector<double> coefficients;
 };
 
+/// B = C^-1, lower-triangular Toeplitz with the few given coefficients:
+///     row t = g_0 z_t + g_1 z_{t-1} + ...
+/// Every row draws its normals again, so that none are kept: the increments of
+/// BandedInverseDecoder.
+struct MovingSumDecoder {
+  std::vector<double> coefficients;
+};
+
 /// B = A C^-1, C the buffered linear Toeplitz matrix c_0 = 1, c_j = sum_i weights_i decays_i^(j-1):
 ///     w_t = z_t - weights . s,    s <- decays * s + w_t,    s = 0 at first,
 ///     row t = w_0 + ... + w_t.
@@ -142,7 +150,8 @@ struct FilteredDecoder {
 struct DecoderForm : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder,
                                   SmoothDecoder, HaarDecoder, ToeplitzDecoder, BandedDecoder,
                                   BandedInverseDecoder, BufferedDecoder, VaryingBufferedDecoder,
-                                  VaryingBandedDecoder, BlockDecoder, FilteredDecoder> {
+                                  VaryingBandedDecoder, BlockDecoder, FilteredDecoder,
+                                  MovingSumDecoder> {
   using variant::variant;
 };
 

@@ -39,6 +39,12 @@ struct NoiseStreamOptions {
   std::int64_t first_coordinate = 0;  ///< a shard starts here and has the same bits as the whole
   /// next_rounded decides nothing, rounded_entry computes every digit: the same integers, slowly.
   bool exact_only = false;
+  /// Rows of C^-1 Z, what a step adds to the noise of its sum, in place of rows of A C^-1 Z: for
+  /// whoever adds noise to each gradient. Their sums are the noise of sums, up to rounding. For
+  /// encoders whose inverse has few bands (`independent`, banded-inverse-square-root, lambda-cgd),
+  /// as they are for prefix sums: rows draw their normals again, so nothing is kept, seeking costs
+  /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
+  bool increments = false;
   Generator generator = Generator::chacha20;  ///< others: FloatNoiseStream only
 };
 
@@ -46,6 +52,7 @@ class NoiseStream {
  public:
   /// @throws Error{invalid_argument} dimension or first_coordinate out of range, a decoder form
   ///         that is malformed or has too few rows, a generator other than ChaCha20;
+  ///         Error{unsupported} increments of an encoder that has none of that kind;
   ///         Error{resource_exhausted} noise generated in advance, or the rows that a recursion or
   ///         a filter keeps, would need more than 1 GiB.
   NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);

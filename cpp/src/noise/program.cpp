@@ -39,7 +39,8 @@ bool may_be_plain(const DecoderForm& form) {
 bool is_always_plain(const DecoderForm& form) {
   return std::holds_alternative<IdentityDecoder>(form) ||
          std::holds_alternative<DyadicDecoder>(form) || std::holds_alternative<HaarDecoder>(form) ||
-         std::holds_alternative<ToeplitzDecoder>(form);
+         std::holds_alternative<ToeplitzDecoder>(form) ||
+         std::holds_alternative<MovingSumDecoder>(form);
 }
 
 }  // namespace

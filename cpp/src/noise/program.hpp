@@ -140,6 +140,7 @@ ProgramPointer make(const ProgramOptions&, const HaarDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const ToeplitzDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BandedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BandedInverseDecoder&, SlotAllocator&);
+ProgramPointer make(const ProgramOptions&, const MovingSumDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BufferedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const VaryingBufferedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const VaryingBandedDecoder&, SlotAllocator&);

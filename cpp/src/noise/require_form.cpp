@@ -136,6 +136,11 @@ struct RequireForm {
     require_state(options, "number of coefficients", std::ssize(decoder.coefficients), 8);
   }
 
+  void operator()(const MovingSumDecoder& decoder) const {
+    require_length_at_least("coefficients", std::ssize(decoder.coefficients), 1);
+    require_coefficients("coefficients", decoder.coefficients);
+  }
+
   void operator()(const BufferedDecoder& decoder) const {
     require_length(kFunction, "weights", std::ssize(decoder.weights), std::ssize(decoder.decays));
     require_coefficients("weights", decoder.weights);

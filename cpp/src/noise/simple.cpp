@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity and running sum.
+// Identity, running sum, and sums of the last few normals.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "dpftrl/gaussian.hpp"
 #include "noise/program.hpp"
@@ -52,8 +54,56 @@ class RunningSumProgram final : public Program {
   Slot total_;
 };
 
+/// Has no state: scratch for its normals, drawn anew for every row.
+class MovingSumProgram final : public Program {
+ public:
+  MovingSumProgram(const ProgramOptions& options, const MovingSumDecoder& decoder,
+                   SlotAllocator& slots)
+      : first_measurement_(options.first_measurement),
+        relative_(combine_error(options.precision,
+                                static_cast<double>(decoder.coefficients.size()))),
+        coefficients_(decoder.coefficients) {
+    for (const double g : coefficients_) {
+      normals_.push_back(slots.scratch());
+      sum_ += std::abs(g);
+      squares_ += g * g;
+    }
+    row_ = slots.scratch();
+  }
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    const std::int64_t num_terms = std::min<std::int64_t>(std::ssize(coefficients_), step + 1);
+    terms_.clear();
+    for (std::int64_t lag = 0; lag < num_terms; ++lag) {
+      const auto i = static_cast<std::size_t>(lag);
+      plan.draw(normals_[i], first_measurement_ + step - lag);
+      terms_.push_back({{coefficients_[i], 0}, normals_[i]});
+    }
+    plan.combine(row_, terms_);
+    return row_;
+  }
+  /// Of the first rows, which have fewer terms, as well.
+  Bound bound(std::int64_t) override {
+    return {sum_ * (kNormalErrorBound + relative_ * kNormalMax), kTail * std::sqrt(squares_)};
+  }
+
+ private:
+  std::int64_t first_measurement_;
+  double relative_;  ///< of the magnitudes of the terms
+  const std::vector<double>& coefficients_;
+  double sum_ = 0;  ///< of the coefficients' magnitudes
+  double squares_ = 0;
+  std::vector<Slot> normals_;
+  Slot row_{};
+  std::vector<Term> terms_;
+};
+
 }  // namespace
 
+ProgramPointer make(const ProgramOptions& options, const MovingSumDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<MovingSumProgram>(options, decoder, slots);
+}
 ProgramPointer make(const ProgramOptions& options, const IdentityDecoder&, SlotAllocator& slots) {
   return std::make_unique<IdentityProgram>(options, slots);
 }
