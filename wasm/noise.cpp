@@ -28,11 +28,11 @@ val noise_create(const val& options) {
     Problem given = problem_of(options);
     const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
     return handles().add(std::make_unique<NoiseStream>(
-        *strategy, NoiseStreamOptions{.key = key_of(options),
-                                      .dimension = count(options, "dimension"),
-                                      .first_coordinate = count(options, "firstCoordinate"),
-                                      .increments =
-                                          optional_flag(options, "increments").value_or(false)}));
+        *strategy,
+        NoiseStreamOptions{.key = key_of(options),
+                           .dimension = count(options, "dimension"),
+                           .first_coordinate = count(options, "firstCoordinate"),
+                           .increments = optional_flag(options, "increments").value_or(false)}));
   });
 }
 

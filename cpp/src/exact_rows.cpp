@@ -167,8 +167,7 @@ Enclosure direct_row(const HaarDecoder& decoder, const Measurements& z, std::int
 
 Enclosure direct_row(const MovingSumDecoder& decoder, const Measurements& z, std::int64_t step) {
   const FixedPoint& fixed = z.fixed();
-  const std::int64_t num_terms =
-      std::min<std::int64_t>(std::ssize(decoder.coefficients), step + 1);
+  const std::int64_t num_terms = std::min<std::int64_t>(std::ssize(decoder.coefficients), step + 1);
   Enclosure sum;
   for (std::int64_t lag = 0; lag < num_terms; ++lag)
     sum = fixed.add(sum, fixed.multiply(z.recall(step - lag),

@@ -45,11 +45,10 @@ TEST(NoiseIncrements, their_sums_are_the_noise_of_sums) {
 TEST(NoiseIncrements, nothing_is_kept_so_a_far_step_costs_one_row) {
   const std::int64_t far = std::int64_t{1} << 30;
   for (const char* family : {"independent", "lambda-cgd"}) {
-    const auto strategy = make_strategy({.name = family,
-                                         .num_steps = far,
-                                         .parameters = {.lambda = std::string(family) ==
-                                                                          "lambda-cgd"
-                                                                      ? std::optional(0.5)
+    const auto strategy = make_strategy(
+        {.name = family,
+         .num_steps = far,
+         .parameters = {.lambda = std::string(family) == "lambda-cgd" ? std::optional(0.5)
                                                                       : std::nullopt}});
     NoiseStream stream(*strategy, options(3, true));
     stream.seek(far - 1);

@@ -147,11 +147,11 @@ struct FilteredDecoder {
   Workload workload;
 };
 
-struct DecoderForm : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder,
-                                  SmoothDecoder, HaarDecoder, ToeplitzDecoder, BandedDecoder,
-                                  BandedInverseDecoder, BufferedDecoder, VaryingBufferedDecoder,
-                                  VaryingBandedDecoder, BlockDecoder, FilteredDecoder,
-                                  MovingSumDecoder> {
+struct DecoderForm
+    : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, SmoothDecoder,
+                   HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
+                   BufferedDecoder, VaryingBufferedDecoder, VaryingBandedDecoder, BlockDecoder,
+                   FilteredDecoder, MovingSumDecoder> {
   using variant::variant;
 };
 

@@ -60,8 +60,8 @@ class MovingSumProgram final : public Program {
   MovingSumProgram(const ProgramOptions& options, const MovingSumDecoder& decoder,
                    SlotAllocator& slots)
       : first_measurement_(options.first_measurement),
-        relative_(combine_error(options.precision,
-                                static_cast<double>(decoder.coefficients.size()))),
+        relative_(
+            combine_error(options.precision, static_cast<double>(decoder.coefficients.size()))),
         coefficients_(decoder.coefficients) {
     for (const double g : coefficients_) {
       normals_.push_back(slots.scratch());
