@@ -19,7 +19,7 @@ const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-ti
   --rounds       rounds over all workloads and builds (default 9; with --quick 1)
   --min-time     CPU seconds of one measurement (default 0.1; with --quick 0.005)
   --filter       only workloads whose name contains TEXT (the baselines always run)
-  --long         also the optimum at 10^6 steps: a minute a round
+  --long         also the optimum at 10^6 steps: half a minute a round
   --builds       where the build folders sse2, native and wasm are (default build)
   --no-build     take what is built as it is`;
 
@@ -194,7 +194,7 @@ function summary(values) {
 
 const nanosecondsOf = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
-/** A minute and a gigabyte. */
+/** Half a minute for all builds, and a third of a gigabyte each. */
 const LONG = 'solver/optimal/1000000';
 
 /** samples.get(workload)[build][round]: nanoseconds of CPU per item. */

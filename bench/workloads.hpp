@@ -103,14 +103,16 @@ inline StrategyParameters windowed_parameters(const std::string& name) {
 /// Windows of 16 rows: floats, doubles, or integers after the rounding test.
 template <class Stream, class Value, class Next>
 Workload windowed_rows(const std::string& kind, const std::string& strategy, std::int64_t dimension,
-                       Next next) {
+                       Next next, Generator generator = Generator::chacha20,
+                       const std::string& suffix = "") {
   static constexpr std::int64_t kNumRows = 16;
-  return {kind + "/" + strategy + "/" + std::to_string(dimension),
+  return {kind + "/" + strategy + suffix + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kNumRows), [=]() -> Run {
             const auto shape = make_strategy({.name = strategy,
                                               .num_steps = kNumSteps,
                                               .parameters = windowed_parameters(strategy)});
-            const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
+            const NoiseStreamOptions options{
+                .key = bench_key(), .dimension = dimension, .generator = generator};
             const auto stream = std::make_shared<Stream>(*shape, options);
             return [=, rows = std::vector<Value>(
                            static_cast<std::size_t>(dimension * kNumRows))]() mutable {
@@ -121,10 +123,13 @@ Workload windowed_rows(const std::string& kind, const std::string& strategy, std
           }};
 }
 
-inline Workload float_window(const std::string& strategy, std::int64_t dimension) {
+inline Workload float_window(const std::string& strategy, std::int64_t dimension,
+                             Generator generator = Generator::chacha20,
+                             const std::string& suffix = "") {
   return windowed_rows<FloatNoiseStream, float>(
       "float-window", strategy, dimension,
-      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); });
+      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); },
+      generator, suffix);
 }
 
 inline Workload double_window(const std::string& strategy, std::int64_t dimension) {
@@ -232,13 +237,14 @@ inline Workload counter(const std::string& strategy) {
 }
 
 /// The same in batches of 256 releases.
-inline Workload counter_batch(const std::string& strategy) {
-  return {"counter-batch/" + strategy, static_cast<double>(kNumSteps), [=]() -> Run {
+inline Workload counter_batch(const std::string& strategy, ReleaseMode mode = ReleaseMode::grid,
+                              const std::string& suffix = "") {
+  return {"counter-batch/" + strategy + suffix, static_cast<double>(kNumSteps), [=]() -> Run {
             const auto mechanism = Mechanism::make({.strategy = strategy,
                                                     .num_steps = kNumSteps,
                                                     .target = {.epsilon = 1, .delta = 1e-6}});
             return [=, records = std::vector<double>(256, 1), totals = zeros(256)]() mutable {
-              PrefixSum sum(mechanism, {.key = bench_key(), .grid = std::nullopt});
+              PrefixSum sum(mechanism, {.key = bench_key(), .mode = mode, .grid = std::nullopt});
               for (std::int64_t t = 0; t < kNumSteps; t += 256) {
                 sum.release_batch(records, totals, 256);
                 keep(totals.data());
@@ -394,6 +400,8 @@ inline std::vector<Workload> workloads() {
   for (const char* strategy : {"blt", "tree", "honaker", "haar", "banded-toeplitz",
                                "banded-inverse-square-root", "optimal"})
     list.push_back(float_window(strategy, kLarge));
+  list.push_back(float_window("blt", kLarge, Generator::chacha12, "-chacha12"));
+  list.push_back(float_window("blt", kLarge, Generator::chacha8, "-chacha8"));
   for (const char* strategy : {"blt", "honaker", "optimal"}) {
     list.push_back(double_window(strategy, kLarge));
     list.push_back(grid_window(strategy, kLarge));
@@ -408,6 +416,7 @@ inline std::vector<Workload> workloads() {
   list.push_back(counter("square-root"));
   list.push_back(counter_batch("blt"));
   list.push_back(counter_batch("honaker"));
+  list.push_back(counter_batch("honaker", ReleaseMode::lattice, "-lattice"));
   list.push_back(matrix_product());
   add_analyses(list);
   list.push_back(dense_fixed_point());

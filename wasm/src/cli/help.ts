@@ -378,7 +378,7 @@ What is searched for fits the workload and the participation where there is such
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
 participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
-1024; optimal for prefix sums a minute at 10^6 steps. For learning rates and more than 2048 steps:
+1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps:
 --objective mean, or blt. What is found for another workload than prefix sums serves error, compare
 and the noise of the package; release and learn add up, and take strategies for prefix sums.
 
