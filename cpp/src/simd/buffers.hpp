@@ -47,7 +47,8 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
 
 template <std::size_t Count, class V, class T>
 void buffer_steps(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
-  constexpr std::size_t kVectors = 4;
+  // Four hide the latency of each other; shorter vectors gain nothing by them (measured).
+  constexpr std::size_t kVectors = kVectorBytes == 32 ? 4 : 2;
   constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
   std::size_t i = 0;
   for (; i + kWidth <= width; i += kWidth) buffer_lanes<Count, kVectors, V>(buffers, steps, i);
