@@ -4,12 +4,14 @@
 #include <cmath>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/gaussian.hpp"
 #include "fft.hpp"
 #include "noise/program.hpp"
+#include "sum_of_squares.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -38,6 +40,10 @@ std::size_t num_normals(const ToeplitzDecoder& decoder, std::size_t num_measurem
 int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
   return static_cast<int>(std::bit_width(2 * num_measurements - 2 - num_future));
 }
+
+/// Coordinates whose columns are taken out of the rows, and put back, together: a line of the
+/// cache.
+constexpr std::size_t kMaxColumns = 8;
 
 /// All rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex transform. The
 /// partner of a coordinate takes part even if it is not asked for, so that shards have the same
@@ -82,61 +88,78 @@ class ToeplitzProgram final : public Program {
 
     const double epsilon = fft.relative_error_bound();
     const std::int64_t first = options_.first_coordinate;
+    const std::int64_t begin = first - first % 2;
     const std::int64_t end = first + options_.dimension;
-    std::vector<double> real(fft.size()), imaginary(fft.size());
-    for (std::int64_t even = first - first % 2; even < end; even += 2) {
-      generate(even, real);
-      generate(even + 1, imaginary);
-      const double input_norm = norm(real, imaginary);
-      fft.forward(real, imaginary);
-      for (std::size_t k = 0; k < fft.size(); ++k) {
-        const double product = real[k] * kernel_real[k] - imaginary[k] * kernel_imaginary[k];
-        imaginary[k] = real[k] * kernel_imaginary[k] + imaginary[k] * kernel_real[k];
-        real[k] = product;
+    std::vector<std::vector<double>> columns(num_columns(begin, end),
+                                             std::vector<double>(fft.size()));
+    for (std::int64_t group = begin; group < end; group += std::ssize(columns)) {
+      columns.resize(num_columns(group, end));
+      generate(group, columns);
+      for (std::size_t i = 0; i < columns.size(); i += 2) {
+        const std::span<double> real(columns[i]), imaginary(columns[i + 1]);
+        const double input_norm = norm(real, imaginary);
+        fft.forward(real, imaginary);
+        for (std::size_t k = 0; k < fft.size(); ++k) {
+          const double product = real[k] * kernel_real[k] - imaginary[k] * kernel_imaginary[k];
+          imaginary[k] = real[k] * kernel_imaginary[k] + imaginary[k] * kernel_real[k];
+          real[k] = product;
+        }
+        fft.inverse(real, imaginary);
+        const double transforms =
+            input_norm * kernel_norm_ * (2 * epsilon + epsilon * epsilon + 4 * kUnitRoundoff);
+        const double last = norm(real, imaginary) * epsilon / (1 - epsilon);
+        const double inputs = kernel_sum * kNormalErrorBound;
+        error_bound_ = std::max(error_bound_, (transforms + last + inputs) * kSlack);
       }
-      fft.inverse(real, imaginary);
-      const double transforms =
-          input_norm * kernel_norm_ * (2 * epsilon + epsilon * epsilon + 4 * kUnitRoundoff);
-      const double last = norm(real, imaginary) * epsilon / (1 - epsilon);
-      const double inputs = kernel_sum * kNormalErrorBound;
-      error_bound_ = std::max(error_bound_, (transforms + last + inputs) * kSlack);
-      keep(real, even);
-      keep(imaginary, even + 1);
+      keep(group, columns);
     }
+  }
+
+  /// Whole pairs from that coordinate on.
+  static std::size_t num_columns(std::int64_t coordinate, std::int64_t end) {
+    return std::min(kMaxColumns, static_cast<std::size_t>(end - coordinate + 1) / 2 * 2);
   }
 
   /// Several coordinates are cheaper row by row, a few one at a time.
   bool is_wide() const { return dimension_ > 4; }
 
-  bool is_asked_for(std::int64_t coordinate) const {
-    return coordinate >= options_.first_coordinate &&
-           coordinate - options_.first_coordinate < options_.dimension;
+  /// Which of so many coordinates from `first` on are: begin and end among them.
+  std::pair<std::size_t, std::size_t> asked_for(std::int64_t first, std::size_t count) const {
+    const std::int64_t before = options_.first_coordinate - first;
+    return {static_cast<std::size_t>(std::max<std::int64_t>(0, before)),
+            std::min(count, static_cast<std::size_t>(before + options_.dimension))};
   }
-  std::size_t position(std::size_t t, std::int64_t coordinate) const {
-    return t * dimension_ + static_cast<std::size_t>(coordinate - options_.first_coordinate);
+  /// Of a row, coordinate number i from `first` on.
+  std::size_t column_of(std::int64_t first, std::size_t i) const {
+    return static_cast<std::size_t>(first - options_.first_coordinate) + i;
   }
 
-  /// The normals of one coordinate, then zeros.
-  void generate(std::int64_t coordinate, std::vector<double>& column) const {
-    if (is_wide() && is_asked_for(coordinate)) {
-      for (std::size_t t = 0; t < num_normals_; ++t) column[t] = (*rows_)[position(t, coordinate)];
-    } else {
-      fill_normals_rows(
-          options_.key, Stream::noise, static_cast<std::uint64_t>(options_.first_measurement),
-          static_cast<std::uint64_t>(coordinate), std::span(column).first(num_normals_));
+  /// The normals of the coordinates from `first` on, then zeros.
+  void generate(std::int64_t first, std::vector<std::vector<double>>& columns) const {
+    const auto [begin, end] = asked_for(first, columns.size());
+    for (std::size_t t = 0; is_wide() && t < num_normals_; ++t) {
+      const double* const row = rows_->data() + t * dimension_;
+      for (std::size_t i = begin; i < end; ++i) columns[i][t] = row[column_of(first, i)];
     }
-    std::fill(column.begin() + static_cast<std::ptrdiff_t>(num_normals_), column.end(), 0.0);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!is_wide() || i < begin || i >= end)
+        fill_normals_rows(
+            options_.key, Stream::noise, static_cast<std::uint64_t>(options_.first_measurement),
+            static_cast<std::uint64_t>(first) + i, std::span(columns[i]).first(num_normals_));
+      std::fill(columns[i].begin() + static_cast<std::ptrdiff_t>(num_normals_), columns[i].end(),
+                0.0);
+    }
   }
-  void keep(const std::vector<double>& column, std::int64_t coordinate) {
-    if (!is_asked_for(coordinate)) return;
-    for (std::size_t t = 0; t < num_measurements_ - num_future_; ++t)
-      (*rows_)[position(t, coordinate)] = column[t + num_future_];
+  void keep(std::int64_t first, const std::vector<std::vector<double>>& columns) {
+    const auto [begin, end] = asked_for(first, columns.size());
+    for (std::size_t t = 0; t < num_measurements_ - num_future_; ++t) {
+      double* const row = rows_->data() + t * dimension_;
+      for (std::size_t i = begin; i < end; ++i)
+        row[column_of(first, i)] = columns[i][t + num_future_];
+    }
   }
-  static double norm(const std::vector<double>& real, const std::vector<double>& imaginary) {
-    double sum = 0;
-    for (std::size_t k = 0; k < real.size(); ++k)
-      sum += real[k] * real[k] + imaginary[k] * imaginary[k];
-    return std::sqrt(sum);
+  static double norm(std::span<const double> real, std::span<const double> imaginary) {
+    return std::sqrt(detail::sum_of_squares(real) + detail::sum_of_squares(imaginary));
   }
 
   ProgramOptions options_;
@@ -156,10 +179,12 @@ class ToeplitzProgram final : public Program {
 void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
   const std::size_t size = num_measurements(options, decoder);
   const int log2_size = log2_transform_size(size, static_cast<std::size_t>(decoder.num_future));
-  // The rows, the coefficients, the transform's tables and four work arrays.
+  // The rows, the coefficients, the transform's tables, those of the coefficients and the columns.
   const double entries = static_cast<double>(size);
+  const double columns =
+      std::min(static_cast<double>(kMaxColumns), static_cast<double>(options.dimension) + 2);
   const double bytes = 8 * (entries * static_cast<double>(options.dimension) + entries +
-                            6 * std::ldexp(1.0, log2_size));
+                            (4 + columns) * std::ldexp(1.0, log2_size));
   if (bytes > kMaxPregeneratedBytes) refuse(options);
 }
 
