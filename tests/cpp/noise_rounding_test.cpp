@@ -215,6 +215,11 @@ Outputs run_all(const simd::Kernels& kernels) {
   const simd::Factor<float> few[] = {{0.3f, out.floats.data()}, {-0.7f, out.floats.data() + 1}};
   kernels.combine_float(out.floats.data() + 1024, few, 2, 72);
   kernels.round_row({100, 1e-3, 1e-5}, z, 71, out.integers.data());
+  std::copy_n(z + 100, 64, next + 216);
+  for (const std::size_t half : {1U, 2U, 8U}) {
+    kernels.forward_stage(next + 216, next + 248, 32, half, z + 3, z + 40);
+    kernels.inverse_stage(next + 216, next + 248, 32, half, z + 5, z + 50);
+  }
   return out;
 }
 

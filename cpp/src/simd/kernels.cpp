@@ -7,6 +7,7 @@
 
 #include "simd/buffers.hpp"
 #include "simd/chacha.hpp"
+#include "simd/fft.hpp"
 #include "simd/normals.hpp"
 #include "simd/rows.hpp"
 
@@ -31,6 +32,8 @@ const Kernels& DPFTRL_KERNELS() {
       .buffers_double = buffers_double,
       .buffers_float = buffers_float,
       .round_row = round_row,
+      .forward_stage = forward_stage,
+      .inverse_stage = inverse_stage,
   };
   return kKernels;
 }

@@ -91,6 +91,12 @@ struct Kernels {
   /// all are decided.
   bool (*round_row)(const Rounding& rounding, const double* row, std::size_t width,
                     std::int64_t* out);
+  /// Butterflies of points k and k + half of every 2 half points, in place: (a, b) becomes (a + b,
+  /// (a - b) w_k), or (a + conj(w_k) b, a - conj(w_k) b). The arrays do not overlap.
+  void (*forward_stage)(double* real, double* imaginary, std::size_t length, std::size_t half,
+                        const double* cosine, const double* sine);
+  void (*inverse_stage)(double* real, double* imaginary, std::size_t length, std::size_t half,
+                        const double* cosine, const double* sine);
 };
 
 inline constexpr std::int64_t kUndecided = INT64_MIN;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages of the Fourier transform.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "simd/vectors.hpp"
+
+namespace dpftrl::simd {
+namespace {
+
+/// Lengths that the compiler knows: loops of one or two turns cost more than what they do.
+using One = std::integral_constant<std::size_t, 1>;
+using Two = std::integral_constant<std::size_t, 2>;
+
+// The arrays do not overlap: so said, compilers make vectors of the loops.
+
+template <class Half>
+inline void forward_butterflies(double* real, double* imaginary, std::size_t length, Half half,
+                                const double* __restrict cosine, const double* __restrict sine) {
+  for (std::size_t start = 0; start < length; start += 2 * half) {
+    double* const __restrict low_re = real + start;
+    double* const __restrict low_im = imaginary + start;
+    double* const __restrict high_re = low_re + half;
+    double* const __restrict high_im = low_im + half;
+    for (std::size_t k = 0; k < half; ++k) {
+      const double difference_re = low_re[k] - high_re[k];
+      const double difference_im = low_im[k] - high_im[k];
+      low_re[k] += high_re[k];
+      low_im[k] += high_im[k];
+      high_re[k] = difference_re * cosine[k] - difference_im * sine[k];
+      high_im[k] = difference_re * sine[k] + difference_im * cosine[k];
+    }
+  }
+}
+
+template <class Half>
+inline void inverse_butterflies(double* real, double* imaginary, std::size_t length, Half half,
+                                const double* __restrict cosine, const double* __restrict sine) {
+  for (std::size_t start = 0; start < length; start += 2 * half) {
+    double* const __restrict low_re = real + start;
+    double* const __restrict low_im = imaginary + start;
+    double* const __restrict high_re = low_re + half;
+    double* const __restrict high_im = low_im + half;
+    for (std::size_t k = 0; k < half; ++k) {
+      const double turned_re = high_re[k] * cosine[k] + high_im[k] * sine[k];
+      const double turned_im = high_im[k] * cosine[k] - high_re[k] * sine[k];
+      high_re[k] = low_re[k] - turned_re;
+      high_im[k] = low_im[k] - turned_im;
+      low_re[k] += turned_re;
+      low_im[k] += turned_im;
+    }
+  }
+}
+
+void forward_stage(double* real, double* imaginary, std::size_t length, std::size_t half,
+                   const double* cosine, const double* sine) {
+  if (half == 1)
+    forward_butterflies(real, imaginary, length, One(), cosine, sine);
+  else if (half == 2)
+    forward_butterflies(real, imaginary, length, Two(), cosine, sine);
+  else
+    forward_butterflies(real, imaginary, length, half, cosine, sine);
+}
+
+void inverse_stage(double* real, double* imaginary, std::size_t length, std::size_t half,
+                   const double* cosine, const double* sine) {
+  if (half == 1)
+    inverse_butterflies(real, imaginary, length, One(), cosine, sine);
+  else if (half == 2)
+    inverse_butterflies(real, imaginary, length, Two(), cosine, sine);
+  else
+    inverse_butterflies(real, imaginary, length, half, cosine, sine);
+}
+
+}  // namespace
+}  // namespace dpftrl::simd
