@@ -13,6 +13,7 @@
 #include "dpftrl/learn/loss.hpp"
 #include "dpftrl/learn/softmax_loss.hpp"
 #include "dpftrl/mechanism.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl::wasm {
 
@@ -35,12 +36,16 @@ inline std::optional<DescentSchedule> descent_of(const emscripten::val& options)
   return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
 }
 
-/// With the encoder for the workload of the descent, where that is asked for.
+/// With the encoder for the workload of the descent, where that is asked for. Rates have an optimum
+/// that streams for the mean objective, which is the default then.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];
-  if (!given.isUndefined() && given["throughWorkload"].as<bool>())
-    wanted.encoder_momentum = number(given, "momentum");
+  if (given.isUndefined() || !given["throughWorkload"].as<bool>()) return wanted;
+  wanted.encoder_workload = workload_of_descent(*descent_of(options), wanted.num_steps);
+  if (wanted.encoder_workload->kind() == Workload::Kind::rates && !wanted.parameters.objective &&
+      wanted.strategy == OptimalStrategy::kName)
+    wanted.parameters.objective = Objective::mean;
   return wanted;
 }
 

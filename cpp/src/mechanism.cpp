@@ -32,6 +32,8 @@ DecoderResidual decoder_residual(const StrategyOptions& options) {
   if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
   leading.workload = options.workload ? options.workload->leading(leading.num_steps)
                                       : Workload::prefix_sums(leading.num_steps);
+  if (options.encoder_workload)
+    leading.encoder_workload = options.encoder_workload->leading(leading.num_steps);
   if (options.parameters.epoch_length)
     leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.num_steps);
   if (options.parameters.plan)
@@ -55,7 +57,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
   StrategyOptions strategy_options{.name = options.strategy,
                                    .num_steps = options.num_steps,
                                    .workload = options.workload,
-                                   .encoder_momentum = options.encoder_momentum,
+                                   .encoder_workload = options.encoder_workload,
                                    .parameters = options.parameters,
                                    .participation = options.participation};
   require_known_errors(strategy_options);

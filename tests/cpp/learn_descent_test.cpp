@@ -107,9 +107,9 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
   const Matrix undo = Workload::prefix_sums(n).matrix().inverse();
   for (const char* name : {"square-root", "independent", "banded-square-root",
                            "banded-inverse-square-root", "normalized-square-root"}) {
-    StrategyOptions options{.name = name, .num_steps = n, .encoder_momentum = 0.9};
+    StrategyOptions options{.name = name, .num_steps = n, .encoder_workload = momentum};
     const auto designed = make_strategy(options);
-    options.encoder_momentum = 0;
+    options.encoder_workload.reset();
     options.workload = momentum;
     const auto own = make_strategy(options);
     EXPECT_TRUE(designed->workload().is_prefix());
@@ -117,13 +117,69 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
     const Matrix decoded = momentum.matrix() * undo * designed->decoder();
     EXPECT_LE((decoded - own->decoder()).norm(), 1e-11) << name;
   }
-  EXPECT_EQ(testing::error_text(
-                [] { make_strategy({.name = "tree", .num_steps = 24, .encoder_momentum = 0.9}); }),
-            "unsupported | tree: prefix sums cannot be decoded from an encoder for momentum");
-  EXPECT_EQ(
-      testing::error_text(
-          [] { make_strategy({.name = "square-root", .num_steps = 24, .encoder_momentum = 1.5}); }),
-      "invalid_argument | momentum_workload: momentum must be at least 0 and below 1, got 1.5");
+  EXPECT_ERROR(make_strategy({.name = "tree", .num_steps = n, .encoder_workload = momentum}),
+               "unsupported", "tree: prefix sums cannot be decoded from an encoder for momentum");
+  EXPECT_ERROR(make_strategy({.name = "square-root",
+                              .num_steps = n,
+                              .encoder_workload = Workload::prefix_sums(n + 1)}),
+               "invalid_argument", "encoder_workload must be of num_steps = 24 steps, got 25");
+  EXPECT_ERROR(workload_of_descent({.momentum = 1.5}, n), "invalid_argument",
+               "momentum must be at least 0 and below 1, got 1.5");
+}
+
+std::vector<double> falling(std::int64_t n) {
+  std::vector<double> rates;
+  for (std::int64_t t = 0; t < n; ++t)
+    rates.push_back(1 / std::sqrt(1 + 0.5 * static_cast<double>(t)));
+  return rates;
+}
+
+TEST(Descent, rates_through_the_workload_have_the_noise_of_its_optimum) {
+  for (const double beta : {0.0, 0.9}) {
+    const std::int64_t n = 40;
+    const Workload rates = workload_of_descent({.rates = falling(n - 5), .momentum = beta},
+                                               n);  // the last one goes on
+    StrategyOptions options{.name = "optimal",
+                            .num_steps = n,
+                            .encoder_workload = rates,
+                            .parameters = {.objective = Objective::mean}};
+    const auto designed = make_strategy(options);
+    options.encoder_workload.reset();
+    const auto for_sums = make_strategy(options);
+    options.workload = rates;
+    const auto own = make_strategy(options);
+    EXPECT_TRUE(designed->workload().is_prefix());
+    EXPECT_LE((designed->decoder() * designed->encoder() - Workload::prefix_sums(n).matrix())
+                  .cwiseAbs()
+                  .maxCoeff(),
+              1e-9);
+    EXPECT_LE((designed->encoder() - own->encoder()).norm(), 1e-9);
+    // What descent makes of noise with these decoders, per unit of sensitivity.
+    const Matrix descend = rates.matrix() * Workload::prefix_sums(n).matrix().inverse();
+    const auto noise = [](const Strategy& strategy, const Matrix& decoder) {
+      return decoder.norm() * std::sqrt(strategy.max_column_norm_squared());
+    };
+    const double through_workload = noise(*designed, descend * designed->decoder());
+    EXPECT_NEAR(through_workload / noise(*own, own->decoder()), 1, 1e-9);
+    EXPECT_LE(through_workload, 0.999 * noise(*for_sums, descend * for_sums->decoder())) << beta;
+  }
+}
+
+TEST(Descent, rates_through_the_workload_are_for_those_who_have_an_encoder_for_them) {
+  const std::int64_t n = 2100;
+  const Workload rates = workload_of_descent({.rates = falling(9)}, n);
+  const auto options = [&](const char* name, Objective objective) {
+    return StrategyOptions{.name = name,
+                           .num_steps = n,
+                           .encoder_workload = rates,
+                           .parameters = {.objective = objective}};
+  };
+  EXPECT_EQ(make_strategy(options("optimal", Objective::mean))->num_steps(), n);
+  EXPECT_ERROR(make_strategy(options("optimal", Objective::max)), "unsupported",
+               "cannot be decoded from an encoder for");
+  EXPECT_ERROR(make_strategy({.name = "square-root", .num_steps = n, .encoder_workload = rates}),
+               "unsupported", "square-root: prefix sums cannot be decoded");
+  EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "num_steps must be between 1");
 }
 
 /// Of DP-SGD on a stream of 600 steps: mean regret over seeds, and what the theorem says.

@@ -44,9 +44,6 @@ function readDescent(outer: Reader) {
   const through = reader.oneOfOr('through', ['post-processing', 'workload'], 'post-processing');
   const rates = reader.has('rates') ? float64s(where, 'rates', reader.raw('rates')) : undefined;
   const throughWorkload = through === 'workload';
-  if (throughWorkload && rates !== undefined) {
-    throw makeError('wrong_type', `${where}: rates go through post-processing only`);
-  }
   return { rates, momentum: reader.numberOr('momentum', 0), throughWorkload };
 }
 

@@ -881,8 +881,10 @@ export interface DescentOptions {
   /** From 0 to below 1. Default 0. */
   momentum?: number;
   /**
-   * 'workload': the encoder is made for sums with this momentum, of mechanisms that have one for
-   * every Toeplitz workload ('square-root', its relatives, 'independent').
+   * 'workload': the encoder is made for sums with these rates and this momentum: for momentum of
+   * mechanisms that have one for every Toeplitz workload ('square-root', its relatives,
+   * 'independent'), for rates of 'optimal' (with `objective: 'mean'`, the default then; together
+   * with momentum, or for momentum alone, up to 2048 steps, by matrices).
    * 'post-processing', the default: for prefix sums.
    */
   through?: 'post-processing' | 'workload';

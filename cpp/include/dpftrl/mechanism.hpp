@@ -24,8 +24,8 @@ struct MechanismOptions {
   double clip_norm = 1;        ///< l2-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
-  std::optional<Workload> workload = {};  ///< default: prefix sums
-  double encoder_momentum = 0;            ///< see StrategyOptions
+  std::optional<Workload> workload = {};          ///< default: prefix sums
+  std::optional<Workload> encoder_workload = {};  ///< see StrategyOptions
   StrategyParameters parameters = {};
 };
 

@@ -155,9 +155,9 @@ struct StrategyOptions {
   std::int64_t num_steps = 0;
   /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
   std::optional<Workload> workload = {};
-  /// beta: the encoder is made for sums with this momentum, while the prefix sums are decoded from
-  /// it, for those who compute the one from the other. 0: it is made for `workload`.
-  double encoder_momentum = 0;
+  /// The encoder is made for this workload, while the prefix sums are decoded from it, for those
+  /// who compute the one from the other. Default: it is made for `workload`.
+  std::optional<Workload> encoder_workload = {};
   StrategyParameters parameters = {};
   /// What the families that search for their parameters, and have a search for it, are optimised
   /// for: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of the
@@ -167,8 +167,9 @@ struct StrategyOptions {
 
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
 ///         or parameters, a fixed-epoch schema of another horizon; Error{unsupported}
-///         encoder_momentum of a family without Toeplitz encoders for other workloads, with epochs,
-///         with another workload than the prefix sums.
+///         encoder_workload of a family that has no encoder for it (Toeplitz workloads: those with
+///         Toeplitz encoders; `optimal`: what it has an optimum for, others up to 2048 steps), with
+///         epochs, with another workload than the prefix sums.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
 
 /// What make_strategy refuses without making anything: an unknown name, parameters that the family

@@ -234,6 +234,24 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
   return strategy_of_plan(workload, std::move(result.plan));
 }
 
+std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
+                                                       std::optional<std::int64_t> num_buffers,
+                                                       Objective objective,
+                                                       const Participation& participation) {
+  const bool is_dense = is_densely_optimal(workload, num_buffers, objective, participation);
+  if (!is_dense && !has_optimum(workload, objective))
+    fail(ErrorCode::unsupported,
+         "optimal: prefix sums cannot be decoded from an encoder for " + workload.name() +
+             " beyond " + to_text(DenseStrategy::kMaxSteps) + " steps, with given buffers, or " +
+             "with the max objective for rates");
+  const auto own = optimal_strategy(workload, num_buffers, objective, participation);
+  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  if (const auto* optimal = dynamic_cast<const OptimalStrategy*>(own.get()))
+    return std::make_shared<const OptimalStrategy>(prefix, optimal->plan());
+  return std::make_shared<const DenseStrategy>(
+      prefix, DenseStrategy::Parts{.name = OptimalStrategy::kName, .encoder = own->encoder()});
+}
+
 OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
     : VaryingBufferedStrategy(workload, parts_of(workload, plan)), plan_(std::move(plan)) {}
 

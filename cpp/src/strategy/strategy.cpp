@@ -340,16 +340,28 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
     fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
 }
 
-/// That the family makes encoders for momentum, and decodes the prefix sums from them.
-void require_encoder_momentum(const Family& family, const StrategyOptions& options) {
-  if (options.encoder_momentum == 0) return;
-  const bool is_able = options.name != "output" &&
-                       family.info.workloads == WorkloadSupport::adapted &&
-                       family.makes == Makes::toeplitz && !options.parameters.epoch_length &&
+void require_horizon(const std::optional<Workload>& workload, const char* name,
+                     std::int64_t num_steps) {
+  if (workload && workload->num_steps() != num_steps)
+    fail_argument("make_strategy", name, "of num_steps = " + to_text(num_steps) + " steps",
+                  to_text(workload->num_steps()));
+}
+
+/// That the family makes encoders for that workload, and decodes the prefix sums from them.
+void require_encoder_workload(const Family& family, const StrategyOptions& options) {
+  if (!options.encoder_workload || options.encoder_workload->is_prefix()) return;
+  const StrategyParameters& given = options.parameters;
+  const bool is_optimal = options.name == OptimalStrategy::kName;
+  const bool has_toeplitz_encoder =
+      options.name != "output" && family.info.workloads == WorkloadSupport::adapted &&
+      family.makes == Makes::toeplitz && options.encoder_workload->is_toeplitz();
+  const bool is_able = (is_optimal ? !given.normalize_columns : has_toeplitz_encoder) &&
+                       !given.plan && !given.epoch_length &&
                        (!options.workload || options.workload->is_prefix());
   if (!is_able)
-    fail(ErrorCode::unsupported,
-         options.name + ": prefix sums cannot be decoded from an encoder for momentum");
+    fail(ErrorCode::unsupported, options.name +
+                                     ": prefix sums cannot be decoded from an encoder for " +
+                                     options.encoder_workload->name());
 }
 
 /// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
@@ -396,11 +408,9 @@ Eigen::Index Strategy::dense_size() const {
 
 void require_strategy_options(const StrategyOptions& options) {
   require_known_parameters(find_family(options.name).info, options);
-  require_encoder_momentum(find_family(options.name), options);
-  if (options.workload && options.workload->num_steps() != options.num_steps)
-    fail_argument("make_strategy", "workload",
-                  "of num_steps = " + to_text(options.num_steps) + " steps",
-                  to_text(options.workload->num_steps()));
+  require_encoder_workload(find_family(options.name), options);
+  require_horizon(options.workload, "workload", options.num_steps);
+  require_horizon(options.encoder_workload, "encoder_workload", options.num_steps);
   options.participation.require_horizon(options.num_steps);
 }
 
@@ -411,10 +421,10 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
       options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
   if (options.parameters.plan)
     return planned_strategy(family.info.name, *options.parameters.plan, workload);
-  const Workload aim = options.encoder_momentum == 0
-                           ? workload
-                           : Workload::momentum({.num_steps = options.num_steps,
-                                                 .momentum = options.encoder_momentum});
+  const Workload aim = options.encoder_workload.value_or(workload);
+  if (!aim.is_prefix() && workload.is_prefix() && family.info.name == OptimalStrategy::kName)
+    return prefix_sums_of_optimum(aim, options.parameters.num_buffers,
+                                  objective_of(options.parameters), options.participation);
   const bool is_adapted = family.info.workloads == WorkloadSupport::adapted &&
                           (aim.is_toeplitz() || has_better_root(aim));
   const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.num_steps);

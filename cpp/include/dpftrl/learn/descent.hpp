@@ -11,6 +11,7 @@
 #include "dpftrl/learn/domain.hpp"
 #include "dpftrl/learn/update_rule.hpp"
 #include "dpftrl/types.hpp"
+#include "dpftrl/workload.hpp"
 
 namespace dpftrl {
 
@@ -21,6 +22,10 @@ struct DescentSchedule {
   std::vector<double> rates = {};
   double momentum = 0;  ///< beta, 0 <= beta < 1
 };
+
+/// A of the schedule: prefix sums, with momentum, or with rates and momentum.
+/// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
+Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
 
 struct DescentOptions {
   std::int64_t dimension = 1;            ///< 1 .. kMaxModelDimension

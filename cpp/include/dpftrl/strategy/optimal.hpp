@@ -118,4 +118,11 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  Objective objective,
                                                  const Participation& participation);
 
+/// The encoder of that optimum, with a decoder for the prefix sums.
+/// @throws as optimal_strategy; Error{unsupported} a workload that has no encoder of its own there.
+std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
+                                                       std::optional<std::int64_t> num_buffers,
+                                                       Objective objective,
+                                                       const Participation& participation);
+
 }  // namespace dpftrl
