@@ -273,12 +273,14 @@ test('learner: descent with momentum is a function of the releases', () => {
   rejects(make({ descent: { momentum: 1 } }), RangeError, 'invalid_argument', /momentum must be/);
   rejects(make({ descent: { rate: 1 } }), TypeError, 'wrong_type', /descent: unknown option "rate"/);
   rejects(make({ descent: 1 }), TypeError, 'wrong_type', /descent must be an object, got number/);
-  rejects(
-    make({ descent: { ...workload, rates: [1] } }),
-    TypeError,
-    'wrong_type',
-    /rates go through post-processing/,
-  );
+  const rates = { rates: [1, 0.5], through: 'workload' };
+  rejects(make({ descent: rates }), DpError, 'unsupported', /honaker: .* encoder for rates/);
+  withLearner({ ...options, mechanism: 'optimal', descent: rates }, ({ certificate }) => {
+    assert.equal(certificate.workload, 'prefix');
+    assert.equal(certificate.objective, 'mean');
+    const { meanError } = dp.error({ ...options, mechanism: 'optimal', objective: 'mean' });
+    assert.ok(certificate.meanError > 1.001 * meanError);
+  });
   rejects(make({ descent: {}, doubling: true }), RangeError, 'invalid_argument', /doubling is for/);
 });
 
