@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/dp_ftrl.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <string_view>
 
+#include "checkpoint.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
+#include "learn/learner_options.hpp"
 
 namespace dpftrl {
 namespace {
 
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism) fail(ErrorCode::invalid_argument, "dp_ftrl: mechanism must be given");
-  if (!options.loss) fail(ErrorCode::invalid_argument, "dp_ftrl: loss must be given");
-  if (!options.domain) fail(ErrorCode::invalid_argument, "dp_ftrl: domain must be given");
-  require_between("dp_ftrl", "dimension", options.dimension, 1,
-                  kMaxModelDimension / options.loss->num_scores());
-  require_between("dp_ftrl", "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
-  require_positive("dp_ftrl", "radius", options.radius);
-  if (options.lambda) require_positive("dp_ftrl", "lambda", *options.lambda);
+  detail::require_learner("dp_ftrl", options);
   return options;
-}
-
-std::int64_t model_size_of(const DpFtrlOptions& options) {
-  return options.dimension * options.loss->num_scores();
 }
 
 class RuleSink final : public ReleaseSink {
@@ -38,14 +33,61 @@ class RuleSink final : public ReleaseSink {
 
 double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
-  RegretSetting setting = regret_setting(options.mechanism->certificate(), model_size_of(options),
-                                         *options.domain, options.radius);
+  RegretSetting setting =
+      regret_setting(options.mechanism->certificate(), detail::model_size_of(options),
+                     *options.domain, options.radius);
   setting.release_noise /= static_cast<double>(options.batch_size);
   // 1 in mode grid; in mode lattice every step is noisier by the same factor.
   setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
   return options.doubling ? first_lambda(last, setting.num_steps) : last;
+}
+
+void append_text(detail::Sha256& hash, std::string_view text) {
+  hash.append(std::int64_t{std::ssize(text)});
+  hash.append(std::as_bytes(std::span(text)));
+}
+
+void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
+  hash.append(std::int64_t{std::ssize(numbers)});
+  hash.append(std::span(numbers));
+}
+
+/// What the sums do not know of: their own checkpoints tell mechanisms apart.
+detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
+  detail::Sha256 hash;
+  hash.append(options.dimension);
+  hash.append(options.loss->num_scores());
+  append_text(hash, options.loss->name());
+  append_numbers(hash, options.loss->parameters());
+  append_text(hash, options.domain->name());
+  append_numbers(hash, options.domain->parameters());
+  hash.append(lambda);
+  hash.append(std::int64_t{options.descent.has_value()});
+  if (options.descent) {
+    append_numbers(hash, options.descent->rates);
+    hash.append(options.descent->momentum);
+  }
+  hash.append(std::int64_t{options.doubling});
+  hash.append(options.batch_size);
+  return detail::shortened(hash.finish());
+}
+
+constexpr std::uint64_t kHoldsRelease = 1;
+constexpr std::uint64_t kHasLeftDoubles = 2;
+/// Numbers of examples, of those that wait, flags, and the length of what the sums say.
+constexpr std::size_t kCountsSize = 4 * 8;
+
+void append_doubles(std::vector<std::byte>& out, std::span<const double> values) {
+  for (const double value : values) detail::append_word(out, std::bit_cast<std::uint64_t>(value));
+}
+
+std::vector<double> doubles_of(std::span<const std::byte> bytes) {
+  std::vector<double> values(bytes.size() / 8);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::bit_cast<double>(detail::word_at(bytes, 8 * i));
+  return values;
 }
 
 }  // namespace
@@ -55,21 +97,19 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
       dimension_(options.dimension),
       batch_size_(options.batch_size),
       sums_(options.mechanism, {.key = options.key,
-                                .dimension = model_size_of(options),
+                                .dimension = detail::model_size_of(options),
                                 .mode = options.mode,
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
       lambda_(lambda_of(options, sums_)),
-      rule_(make_rule({.dimension = model_size_of(options),
-                       .lambda = lambda_ * static_cast<double>(options.batch_size),
-                       .domain = options.domain,
-                       .descent = options.descent,
-                       .doubling = options.doubling})),
+      rule_(detail::rule_of(options, lambda_)),
       follows_at_once_(options.mode == ReleaseMode::grid &&
                        rule_->is_finite_for(0x1p63 * sums_.grid())),
+      fingerprint_(fingerprint_of(options, lambda_)),
+      commitment_(detail::key_commitment(options.key)),
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
-      row_(static_cast<std::size_t>(model_size_of(options))) {
+      row_(static_cast<std::size_t>(detail::model_size_of(options))) {
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
   if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
@@ -156,6 +196,71 @@ double DpFtrl::step(std::span<const double> features, double label) {
 void DpFtrl::end_batch() {
   require_going();
   end_step([this](ReleaseSink* sink) { sums_.release(row_, sink); });
+}
+
+std::vector<std::byte> DpFtrl::checkpoint() {
+  const std::vector<std::byte> sums = sums_.checkpoint();
+  const std::vector<double> rule = rule_->state();
+  std::vector<std::byte> bytes = detail::begin_checkpoint();
+  bytes.reserve(bytes.size() + kCountsSize + sums.size() + 8 * (rule.size() + row_.size()));
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_examples_));
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_waiting_));
+  detail::append_word(
+      bytes, (holds_release_ ? kHoldsRelease : 0) | (has_left_doubles_ ? kHasLeftDoubles : 0));
+  detail::append_word(bytes, sums.size());
+  bytes.insert(bytes.end(), sums.begin(), sums.end());
+  append_doubles(bytes, rule);
+  // A gradient that has no release yet is within the sums, and is not needed.
+  if (holds_release_) append_doubles(bytes, row_);
+  detail::seal_checkpoint({.kind = detail::CheckpointKind::learner,
+                           .step = steps_done(),
+                           .fingerprint = fingerprint_,
+                           .commitment = commitment_},
+                          bytes);
+  return bytes;
+}
+
+void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
+  const detail::CheckpointHeader header =
+      detail::open_checkpoint("dp_ftrl",
+                              {.kind = detail::CheckpointKind::learner,
+                               .fingerprint = fingerprint_,
+                               .commitment = commitment_},
+                              num_steps(), bytes);
+  const std::span<const std::byte> rest = bytes.subspan(detail::kCheckpointHeaderSize);
+  const auto word = [&](std::size_t i) {
+    return 8 * i + 8 <= rest.size() ? detail::word_at(rest, 8 * i) : 0;
+  };
+  const std::uint64_t num_examples = word(0), num_waiting = word(1), flags = word(2);
+  const std::uint64_t sums_size = word(3);
+  const bool holds_release = (flags & kHoldsRelease) != 0;
+  const bool has_left_doubles = (flags & kHasLeftDoubles) != 0;
+  // The steps of the sums are those of the learner: the header of a checkpoint begins with them.
+  const bool is_whole =
+      rest.size() >= kCountsSize && sums_size <= rest.size() - kCountsSize &&
+      sums_size >= detail::kCheckpointHeaderSize &&
+      detail::word_at(rest, kCountsSize + 8) == static_cast<std::uint64_t>(header.step) &&
+      flags <= (kHoldsRelease | kHasLeftDoubles) && num_waiting <= num_examples &&
+      num_waiting < static_cast<std::uint64_t>(batch_size_) &&
+      num_examples < std::uint64_t{1} << 63 && !(holds_release && num_waiting > 0) &&
+      header.step >= std::int64_t{has_left_doubles};
+  const std::size_t release_size = holds_release ? 8 * row_.size() : 0;
+  const std::size_t after = kCountsSize + static_cast<std::size_t>(is_whole ? sums_size : 0);
+  if (!is_whole || rest.size() - after < release_size || (rest.size() - after) % 8 != 0)
+    fail(ErrorCode::bad_state, "dp_ftrl: checkpoint must contain the sums and the model of " +
+                                   to_text(header.step) + " steps, got something else");
+  const std::vector<double> rule =
+      doubles_of(rest.subspan(after, rest.size() - after - release_size));
+  std::vector<double> row = doubles_of(rest.last(release_size));
+  row.resize(row_.size());
+  rule_->require_state(rule);
+  sums_.restore_without_ledger(rest.subspan(kCountsSize, static_cast<std::size_t>(sums_size)));
+  rule_->restore(header.step - std::int64_t{has_left_doubles}, rule);
+  row_ = std::move(row);
+  num_examples_ = static_cast<std::int64_t>(num_examples);
+  num_waiting_ = static_cast<std::int64_t>(num_waiting);
+  has_left_doubles_ = has_left_doubles;
+  holds_release_ = holds_release;
 }
 
 void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {

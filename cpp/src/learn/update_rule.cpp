@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/update_rule.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -46,6 +48,39 @@ void UpdateRule::advance(std::size_t first, std::span<const double> block) {
 void UpdateRule::finish(std::span<const double> prefix_sum) {
   finish_next(prefix_sum, span_of(iterate_));
   ++num_updates_;
+}
+
+std::array<Vector*, 4> UpdateRule::rows() {
+  const std::array<Vector*, 2> own = own_rows();
+  return {&iterate_, &played_sum_, own[0], own[1]};
+}
+
+std::vector<double> UpdateRule::state() {
+  std::vector<double> state;
+  for (const Vector* const row : rows())
+    if (row != nullptr) state.insert(state.end(), row->data(), row->data() + row->size());
+  return state;
+}
+
+void UpdateRule::require_state(std::span<const double> state) {
+  std::int64_t size = 0;
+  for (const Vector* const row : rows())
+    if (row != nullptr) size += dimension();
+  const bool is_finite = std::ranges::all_of(state, [](double x) { return std::isfinite(x); });
+  if (std::ssize(state) != size || !is_finite)
+    fail(ErrorCode::bad_state,
+         "ftrl: state must be " + to_text(size) + " finite numbers, got something else");
+}
+
+void UpdateRule::restore(std::int64_t num_updates, std::span<const double> state) {
+  require_state(state);
+  const auto width = static_cast<std::size_t>(dimension());
+  for (Vector* const row : rows()) {
+    if (row == nullptr) continue;
+    std::ranges::copy(state.first(width), row->data());
+    state = state.subspan(width);
+  }
+  num_updates_ = num_updates;
 }
 
 Vector UpdateRule::average() const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "dpftrl/types.hpp"
 
@@ -28,6 +29,8 @@ class Domain {
   virtual ~Domain() = default;
 
   virtual std::string_view name() const = 0;
+  /// What it was made with: tells sets of one name apart.
+  virtual std::vector<double> parameters() const { return {}; }
   /// Overwrites the point by the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
@@ -66,6 +69,7 @@ class L2Ball final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit L2Ball(double radius);
   std::string_view name() const override { return "ball"; }
+  std::vector<double> parameters() const override { return {radius_}; }
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
@@ -86,6 +90,7 @@ class Box final : public Domain {
   /// @throws Error{invalid_argument} a bound that is not finite, or low >= high.
   explicit Box(const Bounds& bounds);
   std::string_view name() const override { return "box"; }
+  std::vector<double> parameters() const override { return {bounds_.low, bounds_.high}; }
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t dimension) const override;
@@ -102,6 +107,7 @@ class Simplex final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
   std::string_view name() const override;
+  std::vector<double> parameters() const override { return {radius_}; }
   /// @cost    O(d) for each of a few rounds, which leave out the coordinates that become 0.
   /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
   void project(std::span<double> point) const override;

@@ -4,6 +4,8 @@
 /// Private online learning: clipped gradients into a private prefix sum, its releases into FTRL or
 /// into gradient descent.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -94,6 +96,21 @@ class DpFtrl {
   /// For losses of one score.
   double predict(std::span<const double> features) const;
 
+  /// Bytes from which `restore_without_ledger` goes on, also between two examples of a batch. They
+  /// contain the TRUE sums of gradients: as secret as the examples. Not the key.
+  /// @throws std::bad_alloc.
+  std::vector<std::byte> checkpoint();
+
+  /// Goes to where `checkpoint` was called, on a learner of the same options. Examples that were
+  /// learned from since would meet the same noise again, and two releases of one step with
+  /// different examples show the difference of their gradients: only for bytes that are known to be
+  /// the newest, of which nothing later was shown.
+  /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
+  ///         domain, lambda, descent or batch size; nothing changes. A function that is the loss is
+  ///         not known, only that it is one. std::bad_alloc.
+  /// @checked-by learn_checkpoint_test
+  void restore_without_ledger(std::span<const std::byte> bytes);
+
   const Vector& iterate() const { return rule_->iterate(); }
   /// Over the steps.
   Vector average() const { return rule_->average(); }
@@ -134,9 +151,11 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  double lambda_;                     ///< the first
-  std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda_ * batch_size_
-  bool follows_at_once_;              ///< no release can make an iterate leave the doubles
+  double lambda_;                          ///< the first
+  std::unique_ptr<UpdateRule> rule_;       ///< on sums, of lambda_ * batch_size_
+  bool follows_at_once_;                   ///< no release can make an iterate leave the doubles
+  std::array<std::byte, 16> fingerprint_;  ///< of what the sums do not know
+  std::array<std::byte, 16> commitment_;   ///< to the key
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;

@@ -3,9 +3,11 @@
 
 /// From prefix sums of gradients to the next point to play.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dpftrl/learn/domain.hpp"
 #include "dpftrl/types.hpp"
@@ -43,6 +45,16 @@ class UpdateRule {
   /// Regularisation of the point to play next: 1 / lambda is the size of a step.
   virtual double lambda() const = 0;
 
+  /// What it goes on from, beside its options and num_updates(): row after row of dimension()
+  /// numbers.
+  std::vector<double> state();
+  /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
+  void require_state(std::span<const double> state);
+  /// Goes to where `state` was asked for. Does not throw for what `require_state` lets pass.
+  /// @throws as require_state: nothing changes.
+  /// @checked-by learn_checkpoint_test
+  void restore(std::int64_t num_updates, std::span<const double> state);
+
  protected:
   struct Options {
     std::int64_t dimension;
@@ -62,6 +74,10 @@ class UpdateRule {
   /// needs all of them. Neither throws nor allocates: the release was spent.
   virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
   virtual void finish_next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
+  /// What it goes on from beside the iterate and the sum of those that were played; null where
+  /// there are fewer.
+  virtual std::array<Vector*, 2> own_rows() { return {}; }
+  std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
   Vector iterate_;
