@@ -6,6 +6,7 @@
 
 #include "simd/buffers.hpp"
 #include "simd/chacha.hpp"
+#include "simd/integers.hpp"
 #include "simd/normals.hpp"
 #include "simd/rows.hpp"
 
@@ -30,6 +31,8 @@ const Kernels& DPFTRL_KERNELS() {
       .buffers_double = buffers_double,
       .buffers_float = buffers_float,
       .round_row = round_row,
+      .add_integers = add_integers,
+      .scale_sums = scale_sums,
   };
   return kKernels;
 }

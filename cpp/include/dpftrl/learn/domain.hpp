@@ -34,6 +34,10 @@ class Domain {
   /// Overwrites the point by the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
+  /// The same in part: returns the factor that is still missing from every coordinate, so that who
+  /// reads them anyway can bring it along. Here 1.
+  /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
+  virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
   /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
   virtual double support(std::span<const double> direction) const = 0;
   /// max over K of ||w||, or nothing if K is unbounded.
@@ -49,8 +53,9 @@ class Domain {
   /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
   /// @param sums  not `point`; w_1 - sums / lambda must be finite.
   virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
-  virtual void finish_leader(std::span<const double> sums, double lambda,
-                             std::span<double> point) const;
+  /// @return  as `project_up_to_factor`.
+  virtual double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                               double sum_of_squares) const;
 };
 
 /// K = R^d.
@@ -71,6 +76,7 @@ class L2Ball final : public Domain {
   std::string_view name() const override { return "ball"; }
   std::vector<double> parameters() const override { return {radius_}; }
   void project(std::span<double> point) const override;
+  double project_up_to_factor(std::span<double> point, double sum_of_squares) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }
@@ -119,8 +125,8 @@ class Simplex final : public Domain {
   /// Entropic: nothing, then radius * softmax(ln w_1 - sums / (lambda radius)), whose largest
   /// exponent is 0.
   void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
-  void finish_leader(std::span<const double> sums, double lambda,
-                     std::span<double> point) const override;
+  double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                       double sum_of_squares) const override;
 
  private:
   double radius_;

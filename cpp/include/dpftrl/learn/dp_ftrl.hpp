@@ -25,8 +25,8 @@ struct DpFtrlOptions {
   std::shared_ptr<const Mechanism> mechanism;
   Key key;                     ///< of the noise
   std::int64_t dimension = 1;  ///< features of an example
-  std::shared_ptr<const VectorLoss> loss;
-  std::shared_ptr<const Domain> domain;
+  std::shared_ptr<const VectorLoss> loss = {};
+  std::shared_ptr<const Domain> domain = {};
   double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
   std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
   /// Gradient descent instead of FTRL.
@@ -114,9 +114,8 @@ class DpFtrl {
   const Vector& iterate() const { return rule_->iterate(); }
   /// Over the steps.
   Vector average() const { return rule_->average(); }
-  /// That of the step which ended last, until the next example comes; zeros before the first.
-  /// @throws Error{bad_state} between an example and the end of its batch.
-  std::span<const double> release() const;
+  /// That of the step which ended last; zeros before the first.
+  std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
@@ -138,11 +137,9 @@ class DpFtrl {
   double grid() const { return sums_.grid(); }
 
  private:
-  /// The gradient along these slopes, clipped, into `row_`.
-  void clip_gradient(std::span<const double> slopes, std::span<const double> features);
-  /// One more example, whose clipped gradient is in `row_`.
-  void take_gradient();
-  /// Ends the batch, of which `row_` is the last gradient or nothing is left to add.
+  /// One more example, of which `scales_` are the slopes.
+  void take_gradient(std::span<const double> features);
+  /// Ends the batch by a release.
   template <class Release>
   void end_step(Release&& release);
   void require_going();
@@ -159,9 +156,8 @@ class DpFtrl {
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;
-  bool holds_release_ = true;  ///< `row_`
-  std::vector<double> slopes_;
-  std::vector<double> row_;  ///< of model_size(): a gradient on its way in, or the release
+  std::vector<double> scales_;  ///< of a gradient: its row for score k is scales_[k] x
+  std::vector<double> release_;
 };
 
 }  // namespace dpftrl

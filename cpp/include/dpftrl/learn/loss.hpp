@@ -191,7 +191,8 @@ struct LossParameters {
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
-/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||).
+/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||), when it
+/// is clipped shorter by (16 + entries) 2^-51 of that, so that rounding never makes it longer.
 ///
 /// @param slope      finite.
 /// @param features   x, finite.
@@ -207,5 +208,10 @@ void clipped_gradient(double slope, std::span<const double> features, double cli
 /// @param out  as long as `slopes` times `features`.
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                       double clip_norm, std::span<double> out);
+
+/// The same without writing it out: row k is scales[k] * x.
+/// @param scales  as long as `slopes`, or `slopes` itself.
+void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
+                                double clip_norm, std::span<double> scales);
 
 }  // namespace dpftrl
