@@ -965,6 +965,33 @@ export interface Learner extends Handle {
   model(): LearnedModel;
 }
 
+export interface LearnerLedgerOptions extends LearnerOptions {
+  store: ReleaseStore;
+}
+
+/**
+ * A learner that survives restarts: what it shows has been stored before, so no step is ever made
+ * for two batches. Its counts are those of the examples learned from, stored or not: `numExamples`
+ * says which one comes next, after a restart and after an error. Calls are made one after the other.
+ * A loss given as a function must be the same one in every life.
+ */
+export interface LearnerLedger
+  extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
+  /** Examples learned from in all lives: offer none of them again. */
+  readonly numExamples: number;
+  /**
+   * As of a learner; stored once a call. `predictions` are written when that is done. Where storing
+   * fails the examples count all the same, and the next call, whichever it is, stores them first.
+   */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): Promise<void>;
+  endBatch(): Promise<void>;
+  model(): Promise<LearnedModel>;
+}
+
 /** What twin and comparator have to know of a learner, as its options say it. */
 export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
   /** Default 'logistic'. */
@@ -1481,6 +1508,26 @@ export interface DpFtrl {
    * ```
    */
   ledger(options: LedgerOptions): Promise<ReleaseLedger>;
+  /**
+   * A learner whose state is stored before anything of it is shown; a store that holds one is gone on
+   * from. The bytes hold the key and the true sums of gradients: as secret as the examples.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('learner.state');
+   * const options = { mechanism: 'tree', numSteps: 1000, epsilon: 1, delta: 1e-6, dimension: 2, store };
+   * const ledger = await dp.learnerLedger(options);
+   * const examples = [[0.5, 1], [0.25, -1]];
+   * for (const features of examples.slice(ledger.numExamples)) await ledger.learn(features, [1]);
+   * console.log((await ledger.model()).weights);
+   * ledger.dispose();
+   * await store.close();
+   * ```
+   */
+  learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
   /**
    * True and private sums and a learner side by side, for study: NEVER private.
    * @example
