@@ -1159,11 +1159,16 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   mechanismLambda?: number;
   /** As of `learner`: both learners' `lambda` grows. Default false. */
   doubling?: boolean;
+  /**
+   * Examples of a step, or records of a table without labels. A batch that the table does not fill is
+   * left out. Default 1.
+   */
+  batchSize?: number;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
   numRegretPrefixes?: number;
 }
 
-/** What happened in some consecutive steps; k = numSteps, d = dimension. */
+/** What happened in some consecutive steps; k = numSteps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
   numSteps: number;
@@ -1173,10 +1178,10 @@ export interface SimulationChunk {
   noisySums: Float64Array;
   /** k: predicted std of each coordinate of the release. */
   stddev: Float64Array;
-  /** k: loss of the prediction made before learning; empty without a learner. */
+  /** k: mean loss of the predictions made before learning; empty without a learner. */
   privateLoss: Float64Array;
   twinLoss: Float64Array;
-  /** k entries 0 or 1, classification only; else empty. */
+  /** k*b entries 0 or 1, step after step, classification only; else empty. */
   privateCorrect: Uint8Array;
   twinCorrect: Uint8Array;
   /** Regret measured at prefixes of this chunk: average regret after `steps` steps. */
