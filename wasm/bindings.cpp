@@ -322,6 +322,7 @@ val simulation_create(const val& options) {
                              .doubling = options["doubling"].as<bool>(),
                              .num_regret_prefixes = count(options, "numRegretPrefixes")};
     if (!options["dimension"].isUndefined()) wanted.dimension = count(options, "dimension");
+    wanted.batch_size = count(options, "batchSize");
     auto simulation = std::make_unique<Simulation>(wanted);
 
     val object = val::object();

@@ -31,25 +31,33 @@ void write_to(const val& target, const double* values, std::size_t size) {
   target.call<void>("set", val(emscripten::typed_memory_view(size, values)));
 }
 
+/// What learners with and without noise are told alike.
+template <typename Options>
+Options with_rule(Options made, const val& options) {
+  made.dimension = count(options, "dimension");
+  made.loss = learner_loss(options);
+  made.radius = number(options, "radius");
+  made.domain = make_domain(text(options, "domain"), made.radius);
+  made.lambda = optional_number(options, "lambda");
+  made.descent = descent_of(options);
+  made.doubling = options["doubling"].as<bool>();
+  made.batch_size = count(options, "batchSize");
+  return made;
+}
+
 val learner_create(const val& options) {
   return guarded([&] {
-    const double radius = number(options, "radius");
     const PrefixSumOptions how = totals_options(options);
     auto learner = std::make_unique<DpFtrl>(
-        DpFtrlOptions{.mechanism = Mechanism::make(learner_mechanism(options)),
-                      .key = how.key,
-                      .dimension = how.dimension,
-                      .loss = learner_loss(options),
-                      .domain = make_domain(text(options, "domain"), radius),
-                      .radius = radius,
-                      .lambda = optional_number(options, "lambda"),
-                      .descent = descent_of(options),
-                      .doubling = options["doubling"].as<bool>(),
-                      .batch_size = count(options, "batchSize"),
-                      .grid = how.grid,
-                      .mode = how.mode,
-                      .lattice_noise = how.lattice_noise,
-                      .precision_bits = how.precision_bits});
+        with_rule(DpFtrlOptions{.mechanism = Mechanism::make(learner_mechanism(options)),
+                                .key = how.key,
+                                .grid = how.grid,
+                                .mode = how.mode,
+                                .lattice_noise = how.lattice_noise,
+                                .precision_bits = how.precision_bits},
+                  options));
+    if (!options["state"].isUndefined())
+      learner->restore_without_ledger(bytes_of(options["state"]));
     val object = val::object();
     object.set("certificate", to_object(learner->mechanism().certificate(), learner->lattice()));
     object.set("grid", learner->grid());
@@ -133,6 +141,10 @@ val end_batch(double handle) {
   });
 }
 
+val learner_checkpoint(double handle) {
+  return guarded([&] { return owned_bytes(handles().get<DpFtrl>(handle).checkpoint()); });
+}
+
 /// Steps done, examples learned from and in the open batch, and the lambda of the next point.
 val learner_state(double handle) {
   return guarded([&] {
@@ -148,18 +160,10 @@ val learner_state(double handle) {
 
 val twin_create(const val& options) {
   return guarded([&] {
-    const double radius = number(options, "radius");
     return val(handles().add(std::make_unique<TwinLearner>(
-        TwinOptions{.num_steps = count(options, "numSteps"),
-                    .clip_norm = number(options, "clipNorm"),
-                    .dimension = count(options, "dimension"),
-                    .loss = learner_loss(options),
-                    .domain = make_domain(text(options, "domain"), radius),
-                    .radius = radius,
-                    .lambda = optional_number(options, "lambda"),
-                    .descent = descent_of(options),
-                    .doubling = options["doubling"].as<bool>(),
-                    .batch_size = count(options, "batchSize")})));
+        with_rule(TwinOptions{.num_steps = count(options, "numSteps"),
+                              .clip_norm = number(options, "clipNorm")},
+                  options))));
   });
 }
 
@@ -257,6 +261,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   emscripten::function("learnerLosses", &learner_losses);
   emscripten::function("learnerEndBatch", &end_batch<DpFtrl>);
   emscripten::function("learnerState", &learner_state);
+  emscripten::function("learnerCheckpoint", &learner_checkpoint);
   emscripten::function("twinCreate", &twin_create);
   emscripten::function("twinLearn", &learn<TwinLearner>);
   emscripten::function("twinEndBatch", &end_batch<TwinLearner>);

@@ -30,7 +30,8 @@ enum class CheckpointKind : std::uint8_t {
   noise_stream = 1,
   prefix_sum = 2,
   ledger = 3,
-  lattice_sum = 4
+  lattice_sum = 4,
+  learner = 5
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

@@ -6,6 +6,7 @@
 #include "dpftrl/error.hpp"
 #include "release_engine.hpp"
 #include "rounded_rows.hpp"
+#include "simd/simd.hpp"
 
 namespace dpftrl {
 namespace {
@@ -18,9 +19,6 @@ constexpr double kMaxNoiseInGrids = 0x1p40;
 /// The default grid is not made finer than this part of the noise: the finer it is, the more
 /// entries need the slow way of rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
-
-/// Coordinates that stay in the level-1 cache between two loops.
-constexpr std::size_t kBlock = 1024;
 
 /// Up to here every release is finite.
 constexpr double kMaxGrid = 0x1p900;
@@ -86,13 +84,13 @@ class GridEngine final : public detail::ReleaseEngine {
                ReleaseSink* sink) override {
     // May lack memory for a recomputation: nothing below throws, so a record counts once.
     const std::span<const std::int64_t> noise = noise_(step);
-    for (std::size_t begin = 0; begin < sums_.size(); begin += kBlock) {
-      const std::size_t end = std::min(begin + kBlock, sums_.size());
-      record.add_to(std::span(sums_).subspan(begin, end - begin), begin);
+    // Blocks stay in the level-1 cache between the loops.
+    for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
+      const std::size_t count = std::min(ReleaseSink::kBlock, sums_.size() - begin);
+      record.add_to(std::span(sums_).subspan(begin, count), begin);
       // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-      for (std::size_t i = begin; i < end; ++i)
-        noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
-      if (sink != nullptr) sink->take(begin, noisy.subspan(begin, end - begin));
+      simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
+      if (sink != nullptr) sink->take(begin, noisy.subspan(begin, count));
     }
   }
 

@@ -2,6 +2,7 @@
 #include "dpftrl/prefix_sum.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -22,19 +23,24 @@ std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> 
   return mechanism;
 }
 
+/// A record that is written out, as a product.
+constexpr std::array<double, 1> kOne = {1};
+
+bool overlap(std::span<const double> a, std::span<const double> b) {
+  const std::less<> is_before;
+  return is_before(a.data(), b.data() + b.size()) && is_before(b.data(), a.data() + a.size());
+}
+
 /// A record is read while its release is written.
 void require_same_or_apart(std::span<const double> record, std::span<const double> noisy) {
-  const std::less<> is_before;
-  const bool overlaps = is_before(record.data(), noisy.data() + noisy.size()) &&
-                        is_before(noisy.data(), record.data() + record.size());
-  if (overlaps && record.data() != noisy.data())
+  if (overlap(record, noisy) && record.data() != noisy.data())
     fail_argument("prefix_sum", "noisy", "the record itself or apart from it", "a part of it");
 }
 
 }  // namespace
 
 void clip_to_norm(std::span<double> record, double clip_norm) {
-  const detail::Clip clip(record, clip_norm);
+  const detail::Clip clip({kOne, record}, clip_norm);
   if (!clip.changes()) return;
   for (double& x : record) x = clip(x);
 }
@@ -64,6 +70,19 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
   require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_same_or_apart(record, noisy);
+  end_step_with({kOne, record}, noisy, sink);
+}
+
+void PrefixSum::release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink) {
+  require_length("prefix_sum", "record", record.size(), dimension());
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  if (overlap(record.features, noisy) || overlap(record.scales, noisy))
+    fail_argument("prefix_sum", "noisy", "apart from the record", "a part of it");
+  end_step_with(record, noisy, sink);
+}
+
+void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noisy,
+                              ReleaseSink* sink) {
   require_left(1);
   require_room(1);
   engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy, sink);
@@ -74,6 +93,15 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
 void PrefixSum::contribute(std::span<const double> contribution) {
   require_length("prefix_sum", "contribution", static_cast<std::int64_t>(contribution.size()),
                  dimension());
+  add({kOne, contribution});
+}
+
+void PrefixSum::contribute(const ProductRecord& contribution) {
+  require_length("prefix_sum", "contribution", contribution.size(), dimension());
+  add(contribution);
+}
+
+void PrefixSum::add(const ProductRecord& contribution) {
   require_left(1);
   require_room(1);
   engine_->add(detail::GridRecord(contribution, mechanism_->clip_norm(), grid_));

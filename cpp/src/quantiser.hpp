@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/prefix_sum.hpp"
+
 namespace dpftrl::detail {
 
 /// One record spans at most 2^31 grid points, so that squared norms fit 62 bits.
@@ -24,7 +26,7 @@ class Clip {
   /// Leaves records as they are.
   Clip() = default;
   /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
-  Clip(std::span<const double> record, double clip_norm);
+  Clip(const ProductRecord& record, double clip_norm);
   bool changes() const { return ratio_ > 0; }
   double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_norm_ : x; }
 
@@ -46,19 +48,19 @@ class GridRecord {
   /// @param record  stays as it is while the integers are asked for.
   /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
-  GridRecord(std::span<const double> record, double clip_norm, double grid);
+  GridRecord(const ProductRecord& record, double clip_norm, double grid);
 
   /// Adds the integers of entries first, first + 1, ... Does not throw.
   void add_to(std::span<std::int64_t> sums, std::size_t first = 0) const;
 
  private:
-  std::int64_t at(std::size_t i) const {
-    return static_cast<std::int64_t>(clip_(record_[i]) * per_grid_);
+  std::int64_t integer(double entry) const {
+    return static_cast<std::int64_t>(clip_(entry) * per_grid_);
   }
   std::int64_t norm_squared() const;
   void shorten(std::int64_t norm_squared, std::int64_t most);
 
-  std::span<const double> record_;
+  ProductRecord record_;
   Clip clip_;
   double per_grid_ = 0;
   /// The integers, where those that rounding gives are too long.

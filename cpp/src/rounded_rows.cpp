@@ -9,6 +9,8 @@ namespace {
 /// Rows kept for later take no more memory than this, but for the one that is asked for.
 constexpr std::int64_t kMaxWindowEntries = std::int64_t{1} << 19;
 
+constexpr std::size_t kBlock = 1024;
+
 }  // namespace
 
 std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
@@ -28,10 +30,16 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   const std::span<std::int64_t> row =
       std::span(window_).subspan(static_cast<std::size_t>(step - first_of_window_) * width, width);
   if (is_decided_) return row;
-  for (std::size_t i = 0; i < width; ++i) {
-    if (row[i] != kUndecided) continue;
-    row[i] = noise_.rounded_entry({step, static_cast<std::int64_t>(i)}, scale_);
-    ++num_recomputed_;
+  for (std::size_t first = 0; first < width; first += kBlock) {
+    const std::span<std::int64_t> block = row.subspan(first, std::min(kBlock, width - first));
+    // A look at all of them, which vector units do: hardly any block has one.
+    std::int64_t num_open = 0;
+    for (const std::int64_t entry : block) num_open += entry == kUndecided;
+    if (num_open == 0) continue;
+    for (std::size_t i = 0; i < block.size(); ++i)
+      if (block[i] == kUndecided)
+        block[i] = noise_.rounded_entry({step, static_cast<std::int64_t>(first + i)}, scale_);
+    num_recomputed_ += num_open;
   }
   return row;
 }

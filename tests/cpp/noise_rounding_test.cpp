@@ -235,6 +235,39 @@ TEST(Simd, all_compilations_give_the_same_bits) {
   EXPECT_EQ(&simd::kernels(), simd::all_kernels().back());
 }
 
+TEST(Simd, integers_are_converted_as_by_the_language) {
+  std::vector<double> numbers = {0.0, -0.0, 0.5, -0.5, 0x1p-1074, 1 - 0x1p-53, -1.5, 2.5, 1e300};
+  std::vector<std::int64_t> integers = {0, 1, -1, INT64_MIN / 2, INT64_MAX / 2};
+  numbers.back() = 0x1p51 - 0.5;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    const auto words =
+        random_block(Key::insecure_from_seed(3), {.stream = Stream::test, .row = 5, .block = i});
+    const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1];
+    // Of every length, among them halves and numbers half way between two doubles.
+    const int length = static_cast<int>(words[2] % 62);
+    integers.push_back(static_cast<std::int64_t>(bits) >> (63 - length));
+    integers.push_back(((static_cast<std::int64_t>(bits) >> 11) * 2 + 1) * 256);
+    numbers.push_back(static_cast<double>(integers.back() >> 13) * 0x1p-1);
+    numbers.push_back(std::ldexp(static_cast<double>(bits), -14 - length));
+  }
+  for (const simd::Kernels* kernels : {&simd::baseline_kernels(), &simd::kernels()})
+    for (const std::size_t less : {0U, 1U, 2U, 3U}) {
+      for (const double factor : {1.0, -0.25, 0.3}) {
+        std::vector<std::int64_t> sums(numbers.size(), 7);
+        kernels->add_integers(factor, numbers.data(), numbers.size() - less, sums.data());
+        for (std::size_t i = 0; i < numbers.size() - less; ++i)
+          ASSERT_EQ(sums[i], 7 + static_cast<std::int64_t>(factor * numbers[i])) << numbers[i];
+        for (std::size_t i = numbers.size() - less; i < numbers.size(); ++i) ASSERT_EQ(sums[i], 7);
+      }
+      std::vector<std::int64_t> others(integers.rbegin(), integers.rend());
+      std::vector<double> out(integers.size());
+      kernels->scale_sums(integers.data(), others.data(), integers.size() - less, 0x1p-9,
+                          out.data());
+      for (std::size_t i = 0; i < integers.size() - less; ++i)
+        ASSERT_EQ(out[i], static_cast<double>(integers[i] + others[i]) * 0x1p-9) << integers[i];
+    }
+}
+
 /// What `steps` steps of buffers make of z, a coordinate after the other: rows, then states.
 template <class T>
 std::vector<T> expected_of_buffers(const simd::Buffers<T>& buffers, const std::vector<T>& z,

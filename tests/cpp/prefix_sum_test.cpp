@@ -104,6 +104,49 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   }
 }
 
+TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
+  // At every length of record, scale and piece of a block: far outside, on the sphere, inside, and
+  // scales that lose digits when they meet the grid.
+  const auto how = mechanism("tree", 64, 0.7);
+  for (const std::size_t width : {std::size_t{1}, std::size_t{5}, std::size_t{700}}) {
+    const std::vector<double> features = record(width, width, 1);
+    double norm = 0;
+    for (const double x : features) norm += x * x;
+    norm = std::sqrt(norm);
+    for (const double size : {0.0, 0x1p-1060, 1e-300, 1e-3, 0.69, 0.7, 1.0, 1e10, 1e290})
+      for (const std::size_t num_scales : {std::size_t{1}, std::size_t{3}}) {
+        std::vector<double> scales, written;
+        for (std::size_t k = 0; k < num_scales; ++k)
+          scales.push_back((k == 1 ? -0.5 : 1) * size / norm /
+                           std::sqrt(num_scales > 1 ? 2.25 : 1));
+        for (const double scale : scales)
+          for (const double x : features) written.push_back(scale * x);
+        const auto dimension = static_cast<std::int64_t>(written.size());
+        PrefixSum of_products(how, with_seed(dimension)), of_records(how, with_seed(dimension));
+        std::vector<double> a(written.size()), b(written.size());
+        of_products.contribute(ProductRecord{scales, features});
+        of_records.contribute(written);
+        of_products.release(ProductRecord{scales, features}, a);
+        of_records.release(written, b);
+        EXPECT_EQ(a, b) << width << " " << size << " " << num_scales;
+      }
+  }
+  PrefixSum sums(how, with_seed(2));
+  std::vector<double> row = {0.1, 0.2};
+  const std::vector<double> one = {1}, nan = {std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_ERROR(sums.release(ProductRecord{one, row}, row), "invalid_argument",
+               "noisy must be apart from the record");
+  std::vector<double> noisy(2);
+  EXPECT_ERROR(sums.release(ProductRecord{nan, row}, noisy), "invalid_argument",
+               "scales[0] must be finite");
+  const std::vector<double> huge = {1e200}, too_long = {1e200, 0};
+  EXPECT_ERROR(sums.contribute(ProductRecord{huge, too_long}), "invalid_argument",
+               "largest entry of the record must be finite");
+  EXPECT_ERROR(sums.release(ProductRecord{row, row}, noisy), "wrong_length",
+               "record must have 2 entries, got 4");
+  EXPECT_EQ(sums.step(), 0);
+}
+
 TEST(PrefixSum, the_norm_limit_is_the_exact_floor_of_a_square) {
   // clip / grid = 1527566631.7..., whose square has its low bits beyond a double.
   const double grid = 0x1p-30;

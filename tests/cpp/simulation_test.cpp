@@ -6,6 +6,7 @@
 
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/twin.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -93,9 +94,16 @@ std::vector<SimulationOptions> variants() {
     all.back().domain = domain;
     all.back().mechanism.clip_norm = 2;
   }
-  for (const bool labels : {false, true}) {
+  for (const bool labels : {false, true})
+    for (const std::int64_t batch_size : {1, 3}) {
+      all.push_back(options());
+      all.back().table = bit_table(40, labels);
+      all.back().batch_size = batch_size;
+    }
+  for (const char* stream : {"drifting", "adversarial"}) {
     all.push_back(options());
-    all.back().table = bit_table(40, labels);
+    all.back().stream = stream;
+    all.back().batch_size = 4;
   }
   return all;
 }
@@ -147,6 +155,82 @@ TEST(Simulation, private_run_is_the_learner_run_by_itself_and_true_sums_are_its_
     EXPECT_EQ(chunk.noisy_sums(t, 0), learner.release()[0]);
     EXPECT_LE((chunk.true_sums.row(t).transpose() - sum).norm(), 1e-13);
   }
+}
+
+TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
+  constexpr std::int64_t kBatch = 3;
+  SimulationOptions made = options("honaker");
+  made.batch_size = kBatch;
+  made.stream = "switching";
+  const SimulationChunk chunk = run(made, 10);
+  const SyntheticStream stream(
+      {.kind = StreamKind::switching, .dimension = 2, .seed = 1, .period = 64 * kBatch / 4});
+  DpFtrl learner({.mechanism = Mechanism::make(made.mechanism),
+                  .key = Key::insecure_from_seed(1),
+                  .dimension = 2,
+                  .loss = make_loss("logistic"),
+                  .domain = make_domain("ball", 1),
+                  .batch_size = kBatch});
+  TwinLearner twin({.num_steps = 64,
+                    .dimension = 2,
+                    .loss = make_loss("logistic"),
+                    .domain = make_domain("ball", 1),
+                    .batch_size = kBatch});
+  EXPECT_EQ(Simulation(made).theory()->private_lambda, learner.lambda());
+  ASSERT_EQ(chunk.private_correct.size(), 64U * kBatch);
+  std::vector<double> x(2);
+  Vector sum = Vector::Zero(2);
+  double total = 0;
+  for (Eigen::Index t = 0; t < 64; ++t) {
+    double loss = 0, twin_loss = 0;
+    for (std::int64_t place = 0; place < kBatch; ++place) {
+      const double y = stream.example(t * kBatch + place, x);
+      const double p = learner.step(x, y);
+      double q = 0;
+      twin.step(x, y, {&q, 1});
+      sum -= y / (1 + std::exp(y * p)) * Eigen::Map<const Vector>(x.data(), 2);
+      loss += LogisticLoss().value(p, y);
+      twin_loss += LogisticLoss().value(q, y);
+      EXPECT_EQ(chunk.private_correct[static_cast<std::size_t>(t * kBatch + place)],
+                (p >= 0) == (y > 0));
+    }
+    EXPECT_DOUBLE_EQ(chunk.private_loss(t), loss / kBatch);
+    EXPECT_DOUBLE_EQ(chunk.twin_loss(t), twin_loss / kBatch);
+    EXPECT_EQ(chunk.noisy_sums(t, 1), learner.release()[1]);
+    EXPECT_LE((chunk.true_sums.row(t).transpose() - sum).norm(), 1e-12);
+    total += chunk.private_loss(t);
+  }
+  // Regret is that of the average loss over all examples.
+  ComparatorSolver comparator({.loss = make_loss("logistic"), .dimension = 2, .radius = 1});
+  for (std::int64_t i = 0; i < 64 * kBatch; ++i) {
+    const double y = stream.example(i, x);
+    comparator.append(x, y);
+  }
+  EXPECT_NEAR(chunk.regret.back().private_regret, total / 64 - comparator.solve().value, 2e-6);
+  EXPECT_EQ(chunk.regret.back().num_steps, 64);
+}
+
+TEST(Simulation, batches_of_a_table_are_whole_and_need_enough_rows) {
+  SimulationOptions made = options();
+  made.batch_size = 3;
+  for (const bool labels : {false, true}) {
+    made.table = bit_table(40, labels);
+    const SimulationChunk chunk = run(made, 5);
+    EXPECT_EQ(chunk.num_steps, 13);
+    Vector sum = Vector::Zero(2);
+    for (Eigen::Index i = 0; i < 39 && !labels; ++i) {
+      const Vector record = made.table->features.row(i);
+      sum += record / std::max(1.0, record.norm());
+    }
+    if (!labels) {
+      EXPECT_LE((chunk.true_sums.row(12).transpose() - sum).norm(), 1e-13);
+    }
+  }
+  made.batch_size = 41;
+  EXPECT_ERROR(Simulation{made}, "invalid_argument",
+               "batch_size must be at most the rows of the table, 40, got 41");
+  made.batch_size = 0;
+  EXPECT_ERROR(Simulation{made}, "invalid_argument", "batch_size must be between 1 and 1048576");
 }
 
 TEST(Simulation, twin_is_ftrl_on_exact_sums) {

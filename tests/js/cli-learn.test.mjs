@@ -61,6 +61,40 @@ test('learn: the model of the library, from scaled features', async () => {
   assert.deepEqual([learned.intercept, learned.numExamples, learned.private], [true, 400, false]);
 });
 
+test('learn: mode lattice learns from the releases of that mode, and says what it claims', async () => {
+  const seeded = [...learn, '--no-intercept', '--seed', '7', '--json', '--mode', 'lattice'];
+  for (const [noise, claim] of [
+    ['discrete-gaussian', /mode lattice \(discrete-gaussian, [\d.]+-zCDP\)/],
+    ['rounded-gaussian', /mode lattice \(rounded-gaussian, [\d.]+-GDP\)/],
+  ]) {
+    const run = await dpFtrl([...seeded, '--lattice-noise', noise], { input: csv });
+    const learned = JSON.parse(run.stdout);
+    const learner = dp.learner({
+      mechanism: 'honaker',
+      numSteps: 400,
+      epsilon: 8,
+      delta: 1e-6,
+      dimension: 2,
+      insecureSeed: 7,
+      mode: 'lattice',
+      latticeNoise: noise,
+    });
+    const labels = rows.map(([, , y]) => y);
+    learner.learn(rows.flatMap(([a, b]) => [a, b]), labels);
+    const { weights, certificate } = learner.model();
+    learner.dispose();
+    learned.weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+    assert.deepEqual(learned.certificate, certificate);
+    const spoken = [...learn, '--mode', 'lattice', '--lattice-noise', noise];
+    assert.match((await dpFtrl(spoken, { input: csv })).stderr, claim);
+  }
+  const stray = [...learn, '--lattice-noise', 'rounded-gaussian'];
+  await fails(stray, 2, /--lattice-noise goes with --mode lattice/, { input: csv });
+  const paid = ['--budget', join(folder, 'lattice-budget'), '--budget-epsilon', '9'];
+  const discrete = [...learn, '--mode', 'lattice', ...paid, '--budget-delta', '1e-5'];
+  await fails(discrete, 2, /--lattice-noise rounded-gaussian only/, { input: csv });
+});
+
 test('learn: what is written says what holds, and the library reads it', async () => {
   const path = join(folder, 'model.json');
   const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, '--model', path], {

@@ -49,6 +49,20 @@ test('simulation: a chunk has the shapes of the contract', () => {
   });
 });
 
+test('simulation: steps of batches have mean losses, and an entry for every example', () => {
+  withSimulation({ batchSize: 5 }, (simulation) => {
+    const chunk = simulation.advance(40);
+    assert.equal(chunk.numSteps, 40);
+    assert.equal(chunk.privateLoss.length, 40);
+    assert.equal(chunk.privateCorrect.length, 200);
+    assert.equal(chunk.twinCorrect.length, 200);
+    withSimulation({}, (single) => assert.ok(simulation.lambda.private < single.lambda.private));
+  });
+  withSimulation({ batchSize: 4, table }, (simulation) => assert.equal(simulation.numSteps, 1));
+  const tooLarge = () => withSimulation({ batchSize: 7, table }, () => {});
+  rejects(tooLarge, RangeError, 'invalid_argument', /at most the rows of the table, 6, got 7/);
+});
+
 test('simulation: ends at the horizon with empty chunks', () => {
   withSimulation({}, (simulation) => {
     const chunk = simulation.advance(1000);

@@ -455,6 +455,47 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   await assert.rejects(remote.step(), code('disposed'));
 });
 
+test('worker: twin, comparator and bounds are those of the library', async () => {
+  for (const loss of [{}, { loss: 'softmax', numClasses: 3 }]) {
+    const shared = { ...loss, dimension: 2, radius: 2 };
+    const features = Float64Array.from({ length: 40_000 }, (_, i) => Math.sin(i * i));
+    const labels = Float64Array.from({ length: 20_000 }, (_, i) => i % (loss.numClasses ?? 2));
+    const [twin, comparator] = [dp.twin({ ...shared, numSteps: 1e5 }), dp.comparator(shared)];
+    const remote = await client.twin({ ...shared, numSteps: 1e5 });
+    const best = await client.comparator(shared);
+    assert.equal(remote.numScores, loss.numClasses ?? 1);
+    assert.equal(best.dimension, 2);
+    const expected = new Float64Array(20_000 * twin.numScores);
+    twin.learn(features, labels, expected);
+    const seen = [];
+    const onProgress = (progress) => seen.push(progress);
+    assert.deepEqual(await remote.learn(features, labels, { onProgress }), expected);
+    assert.ok(seen.length >= 1);
+    for (const each of [twin, remote]) await each.endBatch();
+    await assert.rejects(remote.learn([1, 1, 1, 1], [1, 7]), ({ message, learned }) => {
+      assert.match(message, /example 1: .*label must be/);
+      return learned === 1;
+    });
+    await assert.rejects(remote.learn([1, 1, 1], [1]), /features must have 2 entries, got 3/);
+    await assert.rejects(remote.learn([1, 1], 'x'), /labels must be /);
+    const some = features.subarray(0, 400);
+    comparator.append(some, labels.subarray(0, 200));
+    await best.append(some, labels.subarray(0, 200));
+    assert.deepEqual(await best.best(), comparator.best());
+    for (const each of [twin, comparator, remote, best]) each.dispose();
+  }
+  const options = { mechanism: 'tree', numSteps: 100, ...target, dimension: 3 };
+  const { certificate } = await client.learner(options);
+  assert.deepEqual(
+    await client.regretBounds(certificate, { dimension: 3 }),
+    dp.regretBounds(certificate, { dimension: 3 }),
+  );
+  await assert.rejects(client.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
+  await assert.rejects(client.twin({ dimension: 2 }, { signals: 1 }), /unknown option/);
+  client.cancel();
+  assert.equal(await client.liveHandles(), 0);
+});
+
 test('worker: a record that is refused in the middle of a batch has its own number', async () => {
   const options = { mechanism: 'tree', numSteps: 5000, ...target, insecureSeed: 4 };
   const remote = await client.prefixSum(options);

@@ -8,7 +8,7 @@ import { Backstop } from './handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, NEIGHBOURS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './hindsight.js';
-import { makeLearner } from './learner.js';
+import { makeLearner, makeLearnerLedger } from './learner.js';
 import { makeLedger } from './ledger.js';
 import { predict } from './model.js';
 import { makeNoise } from './noise.js';
@@ -135,6 +135,7 @@ export function makeApi(core: Core): DpFtrl {
     predict: (model, features, out) => predict(model, features, out),
     noise: (options) => makeNoise(core, backstop, mechanisms, options),
     ledger: (options) => makeLedger(core, backstop, mechanisms, options),
+    learnerLedger: (options) => makeLearnerLedger(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
     queries: (options) => makeQueries(core, backstop, options),
     querySearch: (options) => makeQuerySearch(core, backstop, options),

@@ -3,19 +3,29 @@
 // Long batches in a worker: piece by piece, with a look at the messages between two pieces.
 
 import type { ErrorCode } from './errors.js';
-import type { Learner, PeopleSum, PrefixSum } from './types.js';
+import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from './types.js';
 
 /** What can live in a worker and take batches, by the name of the function that makes it. */
 export interface Streams {
   prefixSum: PrefixSum;
   peopleSum: PeopleSum;
   learner: Learner;
+  twin: Twin;
+  comparator: Comparator;
 }
 export type StreamKind = keyof Streams;
 export type Stream = Streams[StreamKind];
 
 /** Methods of streams that take or give many rows. */
-export type BatchMethod = 'releaseMany' | 'releaseEach' | 'contribute' | 'endSteps' | 'learn';
+export type BatchMethod =
+  | 'releaseMany'
+  | 'releaseEach'
+  | 'contribute'
+  | 'endSteps'
+  | 'learn'
+  /** Gives predictions. */
+  | 'predictAndLearn'
+  | 'append';
 
 export interface BatchProgress {
   /** Rows dealt with. */
@@ -28,23 +38,40 @@ type List = unknown[] | Float64Array;
 interface Batch {
   /** Undefined of a call that is not cut. */
   numRows: number | undefined;
-  /** Totals of those rows, or nothing. */
+  /** Totals or predictions of those rows, or nothing. */
   run(from: number, to: number): Float64Array | void;
+  /** Entries that `run` gives for a row. */
+  width: number;
 }
 
-/** Calls `method` on the rows of all lists, each of which has `width` entries a row. */
-function overLists(stream: Stream, method: BatchMethod, lists: [List, number][]): Batch {
-  const call = stream as unknown as Record<string, (...args: unknown[]) => Float64Array | void>;
-  const [first, width] = lists[0]!;
-  const numRows = first.length / width;
+type Call = (...args: unknown[]) => Float64Array | void;
+
+function methodOf(stream: Stream, method: BatchMethod): Call {
+  if (method !== 'predictAndLearn') {
+    return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
+  }
+  const { numScores } = stream as Twin;
+  return (features, labels) => {
+    // What is no list is refused by the twin.
+    const out = isList(labels) ? new Float64Array(labels.length * numScores) : undefined;
+    (stream as Twin).learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
+    return out;
+  };
+}
+
+/** Calls on the rows of all lists, each with so many entries a row. */
+function overLists(call: Call, lists: [List, number][], width: number): Batch {
+  const [first, entries] = lists[0]!;
+  const numRows = first.length / entries;
   const isWhole = Number.isInteger(numRows) && lists.every(([it, w]) => it.length === numRows * w);
   if (!isWhole || numRows === 0) {
     // Nothing to cut, or wrong: the library says what.
-    return { numRows: undefined, run: () => call[method]!(...lists.map(([list]) => list)) };
+    return { numRows: undefined, run: () => call(...lists.map(([list]) => list)), width };
   }
   return {
     numRows,
-    run: (from, to) => call[method]!(...lists.map(([list, w]) => list.slice(from * w, to * w))),
+    run: (from, to) => call(...lists.map(([list, w]) => list.slice(from * w, to * w))),
+    width,
   };
 }
 
@@ -58,17 +85,18 @@ function batchOf(stream: Stream, method: BatchMethod, args: unknown[]): Batch {
     const [numSteps] = args as [number];
     const { endSteps } = stream as PrefixSum;
     const isCount = Number.isSafeInteger(numSteps) && numSteps > 0;
-    if (!isCount) return { numRows: undefined, run: () => endSteps.call(stream, numSteps) };
-    return { numRows: numSteps, run: (from, to) => endSteps.call(stream, to - from) };
+    const run = (from: number, to: number) => endSteps.call(stream, to - from);
+    if (isCount) return { numRows: numSteps, run, width: dimension };
+    return { numRows: undefined, run: () => endSteps.call(stream, numSteps), width: dimension };
   }
-  if (!args.every(isList)) {
-    const call = stream as unknown as Record<string, (...args: unknown[]) => Float64Array | void>;
-    return { numRows: undefined, run: () => call[method]!(...args) };
-  }
+  const call = methodOf(stream, method);
+  const width = method === 'predictAndLearn' ? (stream as Twin).numScores : dimension;
+  if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
   // Rows have `dimension` entries, what is beside them one.
-  const rowsAt = method === 'learn' ? 0 : args.length - 1;
+  const areExamples = method === 'learn' || method === 'predictAndLearn' || method === 'append';
+  const rowsAt = areExamples ? 0 : args.length - 1;
   const lists = args.map((list, i): [List, number] => [list, i === rowsAt ? dimension : 1]);
-  return overLists(stream, method, lists);
+  return overLists(call, lists, width);
 }
 
 /** What an error says of the rows before it. */
@@ -106,11 +134,7 @@ export class BatchCall {
   /** Of all rows, as soon as there are some. */
   private totals: Float64Array | undefined;
 
-  constructor(
-    private readonly stream: Stream,
-    method: BatchMethod,
-    args: unknown[],
-  ) {
+  constructor(stream: Stream, method: BatchMethod, args: unknown[]) {
     this.batch = batchOf(stream, method, args);
   }
 
@@ -136,20 +160,19 @@ export class BatchCall {
   }
 
   result(): Float64Array | undefined {
-    const length = this.done * this.stream.dimension;
+    const length = this.done * this.batch.width;
     const isComplete = this.batch.numRows === undefined || this.done === this.batch.numRows;
     return isComplete ? this.totals : this.totals?.slice(0, length);
   }
 
   private keep(totals: Float64Array | void): void {
     if (!totals) return;
-    const { numRows } = this.batch;
-    const { dimension } = this.stream;
+    const { numRows, width } = this.batch;
     if (numRows === undefined) {
       this.totals = totals;
       return;
     }
-    this.totals ??= new Float64Array(numRows * dimension);
-    this.totals.set(totals, this.done * dimension);
+    this.totals ??= new Float64Array(numRows * width);
+    this.totals.set(totals, this.done * width);
   }
 }

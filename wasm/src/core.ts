@@ -228,6 +228,7 @@ interface CoreFunctions {
   ];
   learnerEndBatch: [[id: number], null];
   learnerState: [[id: number], CoreLearnerState];
+  learnerCheckpoint: [[id: number], Uint8Array];
   twinCreate: [[options: object], number];
   /** As of the learner. */
   twinLearn: [

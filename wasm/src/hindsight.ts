@@ -8,7 +8,7 @@ import { overwrite, writableLength } from './check.js';
 import type { Core } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
-import { LOSS_OPTIONS, readLearnerLoss, readRule } from './loss.js';
+import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
 import { NEIGHBOURS, readOptions, requireLength } from './options.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from './types.js';
 
@@ -122,8 +122,7 @@ export function makeTwin(core: Core, backstop: Backstop, options: unknown): Twin
     ...readShared(reader),
     numSteps: reader.count('numSteps'),
     clipNorm: reader.numberOr('clipNorm', 1),
-    doubling: reader.has('doubling') && reader.flag('doubling'),
-    batchSize: reader.countOr('batchSize', 1),
+    ...readSteps(reader),
   };
   const id = core.call('twinCreate', complete);
   const { dimension, numClasses } = complete;
@@ -169,8 +168,7 @@ export function regretBounds(core: Core, certificate: unknown, options: unknown)
   const rule = {
     ...readRule(reader),
     dimension: reader.countOr('dimension', 1),
-    doubling: reader.has('doubling') && reader.flag('doubling'),
-    batchSize: reader.countOr('batchSize', 1),
+    ...readSteps(reader),
     failureProbability: reader.numberOr('failureProbability', 0.05),
   };
   if (rule.doubling && rule.descent) {

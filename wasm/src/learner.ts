@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { float64s, overwrite, Scratch, writableLength, wrongType } from './check.js';
+import { float64s, overwrite, Scratch, writableLength, wrongType, type Reader } from './check.js';
 import type { Core, CoreLearnerState, CorePrefixSum } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { numbered } from './hindsight.js';
 import { withKey } from './key.js';
-import { LOSS_OPTIONS, readLearnerLoss } from './loss.js';
+import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
+import { openStored, pack, type Stored } from './stored.js';
 import { MODE_OPTIONS, readMode } from './totals.js';
-import type { BatchLoss, Certificate, LearnedModel, Learner, MechanismName } from './types.js';
+import type { BatchLoss, Certificate, LearnedModel, Learner } from './types.js';
+import type { LearnerLedger, MechanismName } from './types.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -55,7 +57,8 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
   };
 }
 
-class CoreLearnerHandle extends CoreHandle implements Learner {
+/** What a learner and one whose state is stored have in common. */
+abstract class LearnerHandle extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly dimension: number;
@@ -98,7 +101,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     return this.state().lambda;
   }
 
-  endBatch(): void {
+  protected endBatchNow(): void {
     if (this.isAsking) throw makeError('bad_state', 'endBatch: called by the loss of this learner');
     this.core.call('learnerEndBatch', this.id);
   }
@@ -114,11 +117,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     return values;
   }
 
-  learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    predictions?: Float64Array,
-  ): void {
+  protected learnNow(features: unknown, labels: unknown, predictions?: Float64Array): void {
     const where = 'learn';
     if (this.isAsking) throw makeError('bad_state', 'learn: called by the loss of this learner');
     const known = this.labels.copy(where, 'labels', labels);
@@ -164,7 +163,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     }
   }
 
-  model(): LearnedModel {
+  protected modelNow(): LearnedModel {
     const last = new Float64Array(this.dimension * this.numScores);
     const average = new Float64Array(last.length);
     this.core.call('learnerWeights', this.id, last, average);
@@ -183,7 +182,7 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
     };
   }
 
-  private state(): CoreLearnerState {
+  protected state(): CoreLearnerState {
     return this.core.call('learnerState', this.id);
   }
 
@@ -192,14 +191,102 @@ class CoreLearnerHandle extends CoreHandle implements Learner {
   }
 }
 
-export function makeLearner(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Learner {
-  const where = 'learner';
-  const reader = readOptions(where, options, OPTIONS);
+class CoreLearner extends LearnerHandle implements Learner {
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void {
+    this.learnNow(features, labels, predictions);
+  }
+
+  endBatch(): void {
+    this.endBatchNow();
+  }
+
+  model(): LearnedModel {
+    return this.modelNow();
+  }
+}
+
+class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
+  /** Examples and steps of what was stored last. */
+  private saved: string;
+  /** One call after the other, in the order in which they were made. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    made: CorePrefixSum,
+    facts: Facts,
+    private readonly stored: Stored,
+  ) {
+    super(core, backstop, made, facts);
+    this.saved = stored.state === undefined ? '' : this.place();
+  }
+
+  get numExamples(): number {
+    return this.state().numExamples;
+  }
+
+  async learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): Promise<void> {
+    const where = 'learn';
+    // As they are now: the caller may go on with the arrays.
+    const known = float64s(where, 'labels', labels);
+    const rows = float64s(where, 'features', features);
+    const scores = new Float64Array(known.length * this.numScores);
+    if (predictions !== undefined) {
+      requireLength(where, 'predictions', writableLength(where, 'predictions', predictions), scores.length);
+    }
+    await this.inTurn(() => this.learnNow(rows, known, scores));
+    // They tell of the weights: not before those were stored.
+    if (predictions !== undefined) overwrite(predictions, scores);
+  }
+
+  async endBatch(): Promise<void> {
+    return this.inTurn(() => this.endBatchNow());
+  }
+
+  async model(): Promise<LearnedModel> {
+    return this.inTurn(() => this.modelNow());
+  }
+
+  override dispose(): void {
+    this.stored.key.fill(0);
+    super.dispose();
+  }
+
+  private inTurn<T>(act: () => T): Promise<T> {
+    const result = this.last.then(async () => {
+      // What an earlier call could not store comes first: nothing is shown before.
+      await this.save();
+      try {
+        return act();
+      } finally {
+        await this.save();
+      }
+    });
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+
+  private async save(): Promise<void> {
+    const place = this.place();
+    if (place === this.saved) return;
+    const { store, key, memo } = this.stored;
+    await store.save(pack(key, memo, this.core.call('learnerCheckpoint', this.id)));
+    this.saved = place;
+  }
+
+  private place(): string {
+    const { numExamples, step } = this.state();
+    return `${numExamples} ${step}`;
+  }
+}
+
+/** A learner's options, complete and of the right types. */
+function readLearner(reader: Reader, mechanisms: readonly MechanismName[]) {
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   const complete = {
@@ -209,14 +296,37 @@ export function makeLearner(
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     ...loss,
-    doubling: reader.has('doubling') && reader.flag('doubling'),
-    batchSize: reader.countOr('batchSize', 1),
+    ...readSteps(reader),
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
-  return withKey(where, complete, (options) => {
-    const made = core.call('learnerCreate', options);
-    const insecure = options.insecureSeed !== undefined;
-    return new CoreLearnerHandle(core, backstop, made, { ...options, batchLoss, insecure });
+  const insecure = complete.insecureSeed !== undefined;
+  return { complete, facts: { ...complete, batchLoss, insecure } };
+}
+
+export function makeLearner(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Learner {
+  const where = 'learner';
+  const { complete, facts } = readLearner(readOptions(where, options, OPTIONS), mechanisms);
+  return withKey(where, complete, (given) => {
+    return new CoreLearner(core, backstop, core.call('learnerCreate', given), facts);
+  });
+}
+
+export async function makeLearnerLedger(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Promise<LearnerLedger> {
+  const reader = readOptions('learnerLedger', options, [...OPTIONS, 'store']);
+  const { complete, facts } = readLearner(reader, mechanisms);
+  return openStored(reader, complete, (given, stored) => {
+    const made = core.call('learnerCreate', given);
+    return new CoreLearnerLedger(core, backstop, made, facts, stored);
   });
 }

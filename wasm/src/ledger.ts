@@ -5,24 +5,18 @@
 
 import { float64s, requireCount, wrongType } from './check.js';
 import type { Core, CorePrefixSum } from './core.js';
-import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
-import { KEY_BYTES, keyFromEntropy } from './key.js';
 import { countRecords, readOptions, requireLength } from './options.js';
-import { pack, unpack } from './stored.js';
+import { openStored, pack, type Stored } from './stored.js';
 import { readTotals, TOTALS_OPTIONS } from './totals.js';
 import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from './types.js';
 
 const OPTIONS = [...TOTALS_OPTIONS, 'store'];
 
-interface Made {
+interface Made extends Stored {
   sums: CorePrefixSum;
   dimension: number;
   insecure: boolean;
-  store: ReleaseStore;
-  /** Goes in front of what is stored; zeros for a fixed seed. */
-  key: Uint8Array<ArrayBuffer>;
-  memo: Uint8Array | undefined;
 }
 
 /** Steps to be decided, stored and handed out. */
@@ -137,17 +131,6 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   }
 }
 
-function readStore(store: unknown): ReleaseStore {
-  const methods = ['load', 'save', 'close'] as const;
-  const given = store as Partial<ReleaseStore> | null | undefined;
-  for (const name of methods) {
-    if (typeof given?.[name] !== 'function') {
-      throw wrongType('ledger', 'store', 'an object with load, save and close', store);
-    }
-  }
-  return given as ReleaseStore;
-}
-
 export async function makeLedger(
   core: Core,
   backstop: Backstop,
@@ -156,27 +139,10 @@ export async function makeLedger(
 ): Promise<ReleaseLedger> {
   const reader = readOptions('ledger', options, OPTIONS);
   const complete = readTotals(reader, mechanisms);
-  const store = readStore(reader.raw('store'));
-  const insecure = complete.insecureSeed !== undefined;
-  const stored = await store.load();
-  if (stored !== undefined && stored.length < KEY_BYTES) {
-    const what = `at least ${KEY_BYTES} bytes, got ${stored.length} (truncated?)`;
-    throw makeError('bad_state', `ledger: what is stored must have ${what}`);
-  }
-  let key = new Uint8Array(KEY_BYTES);
-  if (stored !== undefined) key = stored.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
-  else if (!insecure) key = keyFromEntropy('ledger');
-  try {
-    const { memo, state } =
-      stored === undefined
-        ? { memo: undefined, state: undefined }
-        : unpack(stored.subarray(KEY_BYTES));
-    const given = { ...complete, key: insecure ? undefined : key, state };
+  return openStored(reader, complete, (given, stored) => {
     const sums = core.call('ledgerCreate', given);
-    const { dimension } = complete;
-    return new CoreReleaseLedger(core, backstop, { sums, dimension, insecure, store, key, memo });
-  } catch (error) {
-    key.fill(0);
-    throw error;
-  }
+    const { dimension, insecureSeed } = complete;
+    const insecure = insecureSeed !== undefined;
+    return new CoreReleaseLedger(core, backstop, { ...stored, sums, dimension, insecure });
+  });
 }

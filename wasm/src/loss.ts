@@ -57,6 +57,14 @@ export function readRule(reader: Reader) {
   };
 }
 
+/** How steps are made of examples, and lambda of steps. */
+export function readSteps(reader: Reader) {
+  return {
+    doubling: reader.has('doubling') && reader.flag('doubling'),
+    batchSize: reader.countOr('batchSize', 1),
+  };
+}
+
 export function readLoss(reader: Reader) {
   return {
     loss: reader.oneOfOr('loss', LOSSES, 'logistic'),

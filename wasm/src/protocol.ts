@@ -26,6 +26,9 @@ export type StreamInfo = Pick<
   'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
 > & { lambda?: number };
 
+/** Facts of a twin or comparator that do not change. */
+export type HindsightInfo = Pick<api.Twin, 'dimension' | 'numScores'>;
+
 /** Facts of queries that do not change. */
 export type QueriesInfo = Pick<
   api.Queries,
@@ -53,6 +56,7 @@ export type Question =
   | 'model'
   | 'numWaiting'
   | 'endBatch'
+  | 'best'
   | 'losses'
   | 'label'
   | 'labels'
@@ -82,7 +86,10 @@ export interface Methods {
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
   heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
   /** Reports its progress meanwhile. */
-  createStream: [{ kind: StreamKind; options: never }, { id: number; info: StreamInfo }];
+  createStream: [
+    { kind: StreamKind; options: never },
+    { id: number; info: StreamInfo | HindsightInfo },
+  ];
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
   ask: [{ id: number; name: Question; args: unknown[] }, unknown];
@@ -91,6 +98,10 @@ export interface Methods {
   createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
   /** Reports its progress meanwhile. */
   createNoise: [api.NoiseOptions, { id: number; info: NoiseInfo }];
+  regretBounds: [
+    { certificate: api.Certificate; options: api.RegretBoundsOptions | undefined },
+    api.RegretBounds,
+  ];
   predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];

@@ -5,7 +5,7 @@ import type { Core, CoreSimulation } from './core.js';
 import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from './options.js';
-import { LOSS_OPTIONS, readLoss } from './loss.js';
+import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
 import type { Certificate, HeldOutRisk, MechanismName, Simulation } from './types.js';
 import type { SimulationChunk } from './types.js';
 
@@ -27,6 +27,7 @@ const OPTIONS = [
   'table',
   ...LOSS_OPTIONS,
   'doubling',
+  'batchSize',
   'mechanismLambda',
   'numRegretPrefixes',
 ];
@@ -104,7 +105,7 @@ export function makeSimulation(
     noiseSeed: reader.seedOr('noiseSeed', 1n),
     table,
     ...readLoss(reader),
-    doubling: reader.has('doubling') && reader.flag('doubling'),
+    ...readSteps(reader),
     numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
   };
   return new CoreSimulationHandle(core, backstop, core.call('simulationCreate', complete));

@@ -4,7 +4,10 @@
 // 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word of its
 // own.
 
+import { wrongType, type Reader } from './check.js';
 import { makeError } from './errors.js';
+import { KEY_BYTES, keyFromEntropy } from './key.js';
+import type { ReleaseStore } from './types.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
 const MEMO_HEAD = MEMO.length + 4;
@@ -35,4 +38,61 @@ export function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state:
   const end = MEMO_HEAD + view.getUint32(MEMO.length, true);
   if (rest.length < end) throw cut();
   return { memo: rest.slice(MEMO_HEAD, end), state: rest.subarray(end) };
+}
+
+function readStore(reader: Reader): ReleaseStore {
+  const store = reader.raw('store');
+  const methods = ['load', 'save', 'close'] as const;
+  const given = store as Partial<ReleaseStore> | null | undefined;
+  for (const name of methods) {
+    if (typeof given?.[name] !== 'function') {
+      throw wrongType(reader.where, 'store', 'an object with load, save and close', store);
+    }
+  }
+  return given as ReleaseStore;
+}
+
+/** What a store held; a fresh key where it held nothing. */
+export interface Stored {
+  store: ReleaseStore;
+  /** Goes in front of what is stored; zeros for a fixed seed. */
+  key: Uint8Array<ArrayBuffer>;
+  memo: Uint8Array | undefined;
+  state: Uint8Array | undefined;
+}
+
+/**
+ * Calls `make` with what the store of these options holds, and for the core the options with key and
+ * state. The key is wiped if that throws.
+ */
+export async function openStored<O extends { insecureSeed: bigint | undefined }, T>(
+  reader: Reader,
+  complete: O,
+  make: (
+    given: O & { key: Uint8Array | undefined; state: Uint8Array | undefined },
+    stored: Stored,
+  ) => T,
+): Promise<T> {
+  const { where } = reader;
+  const store = readStore(reader);
+  const insecure = complete.insecureSeed !== undefined;
+  const bytes = await store.load();
+  if (bytes !== undefined && bytes.length < KEY_BYTES) {
+    const what = `at least ${KEY_BYTES} bytes, got ${bytes.length} (truncated?)`;
+    throw makeError('bad_state', `${where}: what is stored must have ${what}`);
+  }
+  let key = new Uint8Array(KEY_BYTES);
+  if (bytes !== undefined) key = bytes.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
+  else if (!insecure) key = keyFromEntropy(where);
+  try {
+    const { memo, state } =
+      bytes === undefined
+        ? { memo: undefined, state: undefined }
+        : unpack(bytes.subarray(KEY_BYTES));
+    const given = { ...complete, key: insecure ? undefined : key, state };
+    return make(given, { store, key, memo, state });
+  } catch (error) {
+    key.fill(0);
+    throw error;
+  }
 }

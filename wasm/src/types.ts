@@ -974,6 +974,33 @@ export interface Learner extends Handle {
   model(): LearnedModel;
 }
 
+export interface LearnerLedgerOptions extends LearnerOptions {
+  store: ReleaseStore;
+}
+
+/**
+ * A learner that survives restarts: what it shows has been stored before, so no step is ever made
+ * for two batches. Its counts are those of the examples learned from, stored or not: `numExamples`
+ * says which one comes next, after a restart and after an error. Calls are made one after the other.
+ * A loss given as a function must be the same one in every life.
+ */
+export interface LearnerLedger
+  extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
+  /** Examples learned from in all lives: offer none of them again. */
+  readonly numExamples: number;
+  /**
+   * As of a learner; stored once a call. `predictions` are written when that is done. Where storing
+   * fails the examples count all the same, and the next call, whichever it is, stores them first.
+   */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): Promise<void>;
+  endBatch(): Promise<void>;
+  model(): Promise<LearnedModel>;
+}
+
 /** What twin and comparator have to know of a learner, as its options say it. */
 export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
   /** Default 'logistic'. */
@@ -1141,11 +1168,16 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   mechanismLambda?: number;
   /** As of `learner`: both learners' `lambda` grows. Default false. */
   doubling?: boolean;
+  /**
+   * Examples of a step, or records of a table without labels. A batch that the table does not fill is
+   * left out. Default 1.
+   */
+  batchSize?: number;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
   numRegretPrefixes?: number;
 }
 
-/** What happened in some consecutive steps; k = numSteps, d = dimension. */
+/** What happened in some consecutive steps; k = numSteps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
   numSteps: number;
@@ -1155,10 +1187,10 @@ export interface SimulationChunk {
   noisySums: Float64Array;
   /** k: predicted std of each coordinate of the release. */
   stddev: Float64Array;
-  /** k: loss of the prediction made before learning; empty without a learner. */
+  /** k: mean loss of the predictions made before learning; empty without a learner. */
   privateLoss: Float64Array;
   twinLoss: Float64Array;
-  /** k entries 0 or 1, classification only; else empty. */
+  /** k*b entries 0 or 1, step after step, classification only; else empty. */
   privateCorrect: Uint8Array;
   twinCorrect: Uint8Array;
   /** Regret measured at prefixes of this chunk: average regret after `steps` steps. */
@@ -1490,6 +1522,26 @@ export interface DpFtrl {
    * ```
    */
   ledger(options: LedgerOptions): Promise<ReleaseLedger>;
+  /**
+   * A learner whose state is stored before anything of it is shown; a store that holds one is gone on
+   * from. The bytes hold the key and the true sums of gradients: as secret as the examples.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('learner.state');
+   * const options = { mechanism: 'tree', numSteps: 1000, epsilon: 1, delta: 1e-6, dimension: 2, store };
+   * const ledger = await dp.learnerLedger(options);
+   * const examples = [[0.5, 1], [0.25, -1]];
+   * for (const features of examples.slice(ledger.numExamples)) await ledger.learn(features, [1]);
+   * console.log((await ledger.model()).weights);
+   * ledger.dispose();
+   * await store.close();
+   * ```
+   */
+  learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
   /**
    * True and private sums and a learner side by side, for study: NEVER private.
    * @example

@@ -6,7 +6,7 @@ import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
 import { optionsObject, outOfRange, wrongType } from './check.js';
 import { DpError, makeError } from './errors.js';
 import { listen, type MessageTarget, type Methods } from './protocol.js';
-import type { Failure, NoiseInfo, Port, QueriesInfo, Response } from './protocol.js';
+import type { Failure, HindsightInfo, NoiseInfo, Port, QueriesInfo, Response } from './protocol.js';
 import type { Question, SimulationInfo, StreamInfo } from './protocol.js';
 import type * as api from './types.js';
 
@@ -98,6 +98,28 @@ export interface RemoteLearner extends StreamInfo, RemoteHandle {
   model(): Promise<api.LearnedModel>;
 }
 
+/** A twin that lives in the worker: NOT private, like all it gives. */
+export interface RemoteTwin extends HindsightInfo, RemoteHandle {
+  /** As in the library; resolves with the predictions. */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<Float64Array>;
+  endBatch(): Promise<void>;
+}
+
+/** A comparator that lives in the worker: NOT private, like all it gives. */
+export interface RemoteComparator extends HindsightInfo, RemoteHandle {
+  append(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  /** One piece: given up at once, it ends in its own time. */
+  best(call?: CallOptions): Promise<api.BestFixed>;
+}
+
 /** Linear queries that live in the worker. */
 export interface RemoteQueries extends QueriesInfo, RemoteHandle {
   label(query: number): Promise<string>;
@@ -157,6 +179,13 @@ export interface Client {
   peopleSum(options: api.PeopleSumOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSum>;
   /** Of a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
+  twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
+  comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
+  regretBounds(
+    certificate: api.Certificate,
+    options?: api.RegretBoundsOptions,
+    call?: CallOptions,
+  ): Promise<api.RegretBounds>;
   simulation(
     options: api.SimulationOptions,
     call?: OptimizeCallOptions,
@@ -440,16 +469,16 @@ class RemoteStream<Info extends object = StreamInfo> extends Remote {
     super(connection, id, 'handle');
   }
 
-  static async create(
+  static async create<Info extends object = StreamInfo>(
     connection: Connection,
     kind: StreamKind,
     options: unknown,
     call: OptimizeCallOptions | undefined,
-  ): Promise<RemoteStream> {
+  ): Promise<RemoteStream<Info>> {
     const given = readCall(kind, call, WITH_PROGRESS);
     const argument = { kind, options: options as never };
     const { id, info } = await connection.call('createStream', argument, given);
-    return new RemoteStream(connection, id, info);
+    return new RemoteStream(connection, id, info as Info);
   }
 
   async batch(method: BatchMethod, args: unknown[], call?: BatchCallOptions) {
@@ -566,6 +595,34 @@ function remoteLearner(stream: RemoteStream): RemoteLearner {
   });
 }
 
+function remoteTwin(stream: RemoteStream<HindsightInfo>): RemoteTwin {
+  return handle(stream, {
+    ...stream.info,
+    learn: async (
+      features: ArrayLike<number>,
+      labels: ArrayLike<number>,
+      call?: BatchCallOptions,
+    ) => (await stream.batch('predictAndLearn', [features, labels], call))!,
+    endBatch: async () => {
+      await stream.ask('endBatch');
+    },
+  });
+}
+
+function remoteComparator(stream: RemoteStream<HindsightInfo>): RemoteComparator {
+  return handle(stream, {
+    ...stream.info,
+    append: async (
+      features: ArrayLike<number>,
+      labels: ArrayLike<number>,
+      call?: BatchCallOptions,
+    ) => {
+      await stream.batch('append', [features, labels], call);
+    },
+    best: async (call?: CallOptions) => (await stream.askFor(call, 'best')) as api.BestFixed,
+  });
+}
+
 /** One expression with a plain address: that is how bundlers find the file. */
 function startWorker(): Worker {
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
@@ -631,6 +688,16 @@ export function connect(options: ConnectOptions = {}): Client {
       }
       return remoteLearner(await RemoteStream.create(connection, 'learner', given, call));
     },
+    twin: async (given, call) =>
+      remoteTwin(await RemoteStream.create(connection, 'twin', given, call)),
+    comparator: async (given, call) =>
+      remoteComparator(await RemoteStream.create(connection, 'comparator', given, call)),
+    regretBounds: async (certificate, given, call) =>
+      connection.call(
+        'regretBounds',
+        { certificate, options: given },
+        readCall('regretBounds', call),
+      ),
     simulation: (given, call) => createSimulation(connection, given, call),
     queries: (given, call) => createQueries(connection, given, call),
     noise: (given, call) => createNoise(connection, given, call),
@@ -648,5 +715,6 @@ export function connect(options: ConnectOptions = {}): Client {
 
 export { DpError, type ErrorCode } from './errors.js';
 export type { BatchProgress } from './batches.js';
-export type { MessageTarget, QueriesInfo, SimulationInfo, StreamInfo } from './protocol.js';
+export type { HindsightInfo, MessageTarget, QueriesInfo } from './protocol.js';
+export type { SimulationInfo, StreamInfo } from './protocol.js';
 export type * from './types.js';

@@ -201,6 +201,10 @@ class Server {
         const options = await this.inPieces(call, foundFirst(api, given));
         return options && this.createNoise(api, options, call);
       }
+      case 'regretBounds': {
+        const { certificate, options } = argument as Methods['regretBounds'][0];
+        return api.regretBounds(certificate, options);
+      }
       case 'predict': {
         const { model, features } = argument as Methods['predict'][0];
         return api.predict(model, features);
@@ -218,7 +222,9 @@ class Server {
       }
       case 'createStream': {
         const { kind, options: given } = argument as Methods['createStream'][0];
-        const options = await this.inPieces(call, foundFirst(api, given as object));
+        const isSearched = kind !== 'twin' && kind !== 'comparator';
+        const pieces = isSearched && foundFirst(api, given as object);
+        const options = pieces ? await this.inPieces(call, pieces) : given;
         return options && this.createStream(api, { kind, options: options as never }, call);
       }
       case 'batch':
@@ -273,9 +279,14 @@ class Server {
   ): Methods['createStream'][1] {
     const stream: Stream = api[kind](options);
     const id = this.keep(call, stream);
+    if (!('certificate' in stream)) {
+      const { dimension, numScores } = stream;
+      return { id, info: { dimension, numScores } };
+    }
     const { certificate, dimension, numSteps, grid, insecure } = stream;
     const facts = { certificate: { ...certificate }, dimension, numSteps, grid, insecure };
-    return { id, info: { ...facts, ...('lambda' in stream && { lambda: stream.lambda }) } };
+    const { lambda } = stream as { lambda?: number };
+    return { id, info: { ...facts, ...(lambda !== undefined && { lambda }) } };
   }
 
   private createNoise(

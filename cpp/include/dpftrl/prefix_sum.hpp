@@ -53,11 +53,21 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 /// @throws Error{invalid_argument} an entry is not finite.
 void clip_to_norm(std::span<double> record, double clip_norm);
 
+/// A record of scales.size() * features.size() entries that is not written out: entry
+/// k * features.size() + i is scales[k] * features[i]. A gradient of a linear model is one.
+struct ProductRecord {
+  std::span<const double> scales;
+  std::span<const double> features;
+  std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
+};
+
 /// Is given a release block by block, each while it is in the cache; then the next iterate of a
 /// learner costs no way to memory of its own. Does not throw: the release is spent.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
+  /// Coordinates of a block, but of the last.
+  static constexpr std::size_t kBlock = 1024;
   /// Coordinates first, first + 1, ...: in order, each once.
   virtual void take(std::size_t first, std::span<const double> block) = 0;
 };
@@ -101,6 +111,8 @@ class PrefixSum {
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy,
                ReleaseSink* sink = nullptr);
+  /// The same for a record that is not written out; no part of it in `noisy`.
+  void release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink = nullptr);
 
   /// Adds a contribution to the step that the next release ends. Each is clipped and put on the
   /// grid by itself, so that a step may be the sum of many people's.
@@ -114,6 +126,7 @@ class PrefixSum {
   ///         after num_steps releases; Error{resource_exhausted} after max_contributions() of them.
   ///         Nothing changes in any of these cases.
   void contribute(std::span<const double> contribution);
+  void contribute(const ProductRecord& contribution);
 
   /// Ends the step of the contributions made since the last release; there may be none.
   /// @throws Error{wrong_length}, Error{past_horizon}: nothing changes.
@@ -166,6 +179,8 @@ class PrefixSum {
   void restore(std::span<const std::byte> bytes);
   void require_room(std::int64_t num_records) const;
   void require_left(std::int64_t num_records) const;
+  void add(const ProductRecord& contribution);
+  void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
   void end_step();
 
   std::shared_ptr<const Mechanism> mechanism_;

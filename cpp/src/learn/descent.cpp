@@ -66,8 +66,9 @@ void Descent::next(std::size_t first, std::span<const double> sums, std::span<do
   }
 }
 
-void Descent::finish_next(std::span<const double> /*prefix_sum*/, std::span<double> iterate) {
-  domain().project(iterate);
+double Descent::finish_next(std::span<const double> /*prefix_sum*/, std::span<double> iterate,
+                            double sum_of_squares) {
+  return domain().project_up_to_factor(iterate, sum_of_squares);
 }
 
 }  // namespace dpftrl

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dpftrl/error.hpp"
+#include "sum_of_squares.hpp"
 
 namespace dpftrl {
 namespace {
@@ -26,12 +27,22 @@ Vector Domain::start(std::int64_t dimension) const {
 }
 
 void Domain::lead(std::span<const double> sums, double lambda, std::span<double> point) const {
-  for (std::size_t i = 0; i < point.size(); ++i) point[i] -= sums[i] / lambda;
+  // A product is several times as fast as a quotient.
+  const double rate = 1 / lambda;
+  if (std::isnormal(rate))
+    for (std::size_t i = 0; i < point.size(); ++i) point[i] -= rate * sums[i];
+  else
+    for (std::size_t i = 0; i < point.size(); ++i) point[i] -= sums[i] / lambda;
 }
 
-void Domain::finish_leader(std::span<const double> /*sums*/, double /*lambda*/,
-                           std::span<double> point) const {
+double Domain::project_up_to_factor(std::span<double> point, double /*sum_of_squares*/) const {
   project(point);
+  return 1;
+}
+
+double Domain::finish_leader(std::span<const double> /*sums*/, double /*lambda*/,
+                             std::span<double> point, double sum_of_squares) const {
+  return project_up_to_factor(point, sum_of_squares);
 }
 
 void WholeSpace::project(std::span<double> /*point*/) const {}
@@ -44,9 +55,19 @@ double WholeSpace::support(std::span<const double> direction) const {
 L2Ball::L2Ball(double radius) : radius_(require_positive("l2_ball", "radius", radius)) {}
 
 void L2Ball::project(std::span<double> point) const {
-  Eigen::Map<Vector> w(point.data(), static_cast<Eigen::Index>(point.size()));
-  const double norm = w.stableNorm();
-  if (norm > radius_) w = w / norm * radius_;
+  const double factor = project_up_to_factor(point, detail::sum_of_squares(point));
+  if (factor == 1) return;
+  for (double& x : point) x *= factor;
+}
+
+double L2Ball::project_up_to_factor(std::span<double> point, double sum_of_squares) const {
+  const bool squares_are_safe = sum_of_squares > 0x1p-900 && sum_of_squares < 0x1p1000;
+  const double norm = squares_are_safe ? std::sqrt(sum_of_squares) : mapped(point).stableNorm();
+  if (!(norm > radius_)) return 1;
+  const double factor = radius_ / norm;
+  if (std::isnormal(factor)) return factor;
+  for (double& x : point) x = x / norm * radius_;
+  return 1;
 }
 
 double L2Ball::support(std::span<const double> direction) const {
@@ -141,9 +162,10 @@ void Simplex::lead(std::span<const double> sums, double lambda, std::span<double
   if (regulariser_ == Regulariser::euclidean) Domain::lead(sums, lambda, point);
 }
 
-void Simplex::finish_leader(std::span<const double> sums, double lambda,
-                            std::span<double> point) const {
-  if (regulariser_ == Regulariser::euclidean) return Domain::finish_leader(sums, lambda, point);
+double Simplex::finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                              double sum_of_squares) const {
+  if (regulariser_ == Regulariser::euclidean)
+    return Domain::finish_leader(sums, lambda, point, sum_of_squares);
   // From the least sum on, so that an overflow can only end in a weight of 0.
   const double least = *std::ranges::min_element(sums);
   double largest = -std::numeric_limits<double>::infinity();
@@ -154,6 +176,7 @@ void Simplex::finish_leader(std::span<const double> sums, double lambda,
   double total = 0;
   for (double& x : point) total += x = std::exp(x - largest);
   for (double& x : point) x *= radius_ / total;
+  return 1;
 }
 
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius) {

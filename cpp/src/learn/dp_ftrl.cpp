@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/dp_ftrl.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <string_view>
 
+#include "checkpoint.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
+#include "learn/learner_options.hpp"
 
 namespace dpftrl {
 namespace {
 
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism) fail(ErrorCode::invalid_argument, "dp_ftrl: mechanism must be given");
-  if (!options.loss) fail(ErrorCode::invalid_argument, "dp_ftrl: loss must be given");
-  if (!options.domain) fail(ErrorCode::invalid_argument, "dp_ftrl: domain must be given");
-  require_between("dp_ftrl", "dimension", options.dimension, 1,
-                  kMaxModelDimension / options.loss->num_scores());
-  require_between("dp_ftrl", "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
-  require_positive("dp_ftrl", "radius", options.radius);
-  if (options.lambda) require_positive("dp_ftrl", "lambda", *options.lambda);
+  detail::require_learner("dp_ftrl", options);
   return options;
-}
-
-std::int64_t model_size_of(const DpFtrlOptions& options) {
-  return options.dimension * options.loss->num_scores();
 }
 
 class RuleSink final : public ReleaseSink {
@@ -38,14 +33,60 @@ class RuleSink final : public ReleaseSink {
 
 double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
-  RegretSetting setting = regret_setting(options.mechanism->certificate(), model_size_of(options),
-                                         *options.domain, options.radius);
+  RegretSetting setting =
+      regret_setting(options.mechanism->certificate(), detail::model_size_of(options),
+                     *options.domain, options.radius);
   setting.release_noise /= static_cast<double>(options.batch_size);
   // 1 in mode grid; in mode lattice every step is noisier by the same factor.
   setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
   return options.doubling ? first_lambda(last, setting.num_steps) : last;
+}
+
+void append_text(detail::Sha256& hash, std::string_view text) {
+  hash.append(std::int64_t{std::ssize(text)});
+  hash.append(std::as_bytes(std::span(text)));
+}
+
+void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
+  hash.append(std::int64_t{std::ssize(numbers)});
+  hash.append(std::span(numbers));
+}
+
+/// What the sums do not know of: their own checkpoints tell mechanisms apart.
+detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
+  detail::Sha256 hash;
+  hash.append(options.dimension);
+  hash.append(options.loss->num_scores());
+  append_text(hash, options.loss->name());
+  append_numbers(hash, options.loss->parameters());
+  append_text(hash, options.domain->name());
+  append_numbers(hash, options.domain->parameters());
+  hash.append(lambda);
+  hash.append(std::int64_t{options.descent.has_value()});
+  if (options.descent) {
+    append_numbers(hash, options.descent->rates);
+    hash.append(options.descent->momentum);
+  }
+  hash.append(std::int64_t{options.doubling});
+  hash.append(options.batch_size);
+  return detail::shortened(hash.finish());
+}
+
+/// Numbers of examples and of those that wait, whether an iterate left the doubles, and the length
+/// of what the sums say.
+constexpr std::size_t kCountsSize = 4 * 8;
+
+void append_doubles(std::vector<std::byte>& out, std::span<const double> values) {
+  for (const double value : values) detail::append_word(out, std::bit_cast<std::uint64_t>(value));
+}
+
+std::vector<double> doubles_of(std::span<const std::byte> bytes) {
+  std::vector<double> values(bytes.size() / 8);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::bit_cast<double>(detail::word_at(bytes, 8 * i));
+  return values;
 }
 
 }  // namespace
@@ -55,21 +96,19 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
       dimension_(options.dimension),
       batch_size_(options.batch_size),
       sums_(options.mechanism, {.key = options.key,
-                                .dimension = model_size_of(options),
+                                .dimension = detail::model_size_of(options),
                                 .mode = options.mode,
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
       lambda_(lambda_of(options, sums_)),
-      rule_(make_rule({.dimension = model_size_of(options),
-                       .lambda = lambda_ * static_cast<double>(options.batch_size),
-                       .domain = options.domain,
-                       .descent = options.descent,
-                       .doubling = options.doubling})),
+      rule_(detail::rule_of(options, lambda_)),
       follows_at_once_(options.mode == ReleaseMode::grid &&
                        rule_->is_finite_for(0x1p63 * sums_.grid())),
-      slopes_(static_cast<std::size_t>(options.loss->num_scores())),
-      row_(static_cast<std::size_t>(model_size_of(options))) {
+      fingerprint_(fingerprint_of(options, lambda_)),
+      commitment_(detail::key_commitment(options.key)),
+      scales_(static_cast<std::size_t>(options.loss->num_scores())),
+      release_(static_cast<std::size_t>(detail::model_size_of(options))) {
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
   if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
@@ -83,59 +122,47 @@ void DpFtrl::step(std::span<const double> features, double label, std::span<doub
   require_going();
   predict(features, scores);
   const double known_label = loss_->label(label);
-  loss_->evaluate(scores, known_label, slopes_);
-  clip_gradient(slopes_, features);
-  take_gradient();
+  loss_->evaluate(scores, known_label, scales_);
+  take_gradient(features);
 }
 
 void DpFtrl::step_along(std::span<const double> features, std::span<const double> slopes) {
   require_going();
   require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
   require_length("dp_ftrl", "slopes", static_cast<std::int64_t>(slopes.size()), num_scores());
-  require_all_finite("dp_ftrl", "features", features);
   require_all_finite("dp_ftrl", "slopes", slopes);
-  clip_gradient(slopes, features);
-  take_gradient();
+  std::ranges::copy(slopes, scales_.begin());
+  take_gradient(features);
 }
 
-void DpFtrl::clip_gradient(std::span<const double> slopes, std::span<const double> features) {
-  holds_release_ = false;
-  clipped_gradient(slopes, features, mechanism().clip_norm(), row_);
-}
-
-std::span<const double> DpFtrl::release() const {
-  if (!holds_release_)
-    fail(ErrorCode::bad_state, "dp_ftrl: a release is shown when its batch ended");
-  return row_;
+void DpFtrl::take_gradient(std::span<const double> features) {
+  scales_of_clipped_gradient(scales_, features, mechanism().clip_norm(), scales_);
+  const ProductRecord gradient{scales_, features};
+  if (num_waiting_ + 1 < batch_size_) {
+    sums_.contribute(gradient);
+    ++num_waiting_;
+  } else {
+    // In one piece: an example whose release failed was not learned from, and may come again.
+    end_step([&](ReleaseSink* sink) { sums_.release(gradient, release_, sink); });
+  }
+  ++num_examples_;
 }
 
 template <class Release>
 void DpFtrl::end_step(Release&& release) {
   RuleSink sink(*rule_);
   release(follows_at_once_ ? &sink : nullptr);
-  holds_release_ = true;
   num_waiting_ = 0;
   // The noise is spent: an error now, whatever it is, would invite the same example for another
   // step.
   try {
     if (follows_at_once_)
-      rule_->finish(row_);
+      rule_->finish(release_);
     else
-      rule_->update(row_);
+      rule_->update(release_);
   } catch (...) {
     has_left_doubles_ = true;
   }
-}
-
-void DpFtrl::take_gradient() {
-  if (num_waiting_ + 1 < batch_size_) {
-    sums_.contribute(row_);
-    ++num_waiting_;
-  } else {
-    // In one piece: an example whose release failed was not learned from, and may come again.
-    end_step([this](ReleaseSink* sink) { sums_.release(row_, row_, sink); });
-  }
-  ++num_examples_;
 }
 
 void DpFtrl::require_going() {
@@ -143,8 +170,8 @@ void DpFtrl::require_going() {
     fail(ErrorCode::bad_state,
          "dp_ftrl: the last iterate left the doubles; its examples were learned from, and there "
          "are no more steps");
-  // Refuses, before a gradient takes the place of the last release.
-  if (sums_.step() == sums_.num_steps()) sums_.release(row_);
+  // Refuses, before it looks at an example.
+  if (sums_.step() == sums_.num_steps()) sums_.release(release_);
 }
 
 double DpFtrl::step(std::span<const double> features, double label) {
@@ -155,17 +182,76 @@ double DpFtrl::step(std::span<const double> features, double label) {
 
 void DpFtrl::end_batch() {
   require_going();
-  end_step([this](ReleaseSink* sink) { sums_.release(row_, sink); });
+  end_step([this](ReleaseSink* sink) { sums_.release(release_, sink); });
+}
+
+std::vector<std::byte> DpFtrl::checkpoint() {
+  const std::vector<std::byte> sums = sums_.checkpoint();
+  const std::vector<double> rule = rule_->state();
+  std::vector<std::byte> bytes = detail::begin_checkpoint();
+  bytes.reserve(bytes.size() + kCountsSize + sums.size() + 8 * (rule.size() + release_.size()));
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_examples_));
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_waiting_));
+  detail::append_word(bytes, has_left_doubles_ ? 1 : 0);
+  detail::append_word(bytes, sums.size());
+  bytes.insert(bytes.end(), sums.begin(), sums.end());
+  append_doubles(bytes, rule);
+  append_doubles(bytes, release_);
+  detail::seal_checkpoint({.kind = detail::CheckpointKind::learner,
+                           .step = steps_done(),
+                           .fingerprint = fingerprint_,
+                           .commitment = commitment_},
+                          bytes);
+  return bytes;
+}
+
+void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
+  const detail::CheckpointHeader header =
+      detail::open_checkpoint("dp_ftrl",
+                              {.kind = detail::CheckpointKind::learner,
+                               .fingerprint = fingerprint_,
+                               .commitment = commitment_},
+                              num_steps(), bytes);
+  const std::span<const std::byte> rest = bytes.subspan(detail::kCheckpointHeaderSize);
+  const auto word = [&](std::size_t i) {
+    return 8 * i + 8 <= rest.size() ? detail::word_at(rest, 8 * i) : 0;
+  };
+  const std::uint64_t num_examples = word(0), num_waiting = word(1), has_left_doubles = word(2);
+  const std::uint64_t sums_size = word(3);
+  // The steps of the sums are those of the learner: the header of a checkpoint begins with them.
+  const bool is_whole =
+      rest.size() >= kCountsSize && sums_size <= rest.size() - kCountsSize &&
+      sums_size >= detail::kCheckpointHeaderSize &&
+      detail::word_at(rest, kCountsSize + 8) == static_cast<std::uint64_t>(header.step) &&
+      has_left_doubles <= 1 && num_waiting <= num_examples &&
+      num_waiting < static_cast<std::uint64_t>(batch_size_) &&
+      num_examples < std::uint64_t{1} << 63 &&
+      static_cast<std::uint64_t>(header.step) >= has_left_doubles;
+  const std::size_t after = kCountsSize + static_cast<std::size_t>(is_whole ? sums_size : 0);
+  const std::size_t release_size = 8 * release_.size();
+  if (!is_whole || rest.size() - after < release_size || (rest.size() - after) % 8 != 0)
+    fail(ErrorCode::bad_state, "dp_ftrl: checkpoint must contain the sums and the model of " +
+                                   to_text(header.step) + " steps, got something else");
+  const std::vector<double> rule =
+      doubles_of(rest.subspan(after, rest.size() - after - release_size));
+  std::vector<double> release = doubles_of(rest.last(release_size));
+  rule_->require_state(rule);
+  sums_.restore_without_ledger(rest.subspan(kCountsSize, static_cast<std::size_t>(sums_size)));
+  rule_->restore(header.step - static_cast<std::int64_t>(has_left_doubles), rule);
+  release_ = std::move(release);
+  num_examples_ = static_cast<std::int64_t>(num_examples);
+  num_waiting_ = static_cast<std::int64_t>(num_waiting);
+  has_left_doubles_ = has_left_doubles == 1;
 }
 
 void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {
   require_length("dp_ftrl", "features", static_cast<std::int64_t>(features.size()), dimension());
   require_length("dp_ftrl", "scores", static_cast<std::int64_t>(scores.size()), num_scores());
-  require_all_finite("dp_ftrl", "features", features);
-  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
   for (std::size_t k = 0; k < scores.size(); ++k) {
-    const Eigen::Index first = static_cast<Eigen::Index>(k) * x.size();
-    scores[k] = require_finite("dp_ftrl", "prediction", iterate().segment(first, x.size()).dot(x));
+    scores[k] = rule_->score(k * features.size(), features);
+    if (std::isfinite(scores[k])) continue;
+    require_all_finite("dp_ftrl", "features", features);
+    require_finite("dp_ftrl", "prediction", scores[k]);
   }
 }
 

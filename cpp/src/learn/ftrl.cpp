@@ -51,8 +51,9 @@ void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<doubl
   domain().lead(sums, next_lambda(), iterate);
 }
 
-void Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate) {
-  domain().finish_leader(prefix_sum, next_lambda(), iterate);
+double Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                         double sum_of_squares) {
+  return domain().finish_leader(prefix_sum, next_lambda(), iterate, sum_of_squares);
 }
 
 }  // namespace dpftrl

@@ -7,6 +7,7 @@
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/types.hpp"
+#include "sum_of_squares.hpp"
 
 namespace dpftrl {
 namespace {
@@ -27,6 +28,10 @@ SmoothedLossAt smoothed_kink(double residual, double below, double above, double
   // On a line l = slope * residual, so that nothing is left.
   const double excess = round ? kinked(residual, below, above).value - slope * residual : 0;
   return {value, slope, round ? 1 / width : 0, excess};
+}
+
+Eigen::Map<const Vector> mapped(std::span<const double> values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
 }
 
 }  // namespace
@@ -154,20 +159,29 @@ void clipped_gradient(double slope, std::span<const double> features, double cli
 
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                       double clip_norm, std::span<double> out) {
-  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
-  const Eigen::Map<const Vector> s(slopes.data(), static_cast<Eigen::Index>(slopes.size()));
-  double norm = x.norm();
-  const bool squares_are_safe = norm > 1e-140 && std::isfinite(norm);
-  if (!squares_are_safe) norm = x.stableNorm();
-  require_finite("clipped_gradient", "norm of features", norm);
-  const double steepness = s.size() == 1 ? std::abs(s(0)) : s.stableNorm();
-  const double length = steepness * norm;  // +infinity is just another length to clip
-  for (std::size_t k = 0; k < slopes.size(); ++k) {
-    const double scale =
-        length <= clip_norm ? slopes[k] : clip_norm / norm * (slopes[k] / steepness);
+  std::vector<double> scales(slopes.size());
+  scales_of_clipped_gradient(slopes, features, clip_norm, scales);
+  for (std::size_t k = 0; k < slopes.size(); ++k)
     for (std::size_t i = 0; i < features.size(); ++i)
-      out[k * features.size() + i] = scale * features[i];
+      out[k * features.size() + i] = scales[k] * features[i];
+}
+
+void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
+                                double clip_norm, std::span<double> scales) {
+  double norm = std::sqrt(detail::sum_of_squares(features));
+  const bool squares_are_safe = norm > 1e-140 && std::isfinite(norm);
+  if (!squares_are_safe) norm = mapped(features).stableNorm();
+  if (!std::isfinite(norm)) {
+    require_all_finite("clipped_gradient", "features", features);
+    require_finite("clipped_gradient", "norm of features", norm);
   }
+  const double steepness = slopes.size() == 1 ? std::abs(slopes[0]) : mapped(slopes).stableNorm();
+  const double length = steepness * norm;  // +infinity is just another length to clip
+  const double num_entries =
+      static_cast<double>(slopes.size()) * static_cast<double>(features.size());
+  const double shorter = clip_norm * (1 - (16 + num_entries) * 0x1p-51);
+  for (std::size_t k = 0; k < slopes.size(); ++k)
+    scales[k] = length <= clip_norm ? slopes[k] : shorter / norm * (slopes[k] / steepness);
 }
 
 }  // namespace dpftrl

@@ -46,7 +46,7 @@ std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& option
       require_length("simulation", "a row of the table", stream->dimension(), *options.dimension);
     return stream;
   }
-  const std::int64_t horizon = options.mechanism.num_steps;
+  const std::int64_t horizon = options.mechanism.num_steps * options.batch_size;
   const std::int64_t period = kind == StreamKind::switching ? horizon / 4 : horizon;
   return std::make_unique<const SyntheticStream>(SyntheticStreamOptions{
       .kind = kind,
@@ -119,6 +119,7 @@ class Simulation::State {
 
   std::shared_ptr<const Mechanism> mechanism;
   std::unique_ptr<const ExampleStream> stream;
+  std::int64_t batch_size;
   std::int64_t num_steps = 0;
   std::int64_t steps_done = 0;
   std::unique_ptr<PrefixSum> sums;     ///< form (b)
@@ -128,7 +129,8 @@ class Simulation::State {
  private:
   void make_learners(const SimulationOptions& options, std::shared_ptr<const Loss> loss);
   void run_step(SimulationChunk& chunk, Eigen::Index row);
-  void learn(SimulationChunk& chunk, Eigen::Index row, double label);
+  void take_example(SimulationChunk& chunk, Eigen::Index row, std::int64_t place);
+  void learn(SimulationChunk& chunk, Eigen::Index row, std::int64_t place, double label);
   void measure_regret(SimulationChunk& chunk);
 
   std::vector<double> features_;
@@ -136,7 +138,9 @@ class Simulation::State {
   std::vector<double> true_sum_;
 };
 
-Simulation::State::State(const SimulationOptions& options) {
+Simulation::State::State(const SimulationOptions& options)
+    : batch_size(require_between("simulation", "batch_size", options.batch_size, 1,
+                                 std::int64_t{1} << 20)) {
   require_between("simulation", "num_regret_prefixes", options.num_regret_prefixes, 0, 65536);
   require_positive("simulation", "radius", options.radius);
   require_positive("simulation", "comparator_gap_tolerance", options.comparator_gap_tolerance);
@@ -147,8 +151,13 @@ Simulation::State::State(const SimulationOptions& options) {
   make_domain(options.domain, options.radius);
   stream = make_stream(options, *loss);
   mechanism = Mechanism::make(options.mechanism);
-  num_steps =
-      std::min(mechanism->num_steps(), stream->num_examples().value_or(mechanism->num_steps()));
+  num_steps = mechanism->num_steps();
+  if (const std::optional<std::int64_t> num_rows = stream->num_examples()) {
+    if (*num_rows < batch_size)
+      fail_argument("simulation", "batch_size",
+                    "at most the rows of the table, " + to_text(*num_rows), to_text(batch_size));
+    num_steps = std::min(num_steps, *num_rows / batch_size);
+  }
   features_.resize(static_cast<std::size_t>(stream->dimension()));
   record_.resize(features_.size());
   true_sum_.resize(features_.size());
@@ -168,6 +177,7 @@ void Simulation::State::make_learners(const SimulationOptions& options,
   const std::shared_ptr<const Domain> domain = make_domain(options.domain, options.radius);
   RegretSetting setting =
       regret_setting(mechanism->certificate(), dimension, *domain, options.radius);
+  setting.release_noise /= static_cast<double>(batch_size);
   RegretSetting exact = setting;
   exact.release_noise = 0;
   const Strategy& strategy = mechanism->strategy();
@@ -187,7 +197,8 @@ void Simulation::State::make_learners(const SimulationOptions& options,
       const double stddev = mechanism->release_stddev(step) / mechanism->clip_norm();
       sum_of_squares += stddev * stddev;
     }
-    setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps));
+    setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps)) /
+                            static_cast<double>(batch_size);
     setting.num_steps = exact.num_steps = num_steps;
   }
   theory =
@@ -208,6 +219,7 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .lambda = private_lambda,
                          .descent = options.descent,
                          .doubling = options.doubling,
+                         .batch_size = batch_size,
                          .grid = options.grid}),
       .twin = TwinLearner({.num_steps = num_steps,
                            .clip_norm = mechanism->clip_norm(),
@@ -217,7 +229,8 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                            .radius = options.radius,
                            .lambda = twin_lambda,
                            .descent = options.descent,
-                           .doubling = options.doubling}),
+                           .doubling = options.doubling,
+                           .batch_size = batch_size}),
       .comparator = ComparatorSolver({.loss = loss,
                                       .dimension = dimension,
                                       .radius = options.radius,
@@ -236,9 +249,9 @@ void Simulation::State::make_learners(const SimulationOptions& options,
 SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
   require_between("simulation", "max_steps", max_steps, 1,
                   std::numeric_limits<std::int64_t>::max());
-  const std::int64_t wanted =
-      std::min({max_steps, num_steps - steps_done,
-                std::max<std::int64_t>(1, kMaxChunkEntries / stream->dimension())});
+  const std::int64_t wanted = std::min(
+      {max_steps, num_steps - steps_done,
+       std::max<std::int64_t>(1, kMaxChunkEntries / std::max(stream->dimension(), batch_size))});
   const Eigen::Index rows = static_cast<Eigen::Index>(wanted);
   const Eigen::Index dimension = static_cast<Eigen::Index>(stream->dimension());
   const bool classifies = learners && learners->loss->classifies();
@@ -247,36 +260,49 @@ SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
   chunk.true_sums.resize(rows, dimension);
   chunk.noisy_sums.resize(rows, dimension);
   chunk.stddev.resize(rows);
-  chunk.private_loss.resize(learners ? rows : 0);
-  chunk.twin_loss.resize(learners ? rows : 0);
-  chunk.private_correct.resize(classifies ? static_cast<std::size_t>(rows) : 0);
+  chunk.private_loss.setZero(learners ? rows : 0);
+  chunk.twin_loss.setZero(learners ? rows : 0);
+  chunk.private_correct.resize(classifies ? static_cast<std::size_t>(wanted * batch_size) : 0);
   chunk.twin_correct.resize(chunk.private_correct.size());
   for (Eigen::Index row = 0; row < rows; ++row) run_step(chunk, row);
   return chunk;
 }
 
 void Simulation::State::run_step(SimulationChunk& chunk, Eigen::Index row) {
-  const double label = learners && learners->adversary
-                           ? learners->adversary->example(learners->learner.iterate(), features_)
-                           : stream->example(steps_done, features_);
+  for (std::int64_t place = 0; place < batch_size; ++place) take_example(chunk, row, place);
+  const std::span<double> noisy = row_of(chunk.noisy_sums, row);
   if (learners) {
-    learn(chunk, row, learners->loss->label(label));
+    std::ranges::copy(learners->learner.release(), noisy.begin());
+    chunk.private_loss(row) /= static_cast<double>(batch_size);
+    chunk.twin_loss(row) /= static_cast<double>(batch_size);
+    learners->private_total += chunk.private_loss(row);
+    learners->twin_total += chunk.twin_loss(row);
   } else {
-    record_ = features_;
-    clip_to_norm(record_, mechanism->clip_norm());
-    sums->release(record_, row_of(chunk.noisy_sums, row));
+    sums->release(noisy);
   }
-  for (std::size_t i = 0; i < true_sum_.size(); ++i) {
-    true_sum_[i] += record_[i];
-    chunk.true_sums(row, static_cast<Eigen::Index>(i)) = true_sum_[i];
-  }
+  std::ranges::copy(true_sum_, row_of(chunk.true_sums, row).begin());
   chunk.stddev(row) = mechanism->release_stddev(steps_done);
   ++chunk.num_steps;
   ++steps_done;
   if (learners) measure_regret(chunk);
 }
 
-void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, double label) {
+void Simulation::State::take_example(SimulationChunk& chunk, Eigen::Index row, std::int64_t place) {
+  const double label = learners && learners->adversary
+                           ? learners->adversary->example(learners->learner.iterate(), features_)
+                           : stream->example(steps_done * batch_size + place, features_);
+  if (learners) {
+    learn(chunk, row, place, learners->loss->label(label));
+  } else {
+    record_ = features_;
+    clip_to_norm(record_, mechanism->clip_norm());
+    sums->contribute(record_);
+  }
+  for (std::size_t i = 0; i < true_sum_.size(); ++i) true_sum_[i] += record_[i];
+}
+
+void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, std::int64_t place,
+                              double label) {
   Learners& all = *learners;
   // The learner does not show its gradient; from outside it is the same few operations again.
   const double expected = all.learner.predict(features_);
@@ -284,14 +310,10 @@ void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, double l
   const double prediction = all.learner.step(features_, label);
   double twin_prediction = 0;
   all.twin.step(features_, label, {&twin_prediction, 1});
-  std::copy(all.learner.release().begin(), all.learner.release().end(),
-            row_of(chunk.noisy_sums, row).begin());
-  chunk.private_loss(row) = all.loss->value(prediction, label);
-  chunk.twin_loss(row) = all.loss->value(twin_prediction, label);
-  all.private_total += chunk.private_loss(row);
-  all.twin_total += chunk.twin_loss(row);
+  chunk.private_loss(row) += all.loss->value(prediction, label);
+  chunk.twin_loss(row) += all.loss->value(twin_prediction, label);
   if (all.loss->classifies()) {
-    const std::size_t i = static_cast<std::size_t>(row);
+    const std::size_t i = static_cast<std::size_t>(row * batch_size + place);
     chunk.private_correct[i] = all.loss->correct(prediction, label) ? 1 : 0;
     chunk.twin_correct[i] = all.loss->correct(twin_prediction, label) ? 1 : 0;
   }
@@ -319,7 +341,7 @@ HeldOutRisk Simulation::State::held_out_risk(std::int64_t num_examples) const {
   AverageLoss risk(learners->loss, stream->dimension());
   std::vector<double> features(features_.size());
   for (std::int64_t i = 0; i < num_examples; ++i) {
-    const double label = stream->example(mechanism->num_steps() + i, features);
+    const double label = stream->example(mechanism->num_steps() * batch_size + i, features);
     risk.append(features, learners->loss->label(label));
   }
   Vector unused;

@@ -3,28 +3,20 @@
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
+#include "learn/learner_options.hpp"
 
 namespace dpftrl {
 namespace {
 
 const TwinOptions& require_parts(const TwinOptions& options) {
-  if (!options.loss) fail(ErrorCode::invalid_argument, "twin: loss must be given");
-  if (!options.domain) fail(ErrorCode::invalid_argument, "twin: domain must be given");
-  require_between("twin", "dimension", options.dimension, 1,
-                  kMaxModelDimension / options.loss->num_scores());
-  require_between("twin", "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
+  detail::require_learner("twin", options);
   require_positive("twin", "clip_norm", options.clip_norm);
-  if (options.lambda) require_positive("twin", "lambda", *options.lambda);
   return options;
-}
-
-std::int64_t model_size_of(const TwinOptions& options) {
-  return options.dimension * options.loss->num_scores();
 }
 
 double lambda_of(const TwinOptions& options) {
   if (options.lambda) return *options.lambda;
-  const std::int64_t size = model_size_of(options);
+  const std::int64_t size = detail::model_size_of(options);
   const double last =
       theorem_lambda({.num_steps = options.num_steps,
                       .gradient_bound = options.clip_norm,
@@ -42,13 +34,9 @@ TwinLearner::TwinLearner(const TwinOptions& options)
       dimension_(options.dimension),
       batch_size_(options.batch_size),
       clip_norm_(options.clip_norm),
-      rule_(make_rule({.dimension = model_size_of(options),
-                       .lambda = lambda_of(options) * static_cast<double>(options.batch_size),
-                       .domain = options.domain,
-                       .descent = options.descent,
-                       .doubling = options.doubling})),
+      rule_(detail::rule_of(options, lambda_of(options))),
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
-      gradient_(static_cast<std::size_t>(model_size_of(options))),
+      gradient_(static_cast<std::size_t>(detail::model_size_of(options))),
       sums_(gradient_.size()) {}
 
 void TwinLearner::step(std::span<const double> features, double label, std::span<double> scores) {

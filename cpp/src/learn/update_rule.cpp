@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/update_rule.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dpftrl/error.hpp"
+#include "dpftrl/prefix_sum.hpp"
+#include "sum_of_squares.hpp"
 
 namespace dpftrl {
 namespace {
@@ -32,24 +37,75 @@ UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_
 void UpdateRule::update(std::span<const double> prefix_sum) {
   require_length("ftrl", "prefix_sum", static_cast<std::int64_t>(prefix_sum.size()), dimension());
   require_finite_step(prefix_sum);
-  advance(0, prefix_sum);
+  for (std::size_t first = 0; first < prefix_sum.size(); first += ReleaseSink::kBlock)
+    advance(first,
+            prefix_sum.subspan(first, std::min(ReleaseSink::kBlock, prefix_sum.size() - first)));
   finish(prefix_sum);
 }
 
 void UpdateRule::advance(std::size_t first, std::span<const double> block) {
   const std::span<double> played = span_of(played_sum_).subspan(first, block.size());
   const std::span<double> iterate = span_of(iterate_).subspan(first, block.size());
-  for (std::size_t i = 0; i < block.size(); ++i) played[i] += iterate[i];
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    iterate[i] *= factor_;
+    played[i] += iterate[i];
+  }
   next(first, block, iterate);
+  sum_of_squares_ += detail::sum_of_squares(iterate);
 }
 
 void UpdateRule::finish(std::span<const double> prefix_sum) {
-  finish_next(prefix_sum, span_of(iterate_));
+  factor_ = 1;
+  factor_ = finish_next(prefix_sum, span_of(iterate_), std::exchange(sum_of_squares_, 0));
   ++num_updates_;
 }
 
+const Vector& UpdateRule::iterate() const {
+  if (factor_ != 1) iterate_ *= std::exchange(factor_, 1);
+  return iterate_;
+}
+
+double UpdateRule::score(std::size_t first, std::span<const double> features) const {
+  const Eigen::Map<const Vector> x(features.data(), static_cast<Eigen::Index>(features.size()));
+  return (factor_ * iterate_.segment(static_cast<Eigen::Index>(first), x.size())).dot(x);
+}
+
+std::array<Vector*, 4> UpdateRule::rows() {
+  const std::array<Vector*, 2> own = own_rows();
+  static_cast<void>(iterate());  // whole
+  return {&iterate_, &played_sum_, own[0], own[1]};
+}
+
+std::vector<double> UpdateRule::state() {
+  std::vector<double> state;
+  for (const Vector* const row : rows())
+    if (row != nullptr) state.insert(state.end(), row->data(), row->data() + row->size());
+  return state;
+}
+
+void UpdateRule::require_state(std::span<const double> state) {
+  std::int64_t size = 0;
+  for (const Vector* const row : rows())
+    if (row != nullptr) size += dimension();
+  const bool is_finite = std::ranges::all_of(state, [](double x) { return std::isfinite(x); });
+  if (std::ssize(state) != size || !is_finite)
+    fail(ErrorCode::bad_state,
+         "ftrl: state must be " + to_text(size) + " finite numbers, got something else");
+}
+
+void UpdateRule::restore(std::int64_t num_updates, std::span<const double> state) {
+  require_state(state);
+  const auto width = static_cast<std::size_t>(dimension());
+  for (Vector* const row : rows()) {
+    if (row == nullptr) continue;
+    std::ranges::copy(state.first(width), row->data());
+    state = state.subspan(width);
+  }
+  num_updates_ = num_updates;
+}
+
 Vector UpdateRule::average() const {
-  if (num_updates_ == 0) return iterate_;
+  if (num_updates_ == 0) return iterate();
   return played_sum_ / static_cast<double>(num_updates_);
 }
 

@@ -8,6 +8,7 @@
 #include "simd/buffers.hpp"
 #include "simd/chacha.hpp"
 #include "simd/fft.hpp"
+#include "simd/integers.hpp"
 #include "simd/normals.hpp"
 #include "simd/rows.hpp"
 
@@ -34,6 +35,8 @@ const Kernels& DPFTRL_KERNELS() {
       .round_row = round_row,
       .forward_stage = forward_stage,
       .inverse_stage = inverse_stage,
+      .add_integers = add_integers,
+      .scale_sums = scale_sums,
   };
   return kKernels;
 }

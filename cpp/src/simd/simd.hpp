@@ -97,6 +97,12 @@ struct Kernels {
                         const double* cosine, const double* sine);
   void (*inverse_stage)(double* real, double* imaginary, std::size_t length, std::size_t half,
                         const double* cosine, const double* sine);
+  /// sums += the products factor * value, rounded toward zero, which must be below 2^51.
+  void (*add_integers)(double factor, const double* values, std::size_t width, std::int64_t* sums);
+  /// out = double(a + b) * grid, for sums in the range of 64 bits and a grid that is a power of
+  /// two.
+  void (*scale_sums)(const std::int64_t* a, const std::int64_t* b, std::size_t width, double grid,
+                     double* out);
 };
 
 inline constexpr std::int64_t kUndecided = INT64_MIN;

@@ -68,6 +68,13 @@ const PARTICIPATION = `\
                    each user at most K times, at steps i < j with j - i >= S.
                    Default: each user once`;
 
+const MODE = `\
+  --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
+                   of floating-point numbers. lattice: noisy integer measurements, decoded
+                   afterwards; with tree, honaker, blt and others that have an integer encoder
+  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP, so --budget refuses it), or
+                   rounded-gaussian (Gaussian DP, less noise)`;
+
 const WORKLOAD = `\
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers
                    without header: a column of learning rates (FILE,momentum=B for rates with
@@ -127,11 +134,7 @@ ${STRATEGY}
                    --time-column
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
-  --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
-                   of floating-point numbers. lattice: noisy integer measurements, decoded
-                   afterwards; with tree, honaker, blt and others that have an integer encoder
-  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP, so --budget refuses it), or
-                   rounded-gaussian (Gaussian DP, less noise)
+${MODE}
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
                    error, with code, row, line and column but no cell, when a row ended it early
@@ -205,6 +208,7 @@ ${STRATEGY}
                    as in dp-ftrl release
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
+${MODE}
   --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
   --json           the model on standard output: format, version, loss, inputs, intercept, weights,
                    lastWeights, numExamples, private, certificate, protects

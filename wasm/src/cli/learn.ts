@@ -15,6 +15,7 @@ import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
 import type { Labelled } from './labels.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
+import { MODE_OPTIONS, readMode } from './mode.js';
 import { AtomicFile, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
@@ -55,6 +56,7 @@ export const options: Known = {
   ...PARTICIPATION_OPTIONS,
   ...BUDGET_OPTIONS,
   neighbours: 'value',
+  ...MODE_OPTIONS,
   seed: 'value',
   model: 'value',
   'show-nonprivate': 'flag',
@@ -120,6 +122,7 @@ function readSettings(args: Args) {
     throw new Misuse('--test measures a loss on data: it needs --show-nonprivate');
   }
   const loss = args.oneOf('loss', [...LOSSES, 'softmax'], 'logistic');
+  const { mode, how } = readMode(args);
   const optional = {
     ...readParameters(args, loss),
     descent: readDescent(args),
@@ -136,10 +139,12 @@ function readSettings(args: Args) {
       domain: args.oneOf('domain', DOMAINS, 'ball'),
       doubling: args.has('doubling'),
       batchSize,
+      ...how,
       ...Object.fromEntries(
         Object.entries(optional).filter(([, value]) => value !== undefined),
       ),
     },
+    mode,
     label: required('label', args.text('label')),
     passes: args.count('passes') ?? 1,
     intercept: !args.has('no-intercept'),
@@ -379,7 +384,7 @@ export async function run(args: Args): Promise<void> {
     const { name } = chosen;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
     await settings.budget?.spend(dp, { ...spending, columns: rows.columns, unit: whom.unit });
-    const spoken = { name, mode: 'grid', whom, what: 'its gradient ' };
+    const spoken = { name, mode: settings.mode, whom, what: 'its gradient ' };
     const sentence = guarantee(learner.certificate, spoken);
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
     const report = () => progress.report(learner.step);

@@ -12,6 +12,7 @@ import { faultOf, Misuse } from './failure.js';
 import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { LedgerStepper } from './ledger-steps.js';
+import { MODE_OPTIONS, readMode } from './mode.js';
 import { AtomicFile, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
 import { ProgressLine, watch } from './progress.js';
@@ -37,8 +38,7 @@ export const options: Known = {
   ...STATE_OPTIONS,
   column: 'values',
   neighbours: 'value',
-  mode: 'value',
-  'lattice-noise': 'value',
+  ...MODE_OPTIONS,
   seed: 'value',
   output: 'value',
   'show-nonprivate': 'flag',
@@ -152,17 +152,6 @@ async function releaseAll(
 
 function warn(text: string): void {
   process.stderr.write(`dp-ftrl release: warning: ${text}\n`);
-}
-
-function readMode(args: Args) {
-  const mode = args.oneOf('mode', ['grid', 'lattice'], 'grid');
-  if (mode === 'grid') {
-    if (args.has('lattice-noise')) throw new Misuse('--lattice-noise goes with --mode lattice');
-    return { mode, how: {} };
-  }
-  const noises = ['discrete-gaussian', 'rounded-gaussian'] as const;
-  const latticeNoise = args.oneOf('lattice-noise', noises, 'discrete-gaussian');
-  return { mode, how: { mode, latticeNoise } };
 }
 
 function readSettings(args: Args) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "dpftrl/types.hpp"
 
@@ -28,9 +29,15 @@ class Domain {
   virtual ~Domain() = default;
 
   virtual std::string_view name() const = 0;
+  /// What it was made with: tells sets of one name apart.
+  virtual std::vector<double> parameters() const { return {}; }
   /// Overwrites the point by the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
+  /// The same in part: returns the factor that is still missing from every coordinate, so that who
+  /// reads them anyway can bring it along. Here 1.
+  /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
+  virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
   /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
   virtual double support(std::span<const double> direction) const = 0;
   /// max over K of ||w||, or nothing if K is unbounded.
@@ -46,8 +53,9 @@ class Domain {
   /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
   /// @param sums  not `point`; w_1 - sums / lambda must be finite.
   virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
-  virtual void finish_leader(std::span<const double> sums, double lambda,
-                             std::span<double> point) const;
+  /// @return  as `project_up_to_factor`.
+  virtual double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                               double sum_of_squares) const;
 };
 
 /// K = R^d.
@@ -66,7 +74,9 @@ class L2Ball final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit L2Ball(double radius);
   std::string_view name() const override { return "ball"; }
+  std::vector<double> parameters() const override { return {radius_}; }
   void project(std::span<double> point) const override;
+  double project_up_to_factor(std::span<double> point, double sum_of_squares) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }
@@ -86,6 +96,7 @@ class Box final : public Domain {
   /// @throws Error{invalid_argument} a bound that is not finite, or low >= high.
   explicit Box(const Bounds& bounds);
   std::string_view name() const override { return "box"; }
+  std::vector<double> parameters() const override { return {bounds_.low, bounds_.high}; }
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t dimension) const override;
@@ -102,6 +113,7 @@ class Simplex final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
   std::string_view name() const override;
+  std::vector<double> parameters() const override { return {radius_}; }
   /// @cost    O(d) for each of a few rounds, which leave out the coordinates that become 0.
   /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
   void project(std::span<double> point) const override;
@@ -113,8 +125,8 @@ class Simplex final : public Domain {
   /// Entropic: nothing, then radius * softmax(ln w_1 - sums / (lambda radius)), whose largest
   /// exponent is 0.
   void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
-  void finish_leader(std::span<const double> sums, double lambda,
-                     std::span<double> point) const override;
+  double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                       double sum_of_squares) const override;
 
  private:
   double radius_;

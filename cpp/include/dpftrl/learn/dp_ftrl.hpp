@@ -4,6 +4,8 @@
 /// Private online learning: clipped gradients into a private prefix sum, its releases into FTRL or
 /// into gradient descent.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,8 +25,8 @@ struct DpFtrlOptions {
   std::shared_ptr<const Mechanism> mechanism;
   Key key;                     ///< of the noise
   std::int64_t dimension = 1;  ///< features of an example
-  std::shared_ptr<const VectorLoss> loss;
-  std::shared_ptr<const Domain> domain;
+  std::shared_ptr<const VectorLoss> loss = {};
+  std::shared_ptr<const Domain> domain = {};
   double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
   std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
   /// Gradient descent instead of FTRL.
@@ -94,12 +96,26 @@ class DpFtrl {
   /// For losses of one score.
   double predict(std::span<const double> features) const;
 
+  /// Bytes from which `restore_without_ledger` goes on, also between two examples of a batch. They
+  /// contain the TRUE sums of gradients: as secret as the examples. Not the key.
+  /// @throws std::bad_alloc.
+  std::vector<std::byte> checkpoint();
+
+  /// Goes to where `checkpoint` was called, on a learner of the same options. Examples that were
+  /// learned from since would meet the same noise again, and two releases of one step with
+  /// different examples show the difference of their gradients: only for bytes that are known to be
+  /// the newest, of which nothing later was shown.
+  /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
+  ///         domain, lambda, descent or batch size; nothing changes. A function that is the loss is
+  ///         not known, only that it is one. std::bad_alloc.
+  /// @checked-by learn_checkpoint_test
+  void restore_without_ledger(std::span<const std::byte> bytes);
+
   const Vector& iterate() const { return rule_->iterate(); }
   /// Over the steps.
   Vector average() const { return rule_->average(); }
-  /// That of the step which ended last, until the next example comes; zeros before the first.
-  /// @throws Error{bad_state} between an example and the end of its batch.
-  std::span<const double> release() const;
+  /// That of the step which ended last; zeros before the first.
+  std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
@@ -121,11 +137,9 @@ class DpFtrl {
   double grid() const { return sums_.grid(); }
 
  private:
-  /// The gradient along these slopes, clipped, into `row_`.
-  void clip_gradient(std::span<const double> slopes, std::span<const double> features);
-  /// One more example, whose clipped gradient is in `row_`.
-  void take_gradient();
-  /// Ends the batch, of which `row_` is the last gradient or nothing is left to add.
+  /// One more example, of which `scales_` are the slopes.
+  void take_gradient(std::span<const double> features);
+  /// Ends the batch by a release.
   template <class Release>
   void end_step(Release&& release);
   void require_going();
@@ -134,15 +148,16 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  double lambda_;                     ///< the first
-  std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda_ * batch_size_
-  bool follows_at_once_;              ///< no release can make an iterate leave the doubles
+  double lambda_;                          ///< the first
+  std::unique_ptr<UpdateRule> rule_;       ///< on sums, of lambda_ * batch_size_
+  bool follows_at_once_;                   ///< no release can make an iterate leave the doubles
+  std::array<std::byte, 16> fingerprint_;  ///< of what the sums do not know
+  std::array<std::byte, 16> commitment_;   ///< to the key
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;
-  bool holds_release_ = true;  ///< `row_`
-  std::vector<double> slopes_;
-  std::vector<double> row_;  ///< of model_size(): a gradient on its way in, or the release
+  std::vector<double> scales_;  ///< of a gradient: its row for score k is scales_[k] x
+  std::vector<double> release_;
 };
 
 }  // namespace dpftrl

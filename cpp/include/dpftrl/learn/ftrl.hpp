@@ -47,7 +47,8 @@ class Ftrl final : public UpdateRule {
  private:
   void require_finite_step(std::span<const double> prefix_sum) const override;
   void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
-  void finish_next(std::span<const double> prefix_sum, std::span<double> iterate) override;
+  double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                     double sum_of_squares) override;
   /// Of the next point.
   double next_lambda() const { return lambda_at(lambda_, doubling_, num_updates() + 1); }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace dpftrl {
 
@@ -18,6 +19,8 @@ class VectorLoss {
   virtual ~VectorLoss() = default;
 
   virtual std::string_view name() const = 0;
+  /// What it was made with: tells losses of one name apart.
+  virtual std::vector<double> parameters() const { return {}; }
   virtual std::int64_t num_scores() const = 0;
   /// The loss, for a label as `label` returns it; overwrites `slopes` by its gradient in the
   /// scores.
@@ -119,6 +122,7 @@ class HuberLoss final : public RegressionLoss {
   /// @throws Error{invalid_argument} threshold.
   explicit HuberLoss(double threshold);
   std::string_view name() const override { return "huber"; }
+  std::vector<double> parameters() const override { return {threshold_}; }
   LossAt at(double prediction, double label) const override;
   SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override { return threshold_; }
@@ -138,6 +142,7 @@ class QuantileLoss final : public RegressionLoss {
   explicit QuantileLoss(double level);
   static QuantileLoss absolute() { return {"absolute", -1, 1}; }
   std::string_view name() const override { return name_; }
+  std::vector<double> parameters() const override { return {below_, above_}; }
   LossAt at(double prediction, double label) const override;
   SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override;
@@ -186,7 +191,8 @@ struct LossParameters {
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
-/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||).
+/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||), when it
+/// is clipped shorter by (16 + entries) 2^-51 of that, so that rounding never makes it longer.
 ///
 /// @param slope      finite.
 /// @param features   x, finite.
@@ -202,5 +208,10 @@ void clipped_gradient(double slope, std::span<const double> features, double cli
 /// @param out  as long as `slopes` times `features`.
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                       double clip_norm, std::span<double> out);
+
+/// The same without writing it out: row k is scales[k] * x.
+/// @param scales  as long as `slopes`, or `slopes` itself.
+void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
+                                double clip_norm, std::span<double> scales);
 
 }  // namespace dpftrl

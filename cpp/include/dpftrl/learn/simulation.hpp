@@ -46,7 +46,9 @@ struct SimulationOptions {
   std::optional<double> lambda;    ///< for both learners; default: each its theorem's
   std::optional<DescentSchedule> descent = {};  ///< both learners descend, instead of FTRL
   bool doubling = false;                        ///< of both learners' lambda, see DpFtrlOptions
-  std::int64_t num_regret_prefixes = 64;        ///< 0 .. 65536; 0: regret is not measured
+  /// Examples of a step, or records; a batch that a table does not fill is left out. 1 .. 2^20.
+  std::int64_t batch_size = 1;
+  std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0: regret is not measured
   double comparator_gap_tolerance = 1e-6;
 };
 
@@ -59,10 +61,12 @@ struct RegretPoint {
   double comparator_gap;  ///< the regrets are at most this much above the values given
 };
 
-/// What happened in k consecutive steps. Row i belongs to step first_step + i.
+/// What happened in k consecutive steps of b = batch_size examples. Row i belongs to step
+/// first_step + i.
 ///
 /// noisy - true is the noise of the release, which `stddev` describes, and the truncation of each
-/// record toward zero to the grid: at most (step + 1) * grid a coordinate, which no std describes.
+/// record toward zero to the grid: at most b (step + 1) * grid a coordinate, which no std
+/// describes.
 struct SimulationChunk {
   std::int64_t first_step = 0;
   std::int64_t num_steps = 0;  ///< k
@@ -70,9 +74,10 @@ struct SimulationChunk {
   Matrix noisy_sums;           ///< k x d, the releases
   Vector stddev;               ///< k: std of each coordinate of the release, as the theory has it
   // The rest is empty without a learner, and SECRET in a deployment.
-  Vector private_loss;                        ///< k: loss of the prediction made before learning
-  Vector twin_loss;                           ///< k
-  std::vector<std::uint8_t> private_correct;  ///< k entries 0 or 1; empty if there are no classes
+  Vector private_loss;  ///< k: mean loss of the predictions made before learning
+  Vector twin_loss;     ///< k
+  /// k b entries 0 or 1, step after step; empty if there are no classes.
+  std::vector<std::uint8_t> private_correct;
   std::vector<std::uint8_t> twin_correct;
   std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
 };
@@ -121,7 +126,7 @@ class Simulation {
 
   /// Steps done.
   std::int64_t step() const;
-  /// Steps this simulation will run: the horizon, or the rows of the table if those are fewer.
+  /// Steps this simulation will run: the horizon, or the batches of the table if those are fewer.
   std::int64_t num_steps() const;
   bool finished() const { return step() == num_steps(); }
   bool learns() const;

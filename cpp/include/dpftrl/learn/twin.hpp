@@ -18,8 +18,8 @@ struct TwinOptions {
   std::int64_t num_steps = 1;  ///< horizon, for the default lambda only
   double clip_norm = 1;
   std::int64_t dimension = 1;  ///< features of an example
-  std::shared_ptr<const VectorLoss> loss;
-  std::shared_ptr<const Domain> domain;
+  std::shared_ptr<const VectorLoss> loss = {};
+  std::shared_ptr<const Domain> domain = {};
   double radius = 1;                  ///< as DpFtrlOptions, like all that follow
   std::optional<double> lambda = {};  ///< default: that of the theorem without noise
   std::optional<DescentSchedule> descent = {};

@@ -3,9 +3,11 @@
 
 /// From prefix sums of gradients to the next point to play.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dpftrl/learn/domain.hpp"
 #include "dpftrl/types.hpp"
@@ -30,18 +32,32 @@ class UpdateRule {
   /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
   virtual bool is_finite_for(double largest_entry) const = 0;
   /// The same update in parts, for sums that cannot make it throw: `advance` with each block of the
-  /// prefix sum once, while it is in the cache, then `finish` with all of it.
+  /// prefix sum once, in order, while it is in the cache, then `finish` with all of it. Blocks have
+  /// ReleaseSink::kBlock coordinates, but the last.
   void advance(std::size_t first, std::span<const double> block);
   void finish(std::span<const double> prefix_sum);
 
   /// w_{t+1} after t updates: the point to play next.
-  const Vector& iterate() const { return iterate_; }
+  const Vector& iterate() const;
+  /// <w, x> over the coordinates of x from `first` on: the bits of iterate()'s, without a way to
+  /// memory of its own.
+  double score(std::size_t first, std::span<const double> features) const;
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
   Vector average() const;
   std::int64_t num_updates() const { return num_updates_; }
   std::int64_t dimension() const { return iterate_.size(); }
   /// Regularisation of the point to play next: 1 / lambda is the size of a step.
   virtual double lambda() const = 0;
+
+  /// What it goes on from, beside its options and num_updates(): row after row of dimension()
+  /// numbers.
+  std::vector<double> state();
+  /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
+  void require_state(std::span<const double> state);
+  /// Goes to where `state` was asked for. Does not throw for what `require_state` lets pass.
+  /// @throws as require_state: nothing changes.
+  /// @checked-by learn_checkpoint_test
+  void restore(std::int64_t num_updates, std::span<const double> state);
 
  protected:
   struct Options {
@@ -61,10 +77,20 @@ class UpdateRule {
   /// Overwrites w_t by w_{t+1}: from coordinate `first` on as far as these sums tell, then what
   /// needs all of them. Neither throws nor allocates: the release was spent.
   virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
-  virtual void finish_next(std::span<const double> prefix_sum, std::span<double> iterate) = 0;
+  /// @param sum_of_squares  of `iterate`.
+  /// @return  as Domain::project_up_to_factor.
+  virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                             double sum_of_squares) = 0;
+  /// What it goes on from beside the iterate and the sum of those that were played; null where
+  /// there are fewer.
+  virtual std::array<Vector*, 2> own_rows() { return {}; }
+  std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
-  Vector iterate_;
+  /// The iterate is factor_ * iterate_: a projection takes no way to memory of its own.
+  mutable Vector iterate_;
+  mutable double factor_ = 1;
+  double sum_of_squares_ = 0;  ///< of the blocks of the next iterate so far
   Vector played_sum_;
   std::int64_t num_updates_ = 0;
 };

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learners that are stored and go on: the same bits, or a refusal that changes nothing.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+#include <string>
+
+#include "checkpoint.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/function_loss.hpp"
+#include "dpftrl/learn/softmax_loss.hpp"
+#include "dpftrl/learn/streams.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::int64_t kNumSteps = 24;
+constexpr std::int64_t kDimension = 3;
+
+std::shared_ptr<const Mechanism> mechanism_of(const char* strategy) {
+  StrategyParameters parameters;
+  if (std::string_view(strategy) == "blt") {
+    parameters.decays = {0.875, 0.5};
+    parameters.weights = {0.25, 0.375};
+  }
+  return Mechanism::make({.strategy = strategy,
+                          .num_steps = kNumSteps,
+                          .target = {.epsilon = 1, .delta = 1e-6},
+                          .clip_norm = 0.75,
+                          .parameters = parameters});
+}
+
+DpFtrlOptions options(const char* strategy = "blt") {
+  return {.mechanism = mechanism_of(strategy),
+          .key = Key::insecure_from_seed(7),
+          .dimension = kDimension,
+          .loss = make_loss("logistic"),
+          .domain = make_domain("ball", 2),
+          .radius = 2,
+          .lambda = 30};
+}
+
+struct Case {
+  std::string name;
+  DpFtrlOptions options;
+};
+
+/// Every rule, domain and mode, and losses of one score and of several.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](const std::string& name, const auto& change) {
+    DpFtrlOptions made = options();
+    change(made);
+    all.push_back({name, made});
+  };
+  using O = DpFtrlOptions;
+  for (const char* strategy :
+       {"independent", "output", "tree", "honaker", "blt", "square-root", "optimal"})
+    add(strategy, [&](O& o) { o.mechanism = mechanism_of(strategy); });
+  for (const char* domain : {"whole-space", "box", "simplex", "simplex-entropic"})
+    add(domain, [&](O& o) { o.domain = make_domain(domain, 2); });
+  add("doubling", [](O& o) { o.doubling = true; });
+  add("descent", [](O& o) { o.descent = DescentSchedule{}; });
+  add("descent with rates and momentum", [](O& o) {
+    o.descent = DescentSchedule{.rates = {1, 0.5, 0.25}, .momentum = 0.9};
+    o.lambda = std::nullopt;
+  });
+  add("batches", [](O& o) { o.batch_size = 3; });
+  add("softmax", [](O& o) { o.loss = std::make_shared<const SoftmaxLoss>(3); });
+  add("lattice", [](O& o) {
+    o.mechanism = mechanism_of("honaker");
+    o.mode = ReleaseMode::lattice;
+  });
+  return all;
+}
+
+/// What a learner of its own shows.
+struct Shown {
+  Vector iterate, average;
+  std::vector<double> release;
+  std::array<std::int64_t, 3> counts{};
+  double lambda = 0;
+  friend bool operator==(const Shown&, const Shown&) = default;
+};
+
+Shown shown(const DpFtrl& learner) {
+  return {.iterate = learner.iterate(),
+          .average = learner.average(),
+          .release = {learner.release().begin(), learner.release().end()},
+          .counts = {learner.steps_done(), learner.num_examples(), learner.num_waiting()},
+          .lambda = learner.lambda()};
+}
+
+void learn(DpFtrl& learner, std::int64_t i) {
+  static const SyntheticStream stream({.dimension = kDimension, .seed = 3});
+  std::vector<double> x(kDimension), scores(static_cast<std::size_t>(learner.num_scores()));
+  const double y = stream.example(i, x);
+  learner.step(x, y > 0 ? 1 : 0, scores);
+}
+
+TEST(LearnerCheckpoint, goes_on_with_the_same_bits_whatever_the_learner) {
+  for (const auto& [name, how] : cases()) {
+    DpFtrl whole(how);
+    auto parts = std::make_unique<DpFtrl>(how);
+    for (std::int64_t i = 0; i < kNumSteps * how.batch_size; ++i) {
+      const Bytes bytes = parts->checkpoint();
+      parts = std::make_unique<DpFtrl>(how);
+      parts->restore_without_ledger(bytes);
+      ASSERT_TRUE(shown(*parts) == shown(whole)) << name << " before example " << i;
+      learn(*parts, i);
+      learn(whole, i);
+    }
+    EXPECT_TRUE(shown(*parts) == shown(whole)) << name << " at the end";
+    EXPECT_EQ(whole.steps_done(), kNumSteps) << name;
+    EXPECT_ERROR(learn(*parts, 0), "past_horizon", "horizon");
+  }
+}
+
+TEST(LearnerCheckpoint, goes_back_within_a_batch_and_forgets_what_came_after) {
+  DpFtrlOptions how = options();
+  how.batch_size = 4;
+  DpFtrl whole(how), parts(how);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const Bytes bytes = parts.checkpoint();
+    for (std::int64_t later = 100; later < 103; ++later) learn(parts, later);
+    parts.end_batch();
+    parts.restore_without_ledger(bytes);
+    learn(parts, i);
+    learn(whole, i);
+    if (i == 6)
+      for (DpFtrl* const learner : {&parts, &whole}) learner->end_batch();
+    ASSERT_TRUE(shown(parts) == shown(whole)) << i;
+  }
+  EXPECT_EQ(parts.num_waiting(), 3) << "two batches, one that ended early, and three examples";
+}
+
+TEST(LearnerCheckpoint, holds_neither_a_gradient_on_its_own_nor_the_key) {
+  DpFtrlOptions how = options("tree");
+  how.batch_size = 2;
+  DpFtrl learner(how);
+  learner.step(std::vector{0.5, -0.25, 0.125}, 1);
+  const Bytes bytes = learner.checkpoint();
+  // Counts, the totals' own bytes, iterate, sum of those played and release: no room for more.
+  const std::uint64_t sums_size = detail::word_at(bytes, 64 + 24);
+  EXPECT_EQ(bytes.size(), 64 + 32 + sums_size + 3 * 8 * kDimension);
+  for (const std::uint32_t word : how.key.words()) {
+    if (word < 0x10000) continue;  // the seed's zeros
+    std::array<std::byte, 4> little{};
+    for (std::size_t i = 0; i < 4; ++i) little[i] = static_cast<std::byte>(word >> (8 * i));
+    EXPECT_TRUE(std::ranges::search(bytes, little).empty());
+  }
+}
+
+TEST(LearnerCheckpoint, every_damaged_byte_is_found_and_nothing_changes) {
+  DpFtrlOptions how = options();
+  how.batch_size = 2;
+  DpFtrl learner(how), untouched(how);
+  for (std::int64_t i = 0; i < 7; ++i)
+    for (DpFtrl* const each : {&learner, &untouched}) learn(*each, i);
+  const Bytes good = learner.checkpoint();
+  for (DpFtrl* const each : {&learner, &untouched}) learn(*each, 7);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    Bytes bad = good;
+    bad[i] ^= std::byte{1};
+    EXPECT_EQ(testing::error_text([&] { learner.restore_without_ledger(bad); }).substr(0, 9),
+              "bad_state")
+        << i;
+  }
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_ERROR(learner.restore_without_ledger(std::span(good).first(length)), "bad_state",
+                 "truncated");
+  EXPECT_TRUE(shown(learner) == shown(untouched));
+  for (std::int64_t i = 8; i < 20; ++i)
+    for (DpFtrl* const each : {&learner, &untouched}) learn(*each, i);
+  EXPECT_TRUE(shown(learner) == shown(untouched));
+}
+
+/// The same bytes, changed, with a checksum that is right.
+Bytes resealed(const Bytes& bytes, const std::function<void(Bytes&)>& change,
+               std::int64_t step_change = 0) {
+  Bytes changed = bytes;
+  change(changed);
+  detail::CheckpointHeader header{.kind = detail::CheckpointKind::learner};
+  header.step = static_cast<std::int64_t>(detail::word_at(bytes, 8)) + step_change;
+  std::copy_n(bytes.begin() + 24, 16, header.fingerprint.begin());
+  std::copy_n(bytes.begin() + 40, 16, header.commitment.begin());
+  detail::seal_checkpoint(header, changed);
+  return changed;
+}
+
+void set_word(Bytes& bytes, std::size_t begin, std::uint64_t word) {
+  for (std::size_t i = 0; i < 8; ++i) bytes[begin + i] = static_cast<std::byte>(word >> (8 * i));
+}
+
+TEST(LearnerCheckpoint, bytes_that_contradict_themselves_are_refused_and_nothing_changes) {
+  DpFtrlOptions how = options();
+  how.batch_size = 2;
+  DpFtrl learner(how);
+  for (std::int64_t i = 0; i < 6; ++i) learn(learner, i);
+  const Bytes good = learner.checkpoint();
+  const Shown before = shown(learner);
+  ASSERT_EQ(resealed(good, [](Bytes&) {}), good);
+  constexpr std::size_t kCounts = 64;
+  const std::uint64_t sums_size = detail::word_at(good, kCounts + 24);
+  const std::uint64_t infinite = std::bit_cast<std::uint64_t>(1.0 / 0.0);
+  const std::pair<const char*, std::function<void(Bytes&)>> changes[] = {
+      {"more examples in the batch than it has", [](Bytes& b) { set_word(b, kCounts + 8, 2); }},
+      {"more waiting than there were",
+       [](Bytes& b) {
+         set_word(b, kCounts, 0);
+         set_word(b, kCounts + 8, 1);
+       }},
+      {"-1 examples", [](Bytes& b) { set_word(b, kCounts, ~std::uint64_t{0}); }},
+      {"neither left the doubles nor did not", [](Bytes& b) { set_word(b, kCounts + 16, 2); }},
+      {"sums beyond the bytes", [](Bytes& b) { set_word(b, kCounts + 24, ~std::uint64_t{0}); }},
+      {"shorter sums", [=](Bytes& b) { set_word(b, kCounts + 24, sums_size - 8); }},
+      {"sums without a header", [](Bytes& b) { set_word(b, kCounts + 24, 8); }},
+      {"a weight that is not finite",
+       [=](Bytes& b) { set_word(b, kCounts + 32 + sums_size, infinite); }},
+      {"a number less", [](Bytes& b) { b.resize(b.size() - 8); }},
+      {"a number more", [](Bytes& b) { b.resize(b.size() + 8); }},
+      {"half a number more", [](Bytes& b) { b.resize(b.size() + 4); }},
+      {"no numbers", [](Bytes& b) { b.resize(kCounts); }},
+      {"damaged sums", [](Bytes& b) { b[kCounts + 32 + 70] ^= std::byte{1}; }},
+  };
+  for (const auto& [name, change] : changes) {
+    const Bytes bad = resealed(good, change);
+    EXPECT_EQ(testing::error_text([&] { learner.restore_without_ledger(bad); }).substr(0, 9),
+              "bad_state")
+        << name;
+    EXPECT_TRUE(shown(learner) == before) << name;
+  }
+  const Bytes later = resealed(good, [](Bytes&) {}, 1);
+  EXPECT_ERROR(learner.restore_without_ledger(later), "bad_state", "model of 4 steps");
+  EXPECT_EQ(learner.checkpoint(), good);
+}
+
+TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
+  const DpFtrlOptions how = options();
+  DpFtrl learner(how);
+  learn(learner, 0);
+  const Bytes good = learner.checkpoint();
+  const auto refusal = [&](const std::function<void(DpFtrlOptions&)>& change) {
+    DpFtrlOptions other = options();
+    change(other);
+    return testing::error_text([&] { DpFtrl(other).restore_without_ledger(good); });
+  };
+  EXPECT_EQ(refusal([](DpFtrlOptions&) {}), "");
+  using O = DpFtrlOptions;
+  EXPECT_EQ(refusal([](O& o) { o.key = Key::insecure_from_seed(8); }),
+            "bad_state | dp_ftrl: checkpoint must be of this key, got another key's");
+  const std::pair<const char*, std::function<void(O&)>> others[] = {
+      {"mechanism", [](O& o) { o.mechanism = mechanism_of("tree"); }},
+      {"dimension", [](O& o) { o.dimension = 4; }},
+      {"loss", [](O& o) { o.loss = make_loss("squared"); }},
+      {"several scores",
+       [](O& o) {
+         o.dimension = 1;
+         o.loss = std::make_shared<const SoftmaxLoss>(3);
+       }},
+      {"domain", [](O& o) { o.domain = make_domain("box", 2); }},
+      {"radius", [](O& o) { o.domain = make_domain("ball", 3); }},
+      {"lambda", [](O& o) { o.lambda = 31; }},
+      {"doubling", [](O& o) { o.doubling = true; }},
+      {"descent", [](O& o) { o.descent = DescentSchedule{}; }},
+      {"batch size", [](O& o) { o.batch_size = 2; }},
+      {"grid", [](O& o) { o.grid = 0.25; }},
+  };
+  for (const auto& [name, change] : others) {
+    const std::string text = refusal(change);
+    EXPECT_TRUE(text.starts_with("bad_state | ") &&
+                text.find("checkpoint must be of this") != std::string::npos)
+        << name << ": " << text;
+  }
+  // Two of one name.
+  for (const double threshold : {1.0, 2.0}) {
+    DpFtrlOptions huber = options();
+    huber.loss = make_loss("huber");
+    const Bytes bytes = DpFtrl(huber).checkpoint();
+    huber.loss = make_loss("huber", {.huber_threshold = threshold});
+    EXPECT_EQ(testing::error_text([&] { DpFtrl(huber).restore_without_ledger(bytes); }).empty(),
+              threshold == 1.0);
+  }
+  DpFtrlOptions descent = options();
+  descent.descent = DescentSchedule{.momentum = 0.5};
+  const Bytes bytes = DpFtrl(descent).checkpoint();
+  descent.descent->momentum = 0.25;
+  EXPECT_ERROR(DpFtrl(descent).restore_without_ledger(bytes), "bad_state", "must be of this");
+  EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
+                   .restore_without_ledger(good),
+               "bad_state", "must be of kind 2, got kind 5");
+}
+
+TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {
+  // Its rate makes the second step leave the doubles; a checkpoint must not take that back.
+  DpFtrlOptions how = options();
+  how.domain = make_domain("whole-space", 2);
+  how.descent = DescentSchedule{.rates = {1, 1e300}};
+  how.lambda = 1e-10;
+  how.grid = 0.25;
+  DpFtrl learner(how);
+  for (std::int64_t i = 0; i < 2; ++i) learn(learner, i);
+  EXPECT_ERROR(learn(learner, 2), "bad_state", "there are no more steps");
+  DpFtrl other(how);
+  other.restore_without_ledger(learner.checkpoint());
+  EXPECT_EQ(other.steps_done(), 2);
+  EXPECT_EQ(other.iterate(), learner.iterate());
+  EXPECT_EQ(other.average(), learner.average());
+  EXPECT_ERROR(learn(other, 2), "bad_state", "there are no more steps");
+}
+
+TEST(LearnerCheckpoint, has_the_same_bytes_on_every_platform) {
+  // Of a loss and a domain that need no function of libm. tests/js/learner-ledger.test.mjs makes
+  // the same bytes in WebAssembly.
+  DpFtrlOptions how = options();
+  how.loss = make_loss("hinge");
+  how.domain = make_domain("ball", 2);
+  how.batch_size = 2;
+  DpFtrl learner(how);
+  for (int i = 0; i < 9; ++i)
+    learner.step(std::vector{0.5, 0.25 * (i % 3), -1.125 * (i % 5)}, i % 2);
+  detail::Sha256 hash;
+  hash.append(std::span<const std::byte>(learner.checkpoint()));
+  EXPECT_EQ(detail::word_at(hash.finish(), 0), 17017921941486635181U);
+}
+
+}  // namespace
+}  // namespace dpftrl
