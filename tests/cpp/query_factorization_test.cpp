@@ -2,6 +2,8 @@
 #include "dpftrl/queries/query_factorization.hpp"
 
 #include <Eigen/LU>
+#include <Eigen/QR>
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -295,6 +297,17 @@ TEST(QueryFactorizer, in_pieces_it_is_the_same) {
   EXPECT_LE((found.decoder() * found.encoder().cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
 }
 
+/// Every strategy, and the optimum for both noises, neighbours and objectives.
+std::vector<QueryFactorizationOptions> all_options() {
+  std::vector<QueryFactorizationOptions> all = {{.strategy = QueryStrategy::identity},
+                                                {.strategy = QueryStrategy::queries}};
+  for (const QueryNoise noise : {QueryNoise::gaussian, QueryNoise::laplace})
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+      for (const Objective objective : {Objective::mean, Objective::max})
+        all.push_back({.noise = noise, .neighbours = neighbours, .objective = objective});
+  return all;
+}
+
 /// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
 std::array<double, 4> brute_force(const QueryFactorization& factorization) {
   const auto m = static_cast<std::size_t>(factorization.num_values());
@@ -340,9 +353,8 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
       QueryWorkload::prefix(4), QueryWorkload::all_ranges(4), QueryWorkload::matrix(any),
       QueryWorkload::parities({.num_bits = 2, .order = 1}), QueryWorkload::kronecker(pair)};
   for (const QueryWorkload& workload : workloads) {
-    for (const QueryStrategy strategy :
-         {QueryStrategy::optimal, QueryStrategy::identity, QueryStrategy::queries}) {
-      const QueryFactorization found = factorize_queries(workload, {.strategy = strategy});
+    for (const QueryFactorizationOptions& options : all_options()) {
+      const QueryFactorization found = factorize_queries(workload, options);
       const std::array<double, 4> brute = brute_force(found);
       const QuerySensitivity l2 = found.l2_sensitivity(), l1 = found.l1_sensitivity();
       const std::array<double, 4> claimed = {l2.add_remove, l1.add_remove, l2.replace_one,
@@ -351,6 +363,8 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
         EXPECT_GE(claimed[i], brute[i]);
         EXPECT_LE(claimed[i], brute[i] * (1 + 1e-9));
       }
+      // A claim that is too small is seen.
+      EXPECT_LT(l2.replace_one * (1 - 1e-8), brute[2]);
       EXPECT_LE(l2.replace_one, l2.textbook);
       EXPECT_LE(l1.replace_one, l1.textbook);
     }
@@ -389,6 +403,159 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   // Identity: a proof that simplices are hard to beat.
   const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
+}
+
+/// Error with noise as large as the largest distance of two columns, by the objective.
+double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
+  const Vector rows = found.row_norms(Neighbours::replace_one);
+  const QuerySensitivity sensitivity = is_l1 ? found.l1_sensitivity() : found.l2_sensitivity();
+  return sensitivity.replace_one *
+         (found.objective == Objective::max
+              ? rows.maxCoeff()
+              : rows.norm() / std::sqrt(static_cast<double>(rows.size())));
+}
+
+/// The same of measuring M, whatever it is: R = F M^+ on differences of columns.
+double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) {
+  const Matrix centred_f = f.colwise() - f.rowwise().mean();
+  const Matrix centred_m = m.colwise() - m.rowwise().mean();
+  const Matrix decoder =
+      centred_f * Eigen::CompleteOrthogonalDecomposition<Matrix>(centred_m).pseudoInverse();
+  if ((decoder * centred_m - centred_f).cwiseAbs().maxCoeff() > 1e-9)
+    return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (Eigen::Index i = 0; i < m.cols(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j) largest = std::max(largest, (m.col(i) - m.col(j)).norm());
+  return largest * (objective == Objective::max
+                        ? decoder.rowwise().norm().maxCoeff()
+                        : decoder.norm() / std::sqrt(static_cast<double>(f.rows())));
+}
+
+std::vector<Known> asked_with_a_public_total() {
+  std::vector<Known> all = known_optima();
+  Matrix any(3, 4);
+  any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
+  all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
+  all.push_back({"two kinds of columns",
+                 QueryWorkload::matrix(Matrix{{1, 0, 1, 0, 0}, {3, 1, 3, 1, 1}}), 0, 0});
+  all.push_back({"two values", QueryWorkload::prefix(2), 0, 0});
+  all.push_back({"nearly alike", QueryWorkload::matrix(Matrix{{1000, 1001, 1000.5}}), 0, 0});
+  return all;
+}
+
+TEST(QueryFactorization, the_optimum_for_replace_one_is_met_by_what_is_measured) {
+  for (const Known& known : asked_with_a_public_total()) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const QueryFactorizationOptions options{.neighbours = Neighbours::replace_one,
+                                              .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const double error = replace_one_error(found);
+      EXPECT_GE(error, found.replace_one_lower_bound) << known.name;
+      EXPECT_LE(error, found.replace_one_lower_bound * (1 + 1.2e-4)) << known.name;
+      // F = R M, with a row for the number of records, and what asks for it alone is exact.
+      const Matrix f = known.workload.to_matrix();
+      const Matrix rest = product(found) - f;
+      EXPECT_LE(rest.cwiseAbs().maxCoeff(), 1e-10 * f.cwiseAbs().maxCoeff()) << known.name;
+      const std::vector<bool> is_public = found.public_measurements();
+      EXPECT_EQ(std::count(is_public.begin(), is_public.end(), true), 1) << known.name;
+      const Vector rows = found.row_norms(Neighbours::replace_one);
+      for (Eigen::Index i = 0; i < f.rows(); ++i)
+        EXPECT_EQ(rows(i) == 0, (f.row(i).array() == f(i, 0)).all()) << known.name;
+      const QueryFactorization other = factorize_queries(known.workload, {.objective = objective});
+      EXPECT_LE(error, replace_one_error(other) * (1 + 1.2e-4)) << known.name;
+      EXPECT_LE(other.replace_one_lower_bound, error) << known.name;
+      EXPECT_LE(found.lower_bound, other.unit_error) << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, nothing_that_can_be_measured_beats_the_bound_for_replace_one) {
+  std::mt19937_64 random(19);
+  std::normal_distribution<double> normal;
+  for (const Known& known : asked_with_a_public_total()) {
+    if (known.workload.num_values() > 8) continue;
+    const Matrix f = known.workload.to_matrix();
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const QueryFactorizationOptions options{.neighbours = Neighbours::replace_one,
+                                              .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const Matrix best = found.encoder().cast<double>();
+      double least = replace_one_error(f, best, objective);
+      EXPECT_NEAR(least / replace_one_error(found), 1, 1e-9) << known.name;
+      for (int trial = 0; trial < 300; ++trial) {
+        // Near the best and far from it; with shifted columns, which change nothing.
+        const double size = std::pow(10.0, -trial % 7) * best.norm();
+        Matrix m = best;
+        for (double& entry : m.reshaped()) entry += size * normal(random);
+        least = std::min(least, replace_one_error(f, m, objective));
+      }
+      EXPECT_GE(least, found.replace_one_lower_bound) << known.name;
+      // The bound is not idle: it refuses errors that are a little smaller.
+      EXPECT_LT(least * (1 - 2e-4), found.replace_one_lower_bound) << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, the_optimum_for_replace_one_has_known_values) {
+  const auto bound_of = [](const QueryWorkload& workload, Objective objective) {
+    return factorize_queries(workload,
+                             {.neighbours = Neighbours::replace_one, .objective = objective})
+        .replace_one_lower_bound;
+  };
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    // Simplices: 2 (m - 1) / m. Parities keep their error: columns are 2 |Q| apart or less, and the
+    // mean squared distance of those that are not alike is no smaller.
+    for (const double m : {2.0, 3.0, 7.0, 16.0})
+      EXPECT_NEAR(bound_of(QueryWorkload::identity(static_cast<std::int64_t>(m)), objective),
+                  std::sqrt(2 * (m - 1) / m), 1e-4);
+    // One query has the error of its range, whatever it is.
+    const QueryWorkload one = QueryWorkload::matrix(Matrix{{3, -1, 7, 6.5}});
+    EXPECT_NEAR(bound_of(one, objective), 8, 8e-4);
+  }
+  // Prefix sums of two values: the first count and the number of records.
+  EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::mean), std::sqrt(0.5), 1e-4);
+  EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::max), 1, 1e-4);
+}
+
+TEST(QueryFactorization, laplace_noise_for_replace_one_is_no_worse_than_the_usual_measurements) {
+  for (const Known& known : asked_with_a_public_total()) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      QueryFactorizationOptions options{.noise = QueryNoise::laplace,
+                                        .neighbours = Neighbours::replace_one,
+                                        .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const double error = replace_one_error(found, true);
+      EXPECT_GE(error, found.replace_one_lower_bound * (1 - 1e-12)) << known.name;
+      EXPECT_LE((product(found) - known.workload.to_matrix()).cwiseAbs().maxCoeff(), 1e-9)
+          << known.name;
+      for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries}) {
+        options.strategy = strategy;
+        EXPECT_LE(error,
+                  replace_one_error(factorize_queries(known.workload, options), true) * (1 + 1e-4))
+            << known.name;
+      }
+    }
+  }
+}
+
+TEST(QueryFactorization, errors_for_replace_one_are_those_of_the_documents) {
+  const auto errors_of = [](const QueryWorkload& workload, Objective objective) {
+    QueryFactorizationOptions options{.objective = objective};
+    const double before = replace_one_error(factorize_queries(workload, options));
+    options.neighbours = Neighbours::replace_one;
+    return std::array<double, 2>{before, replace_one_error(factorize_queries(workload, options))};
+  };
+  const auto near = [](const std::array<double, 2>& found, double before, double own) {
+    EXPECT_NEAR(found[0], before, 0.0051);
+    EXPECT_NEAR(found[1], own, 0.0051);
+  };
+  near(errors_of(QueryWorkload::prefix(8), Objective::mean), 2.03, 1.48);
+  near(errors_of(QueryWorkload::prefix(64), Objective::mean), 2.96, 2.46);
+  near(errors_of(QueryWorkload::all_ranges(8), Objective::mean), 2.09, 1.64);
+  near(errors_of(QueryWorkload::all_ranges(32), Objective::mean), 2.85, 2.48);
+  near(errors_of(QueryWorkload::identity(8), Objective::mean), 1.41, 1.32);
+  near(errors_of(QueryWorkload::prefix(64), Objective::max), 2.95, 2.48);
+  near(errors_of(QueryWorkload::all_ranges(32), Objective::max), 3.10, 2.73);
 }
 
 TEST(QueryFactorization, ratios_for_replace_one_are_those_of_the_documents) {

@@ -17,6 +17,7 @@
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"
 #include "queries/query_proof.hpp"
+#include "queries/replace_one_optimum.hpp"
 
 namespace dpftrl {
 namespace {
@@ -113,6 +114,19 @@ double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   return largest;
 }
 
+/// A row of M that every value has the same number in.
+bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
+  return (encoder.row(row).array() == encoder(row, 0)).all();
+}
+
+/// M without such rows, for differences of columns.
+Matrix unlevel_rows(const IntegerMatrix& encoder) {
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < encoder.rows(); ++i)
+    if (!is_level(encoder, i)) rows.push_back(i);
+  return to_double(encoder(rows, Eigen::all));
+}
+
 void require_entries(std::int64_t size) {
   if (size > kMaxQueryEntries)
     fail(ErrorCode::resource_exhausted, "query_factorization: a matrix has at most " +
@@ -183,11 +197,35 @@ Matrix QueryFactorization::decoder() const {
   return r;
 }
 
-Vector QueryFactorization::row_norms() const {
-  Matrix norms = Matrix::Ones(1, 1);
-  for (const Factor& factor : factors)
-    norms = detail::kronecker_product<Matrix>(norms, factor.decoder.rowwise().norm());
-  return norms.col(0);
+Vector QueryFactorization::row_norms(Neighbours neighbours) const {
+  // Of what gets noise, and of the rest: a product is without noise where all its factors are.
+  Matrix noisy = Matrix::Zero(1, 1), rest = Matrix::Ones(1, 1);
+  for (const Factor& factor : factors) {
+    Vector is_free = Vector::Zero(factor.encoder.rows());
+    for (Eigen::Index i = 0; i < is_free.size(); ++i)
+      if (neighbours == Neighbours::replace_one && is_level(factor.encoder, i)) is_free(i) = 1;
+    const Matrix squares = factor.decoder.cwiseAbs2();
+    const Matrix free = squares * is_free;
+    const Matrix own = squares * (Vector::Ones(is_free.size()) - is_free);
+    noisy = (detail::kronecker_product<Matrix>(noisy, own + free) +
+             detail::kronecker_product<Matrix>(rest, own))
+                .eval();
+    rest = detail::kronecker_product<Matrix>(rest, free);
+  }
+  // Without free measurements the rest is 0 from the first factor on.
+  return noisy.col(0).cwiseSqrt();
+}
+
+std::vector<bool> QueryFactorization::public_measurements() const {
+  std::vector<bool> all = {true};
+  for (const Factor& factor : factors) {
+    std::vector<bool> longer;
+    for (const bool so_far : all)
+      for (Eigen::Index i = 0; i < factor.encoder.rows(); ++i)
+        longer.push_back(so_far && is_level(factor.encoder, i));
+    all = std::move(longer);
+  }
+  return all;
 }
 
 QuerySensitivity QueryFactorization::l2_sensitivity() const {
@@ -202,6 +240,9 @@ QuerySensitivity QueryFactorization::l2_sensitivity() const {
   QuerySensitivity result{};
   result.add_remove = std::sqrt(column_squared) * (1 + rounding);
   result.textbook = 2 * result.add_remove;
+  if (factors.size() == 1)
+    result.textbook =
+        2 * unlevel_rows(factors[0].encoder).colwise().norm().maxCoeff() * (1 + rounding);
   result.replace_one = result.textbook;
   if (num_values() <= kMaxQueryValues)
     result.replace_one = std::sqrt(replace_one_squared(grams, 2 * rounding)) * (1 + 0x1p-50);
@@ -213,6 +254,9 @@ QuerySensitivity QueryFactorization::l1_sensitivity() const {
   for (const Factor& factor : factors)
     result.add_remove *= static_cast<double>(factor.encoder.cwiseAbs().colwise().sum().maxCoeff());
   result.textbook = 2 * result.add_remove;
+  if (factors.size() == 1)
+    result.textbook =
+        2 * unlevel_rows(factors[0].encoder).cwiseAbs().colwise().sum().maxCoeff() * (1 + 0x1p-50);
   const auto m = static_cast<double>(num_values());
   const bool is_quick = m * m * static_cast<double>(num_measurements()) <= kMaxDistanceCost;
   result.replace_one = is_quick ? replace_one_l1(encoder()) : result.textbook;
@@ -247,12 +291,51 @@ Vector QueryFactorization::decode(std::span<const double> measurements) const {
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
+/// Columns of F that differ. Those that are alike are the same value for all queries.
+struct DistinctColumns {
+  explicit DistinctColumns(const Matrix& f) : place(static_cast<std::size_t>(f.cols())) {
+    const Matrix columns = f.transpose();
+    std::vector<Eigen::Index> order(place.size());
+    std::iota(order.begin(), order.end(), Eigen::Index{0});
+    const auto entries = [&columns](Eigen::Index j) {
+      return std::span(columns.data() + j * columns.cols(),
+                       static_cast<std::size_t>(columns.cols()));
+    };
+    std::sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) {
+      const auto differ = std::ranges::mismatch(entries(a), entries(b));
+      return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1])))
+        first.push_back(order[i]);
+      place[static_cast<std::size_t>(order[i])] = static_cast<Eigen::Index>(first.size()) - 1;
+    }
+  }
+  std::vector<Eigen::Index> first;  ///< one of each kind
+  std::vector<Eigen::Index> place;  ///< of every column's kind in `first`
+};
+
+/// A product of few values as one factor, where replace_one is to have an optimum of its own.
+QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOptions& options) {
+  const bool is_small = workload.num_values() <= detail::kMaxPairedColumns &&
+                        workload.num_queries() * workload.num_values() <= kMaxQueryEntries / 4;
+  const bool is_own =
+      options.neighbours == Neighbours::replace_one && options.strategy == QueryStrategy::optimal;
+  if (workload.factors().size() == 1 || !is_own || !is_small ||
+      workload.num_queries() > kMaxQueryRows)
+    return workload;
+  return QueryWorkload::matrix(workload.to_matrix());
+}
+
 /// Factor after factor.
 class QueryFactorizer::State {
  public:
   State(QueryWorkload workload, const QueryFactorizationOptions& options)
-      : workload_(std::move(workload)), options_(options), way_(options.solver.gap) {
-    const std::size_t num_factors = workload_.factors().size();
+      : workload_(std::move(workload)),
+        factored_(joined(workload_, options)),
+        options_(options),
+        way_(options.solver.gap) {
+    const std::size_t num_factors = factored_.factors().size();
     if (num_factors > kMaxFactors)
       fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
                                        std::to_string(num_factors));
@@ -264,13 +347,16 @@ class QueryFactorizer::State {
     if (is_done()) return false;
     if (options_.strategy != QueryStrategy::optimal) {
       end_factor(detail::schatten_proof(queries()), plainly_measured());
-    } else if (!solver_) {
+    } else if (!solver_ && !paired_) {
       begin_factor();
     } else if (!is_solved_) {
-      is_solved_ = !solver_->advance();
-      way_.reached(solver_->progress().gap);
+      const bool goes_on = paired_ ? paired_->advance() : solver_->advance();
+      const OptimumProgress reached = search_progress();
+      way_.reached(reached.gap);
       const auto& told = options_.solver.progress;
-      if (!is_solved_ && told) is_solved_ = !told(solver_->progress());
+      is_solved_ = !goes_on || (told && !told(reached));
+    } else if (paired_) {
+      end_paired(paired_->result());
     } else {
       const FactorOptimum optimum = optimum_of(queries(), solver_->result());
       solver_.reset();
@@ -281,10 +367,11 @@ class QueryFactorizer::State {
   }
 
   QueryFactorizerProgress progress() const {
-    const double part = solver_ ? way_.fraction() : 0;
+    const bool is_searching = solver_ || paired_;
+    const double part = is_searching ? way_.fraction() : 0;
     const auto done = static_cast<double>(result_.factors.size());
-    return {solver_ ? solver_->progress().iteration : 0,
-            (done + part) / static_cast<double>(workload_.factors().size())};
+    return {is_searching ? search_progress().iteration : 0,
+            (done + part) / static_cast<double>(factored_.factors().size())};
   }
 
   const QueryWorkload& workload() const { return workload_; }
@@ -293,7 +380,9 @@ class QueryFactorizer::State {
     while (advance()) {
     }
     QueryFactorization result = result_;
-    if (concentration_ < 1)
+    if (paired_bound_)
+      result.replace_one_lower_bound = *paired_bound_;
+    else if (concentration_ < 1)
       result.replace_one_lower_bound = std::max(0.0, result.lower_bound - mean_) *
                                        std::sqrt(2 / (1 - concentration_)) * (1 - 0x1p-36);
     const Vector rows = result.row_norms();
@@ -304,10 +393,21 @@ class QueryFactorizer::State {
   }
 
  private:
-  bool is_done() const { return result_.factors.size() == workload_.factors().size(); }
-  const Matrix& queries() const { return workload_.factors()[result_.factors.size()].queries; }
+  bool is_done() const { return result_.factors.size() == factored_.factors().size(); }
+  const Matrix& queries() const { return factored_.factors()[result_.factors.size()].queries; }
+  OptimumProgress search_progress() const {
+    return paired_ ? paired_->progress() : solver_->progress();
+  }
 
   void begin_factor() {
+    if (options_.neighbours == Neighbours::replace_one && factored_.factors().size() == 1) {
+      const DistinctColumns columns(queries());
+      if (columns.first.size() > 1 && std::ssize(columns.first) <= detail::kMaxPairedColumns) {
+        way_ = detail::GapProgress(std::max(options_.solver.gap, kBarrierGap));
+        paired_.emplace(queries()(Eigen::all, columns.first), options_.objective, options_.solver);
+        return;
+      }
+    }
     const std::vector<Eigen::Index> columns = asked_columns(queries());
     if (const auto known = detail::known_optimum(queries(), options_.objective)) {
       end_factor(known->proof, rounded({known->measured, queries(), known->proof}));
@@ -337,10 +437,26 @@ class QueryFactorizer::State {
       return detail::counted_factor(f, asked_columns(f), bits_);
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
-    const Matrix m = is_gaussian
-                         ? detail::triangular_measurements(optimum.encoder)
-                         : detail::best_l1_measurements(f, optimum.encoder, options_.objective);
+    const Matrix m = is_gaussian ? detail::triangular_measurements(optimum.encoder)
+                                 : detail::best_l1_measurements(f, optimum.encoder,
+                                                                {.objective = options_.objective});
     return detail::rounded_factor(f, m, bits_);
+  }
+
+  void end_paired(const detail::ReplaceOneOptimum& optimum) {
+    const DistinctColumns columns(queries());
+    const Matrix f = queries()(Eigen::all, columns.first);
+    const Matrix m = options_.noise == QueryNoise::gaussian
+                         ? detail::triangular_differences(optimum.encoder)
+                         : detail::best_l1_measurements(f, optimum.encoder,
+                                                        {.objective = options_.objective,
+                                                         .neighbours = options_.neighbours});
+    QueryFactorization::Factor factor = detail::counted_total_factor(f, m, bits_);
+    factor.encoder = factor.encoder(Eigen::all, columns.place).eval();
+    paired_bound_ = optimum.lower_bound;
+    paired_.reset();
+    is_solved_ = false;
+    end_factor(detail::schatten_proof(queries()), std::move(factor));
   }
 
   void end_factor(const QueryProof& proof, QueryFactorization::Factor factor) {
@@ -352,10 +468,13 @@ class QueryFactorizer::State {
   }
 
   QueryWorkload workload_;
+  QueryWorkload factored_;  ///< the same queries
   QueryFactorizationOptions options_;
   detail::GapProgress way_;
   int bits_ = 0;
   std::optional<DenseOptimumSolver> solver_;  ///< of the factor that is worked on
+  std::optional<detail::ReplaceOneSolver> paired_;
+  std::optional<double> paired_bound_;
   bool is_solved_ = false;
   /// So far: the error without the rows of R.
   QueryFactorization result_{.factors = {},
