@@ -8,6 +8,7 @@
 #include <random>
 
 #include "golden/linear_queries_golden.hpp"
+#include "queries/ranges.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -26,6 +27,32 @@ Matrix product(const QueryFactorization& factorization) {
     unit[static_cast<std::size_t>(v)] = 0;
   }
   return all;
+}
+
+/// Every strategy, and the optimum for both noises, neighbours and objectives.
+std::vector<QueryFactorizationOptions> all_options() {
+  std::vector<QueryFactorizationOptions> all = {{.strategy = QueryStrategy::identity},
+                                                {.strategy = QueryStrategy::queries}};
+  for (const QueryNoise noise : {QueryNoise::gaussian, QueryNoise::laplace})
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+      for (const Objective objective : {Objective::mean, Objective::max})
+        all.push_back({.noise = noise, .neighbours = neighbours, .objective = objective});
+  return all;
+}
+
+/// With noise as large as the largest column in the l1 norm.
+double l1_error(const QueryFactorization& found) {
+  return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
+}
+
+/// Error with noise as large as the largest distance of two columns, by the objective.
+double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
+  const Vector rows = found.row_norms(Neighbours::replace_one);
+  const QuerySensitivity sensitivity = is_l1 ? found.l1_sensitivity() : found.l2_sensitivity();
+  return sensitivity.replace_one *
+         (found.objective == Objective::max
+              ? rows.maxCoeff()
+              : rows.norm() / std::sqrt(static_cast<double>(rows.size())));
 }
 
 struct Known {
@@ -145,6 +172,95 @@ TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
   EXPECT_NEAR(schatten_query_bound(parity) * std::sqrt(20), 20, 1e-12 * 20);
 }
 
+/// The same queries, with all rows written out.
+QueryWorkload written_out(const QueryWorkload& workload) {
+  return QueryWorkload::matrix(workload.to_matrix());
+}
+
+TEST(QueryFactorization, ranges_kept_as_prefixes_are_what_their_rows_are) {
+  for (const std::int64_t m : {1, 2, 3, 7, 12}) {
+    const QueryWorkload ranges = QueryWorkload::all_ranges(m);
+    for (const QueryFactorizationOptions& options : all_options()) {
+      const QueryFactorization found = factorize_queries(ranges, options);
+      const QueryFactorization rows = factorize_queries(written_out(ranges), options);
+      const bool is_replaced = options.neighbours == Neighbours::replace_one;
+      const double bound = is_replaced ? found.replace_one_lower_bound : found.lower_bound;
+      EXPECT_LE((product(found) - ranges.to_matrix()).cwiseAbs().maxCoeff(), 1e-10) << m;
+      EXPECT_LE((found.decoder() * found.encoder().cast<double>() - ranges.to_matrix())
+                    .cwiseAbs()
+                    .maxCoeff(),
+                1e-10);
+      const Vector norms = found.decoder().rowwise().norm();
+      EXPECT_LE((found.row_norms() - norms).cwiseAbs().maxCoeff(), 1e-9 * norms.maxCoeff());
+      // Bounds hold for the rows, and errors are no larger.
+      EXPECT_LE(bound, is_replaced ? replace_one_error(rows) : rows.unit_error) << m;
+      if (options.noise == QueryNoise::laplace) {
+        EXPECT_LE(l1_error(found), l1_error(rows) * (1 + (is_replaced ? 1 : 1e-4))) << m;
+      } else if (m > 1) {
+        EXPECT_NEAR((is_replaced ? replace_one_error(found) : found.unit_error) /
+                        (is_replaced ? replace_one_error(rows) : rows.unit_error),
+                    1, 2e-4);
+        EXPECT_NEAR(bound / (is_replaced ? rows.replace_one_lower_bound : rows.lower_bound), 1,
+                    2e-4);
+      }
+    }
+  }
+}
+
+TEST(QueryFactorization, products_with_ranges_answer_what_their_matrix_does) {
+  const std::vector<QueryWorkload> parts = {QueryWorkload::all_ranges(3), QueryWorkload::prefix(2),
+                                            QueryWorkload::all_ranges(4)};
+  const QueryWorkload ranges = QueryWorkload::kronecker(parts);
+  EXPECT_EQ(ranges.num_queries(), 6 * 2 * 10);
+  const Matrix f = ranges.to_matrix();
+  std::vector<double> h(24);
+  for (std::size_t v = 0; v < h.size(); ++v) h[v] = static_cast<double>((7 * v + 3) % 11);
+  const Vector counts = Eigen::Map<const Vector>(h.data(), 24);
+  EXPECT_EQ(ranges.answers(h), Vector(f * counts));
+  const QueryFactorization found = factorize_queries(ranges);
+  EXPECT_EQ(found.factors.size(), 3U);
+  EXPECT_LE((product(found) - f).cwiseAbs().maxCoeff(), 1e-10);
+  const Matrix decoder = found.decoder();
+  EXPECT_LE((found.row_norms() - decoder.rowwise().norm()).cwiseAbs().maxCoeff(),
+            1e-12 * decoder.norm());
+}
+
+TEST(QueryFactorization, ranges_have_a_triangular_root_of_their_gram_matrix) {
+  for (const std::int64_t m : {1, 2, 3, 8, 40}) {
+    const Matrix f = QueryWorkload::all_ranges(m).to_matrix();
+    const Matrix root = detail::range_root(m);
+    const Matrix gram =
+        f.transpose() * f * (static_cast<double>(m) / static_cast<double>(f.rows()));
+    EXPECT_LE((root.transpose() * root - gram).cwiseAbs().maxCoeff(), 1e-14 * gram.maxCoeff()) << m;
+  }
+}
+
+TEST(QueryFactorization, ranges_of_many_values_need_no_rows) {
+  const QueryFactorization found = factorize_queries(QueryWorkload::all_ranges(400));
+  EXPECT_LE(found.lower_bound, found.unit_error);
+  EXPECT_GE(found.lower_bound, found.unit_error * (1 - 3e-6));
+  EXPECT_EQ(found.row_norms().size(), 400 * 401 / 2);
+  std::vector<double> y(400);
+  std::vector<std::int64_t> h(400);
+  for (std::size_t v = 0; v < h.size(); ++v) h[v] = static_cast<std::int64_t>(v % 7);
+  const std::vector<std::int64_t> measured = found.measure(h);
+  const Vector answers = found.decode(std::vector<double>(measured.begin(), measured.end()));
+  const Vector truth =
+      QueryWorkload::all_ranges(400).answers(std::vector<double>(h.begin(), h.end()));
+  EXPECT_LE((answers - truth).cwiseAbs().maxCoeff(), 1e-7);
+  EXPECT_ERROR(
+      (void)factorize_queries(QueryWorkload::all_ranges(400), {.objective = Objective::max}),
+      "unsupported", "at most 361 values, got 400");
+  EXPECT_ERROR(
+      (void)factorize_queries(QueryWorkload::all_ranges(400), {.strategy = QueryStrategy::queries}),
+      "unsupported", "at most 2048 a factor, got 80200");
+  const QueryWorkload most = QueryWorkload::all_ranges(2048);
+  EXPECT_EQ(most.num_queries(), 2098176);
+  EXPECT_EQ(most.label(0), "0..0");
+  EXPECT_EQ(most.label(2048), "1..1");
+  EXPECT_EQ(most.label(2098175), "2047..2047");
+}
+
 TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
   for (const Known& known : known_optima()) {
     const QueryFactorization found = factorize_queries(known.workload);
@@ -229,11 +345,6 @@ TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
   }
 }
 
-/// With noise as large as the largest column in the l1 norm.
-double l1_error(const QueryFactorization& found) {
-  return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
-}
-
 TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_is_known) {
   std::vector<Known> all = known_optima();
   all.push_back({"prefix 64", QueryWorkload::prefix(64), 0, 0});
@@ -295,17 +406,6 @@ TEST(QueryFactorizer, in_pieces_it_is_the_same) {
   EXPECT_EQ(found.decoder(), whole.decoder());
   const Matrix f = QueryWorkload::kronecker(parts).to_matrix();
   EXPECT_LE((found.decoder() * found.encoder().cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
-}
-
-/// Every strategy, and the optimum for both noises, neighbours and objectives.
-std::vector<QueryFactorizationOptions> all_options() {
-  std::vector<QueryFactorizationOptions> all = {{.strategy = QueryStrategy::identity},
-                                                {.strategy = QueryStrategy::queries}};
-  for (const QueryNoise noise : {QueryNoise::gaussian, QueryNoise::laplace})
-    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
-      for (const Objective objective : {Objective::mean, Objective::max})
-        all.push_back({.noise = noise, .neighbours = neighbours, .objective = objective});
-  return all;
 }
 
 /// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
@@ -403,16 +503,6 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   // Identity: a proof that simplices are hard to beat.
   const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
-}
-
-/// Error with noise as large as the largest distance of two columns, by the objective.
-double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
-  const Vector rows = found.row_norms(Neighbours::replace_one);
-  const QuerySensitivity sensitivity = is_l1 ? found.l1_sensitivity() : found.l2_sensitivity();
-  return sensitivity.replace_one *
-         (found.objective == Objective::max
-              ? rows.maxCoeff()
-              : rows.norm() / std::sqrt(static_cast<double>(rows.size())));
 }
 
 /// The same of measuring M, whatever it is: R = F M^+ on differences of columns.

@@ -143,11 +143,15 @@ QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eig
   return factor;
 }
 
-QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
-  if (f.rows() > kMaxQueryValues)
+void require_few_queries(std::int64_t num_queries) {
+  if (num_queries > kMaxQueryValues)
     fail(ErrorCode::unsupported,
          "factorize_queries: queries measured by themselves must be at most " +
-             to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
+             to_text(kMaxQueryValues) + " a factor, got " + to_text(num_queries));
+}
+
+QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
+  require_few_queries(f.rows());
   const double power = power_for(f, bits);
   QueryFactorization::Factor factor{.encoder = to_integers(power * f),
                                     .decoder = Matrix::Identity(f.rows(), f.rows()) / power};

@@ -22,6 +22,9 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
 QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eigen::Index>& columns,
                                           int bits);
 
+/// @throws Error{unsupported} more than kMaxQueryValues.
+void require_few_queries(std::int64_t num_queries);
+
 /// Queries measured by themselves: exactly, if they are fractions of powers of two.
 /// @throws Error{unsupported} more than kMaxQueryValues of them.
 QueryFactorization::Factor queried_factor(const Matrix& f, int bits);

@@ -17,6 +17,7 @@
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"
 #include "queries/query_proof.hpp"
+#include "queries/ranges.hpp"
 #include "queries/replace_one_optimum.hpp"
 
 namespace dpftrl {
@@ -119,6 +120,12 @@ bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
   return (encoder.row(row).array() == encoder(row, 0)).all();
 }
 
+/// Of the rows of R over the measurements that are chosen by 1, others having 0.
+Vector squared_norms(const QueryFactorization::Factor& factor, const Vector& chosen) {
+  if (factor.is_ranges) return detail::range_norms_squared(factor.decoder * chosen.asDiagonal());
+  return factor.decoder.cwiseAbs2() * chosen;
+}
+
 /// M without such rows, for differences of columns.
 Matrix unlevel_rows(const IntegerMatrix& encoder) {
   std::vector<Eigen::Index> rows;
@@ -152,7 +159,8 @@ void QueryFactorization::require_sound() const {
     fail_argument(kFunction, "number of factors", "1 to 3", std::to_string(factors.size()));
   double columns = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const auto& [encoder, decoder] = factors[i];
+    const IntegerMatrix& encoder = factors[i].encoder;
+    const Matrix& decoder = factors[i].decoder;
     const std::string name = "factor " + std::to_string(i);
     require_between(kFunction, name + ": rows of M", encoder.rows(), 1, kMaxQueryRows);
     require_between(kFunction, name + ": columns of M", encoder.cols(), 1, kMaxQueryEntries);
@@ -190,10 +198,14 @@ IntegerMatrix QueryFactorization::encoder() const {
 
 Matrix QueryFactorization::decoder() const {
   std::int64_t num_queries = 1;
-  for (const Factor& factor : factors) num_queries *= factor.decoder.rows();
+  for (const Factor& factor : factors)
+    num_queries *=
+        factor.is_ranges ? detail::num_ranges(factor.decoder.rows()) : factor.decoder.rows();
   require_entries(num_queries * num_measurements());
   Matrix r = Matrix::Ones(1, 1);
-  for (const Factor& factor : factors) r = detail::kronecker_product(r, factor.decoder);
+  for (const Factor& factor : factors)
+    r = detail::kronecker_product(
+        r, factor.is_ranges ? detail::ranges_of(factor.decoder) : factor.decoder);
   return r;
 }
 
@@ -204,9 +216,8 @@ Vector QueryFactorization::row_norms(Neighbours neighbours) const {
     Vector is_free = Vector::Zero(factor.encoder.rows());
     for (Eigen::Index i = 0; i < is_free.size(); ++i)
       if (neighbours == Neighbours::replace_one && is_level(factor.encoder, i)) is_free(i) = 1;
-    const Matrix squares = factor.decoder.cwiseAbs2();
-    const Matrix free = squares * is_free;
-    const Matrix own = squares * (Vector::Ones(is_free.size()) - is_free);
+    const Matrix free = squared_norms(factor, is_free);
+    const Matrix own = squared_norms(factor, Vector::Ones(is_free.size()) - is_free);
     noisy = (detail::kronecker_product<Matrix>(noisy, own + free) +
              detail::kronecker_product<Matrix>(rest, own))
                 .eval();
@@ -285,9 +296,13 @@ std::vector<std::int64_t> QueryFactorization::measure(
 Vector QueryFactorization::decode(std::span<const double> measurements) const {
   require_length(kFunction, "measurements", std::ssize(measurements), num_measurements());
   std::vector<const Matrix*> decoders;
-  for (const Factor& factor : factors) decoders.push_back(&factor.decoder);
-  const std::vector<double> product =
-      detail::apply_kronecker<Matrix>(decoders, {measurements.begin(), measurements.end()});
+  std::vector<bool> are_ranges;
+  for (const Factor& factor : factors) {
+    decoders.push_back(&factor.decoder);
+    are_ranges.push_back(factor.is_ranges);
+  }
+  const std::vector<double> product = detail::apply_kronecker<Matrix>(
+      decoders, {measurements.begin(), measurements.end()}, are_ranges);
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
@@ -327,6 +342,27 @@ QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOpti
   return QueryWorkload::matrix(workload.to_matrix());
 }
 
+/// What a search needs of the queries of a factor: their rows, or, for the root mean square error
+/// of ranges, what has it as well.
+Matrix searched_queries(const QueryWorkload::Factor& factor,
+                        const QueryFactorizationOptions& options) {
+  if (!factor.is_ranges) return factor.queries;
+  const bool needs_rows =
+      options.strategy == QueryStrategy::optimal && options.objective == Objective::max;
+  if (!needs_rows) return detail::range_root(factor.queries.cols());
+  if (factor.num_queries() > kMaxQueryRows)
+    fail(ErrorCode::unsupported,
+         "factorize_queries: for the max objective all ranges must be of at most 361 values, got " +
+             to_text(std::int64_t{factor.queries.cols()}));
+  return factor.matrix();
+}
+
+/// What the rounding of those can take from a bound.
+double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
+  const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
+  return is_root ? detail::range_root_rounding(searched) : 0;
+}
+
 /// Factor after factor.
 class QueryFactorizer::State {
  public:
@@ -346,8 +382,10 @@ class QueryFactorizer::State {
   bool advance() {
     if (is_done()) return false;
     if (options_.strategy != QueryStrategy::optimal) {
+      begin_search();
       end_factor(detail::schatten_proof(queries()), plainly_measured());
     } else if (!solver_ && !paired_) {
+      begin_search();
       begin_factor();
     } else if (!is_solved_) {
       const bool goes_on = paired_ ? paired_->advance() : solver_->advance();
@@ -394,7 +432,12 @@ class QueryFactorizer::State {
 
  private:
   bool is_done() const { return result_.factors.size() == factored_.factors().size(); }
-  const Matrix& queries() const { return factored_.factors()[result_.factors.size()].queries; }
+  const QueryWorkload::Factor& factor() const {
+    return factored_.factors()[result_.factors.size()];
+  }
+  /// What is searched for.
+  const Matrix& queries() const { return searched_; }
+  void begin_search() { searched_ = searched_queries(factor(), options_); }
   OptimumProgress search_progress() const {
     return paired_ ? paired_->progress() : solver_->progress();
   }
@@ -423,22 +466,26 @@ class QueryFactorizer::State {
   }
 
   QueryFactorization::Factor plainly_measured() const {
-    const Matrix& f = queries();
-    if (options_.strategy == QueryStrategy::queries) return detail::queried_factor(f, bits_);
+    const Matrix& f = factor().queries;
+    if (options_.strategy == QueryStrategy::queries) {
+      detail::require_few_queries(factor().num_queries());
+      return detail::queried_factor(factor().matrix(), bits_);
+    }
     std::vector<Eigen::Index> all(static_cast<std::size_t>(f.cols()));
     std::iota(all.begin(), all.end(), Eigen::Index{0});
     return detail::counted_factor(f, all, bits_);
   }
 
   QueryFactorization::Factor rounded(const FactorOptimum& optimum) const {
-    const Matrix& f = queries();
+    const Matrix& f = factor().queries;
     const bool is_gaussian = options_.noise == QueryNoise::gaussian;
     if (optimum.measured == QueryStrategy::identity)
       return detail::counted_factor(f, asked_columns(f), bits_);
+    // No ranges: they are not at right angles.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
     const Matrix m = is_gaussian ? detail::triangular_measurements(optimum.encoder)
-                                 : detail::best_l1_measurements(f, optimum.encoder,
+                                 : detail::best_l1_measurements(queries(), optimum.encoder,
                                                                 {.objective = options_.objective});
     return detail::rounded_factor(f, m, bits_);
   }
@@ -446,29 +493,32 @@ class QueryFactorizer::State {
   void end_paired(const detail::ReplaceOneOptimum& optimum) {
     const DistinctColumns columns(queries());
     const Matrix f = queries()(Eigen::all, columns.first);
+    const Matrix decoded = factor().queries(Eigen::all, columns.first);
     const Matrix m = options_.noise == QueryNoise::gaussian
                          ? detail::triangular_differences(optimum.encoder)
                          : detail::best_l1_measurements(f, optimum.encoder,
                                                         {.objective = options_.objective,
                                                          .neighbours = options_.neighbours});
-    QueryFactorization::Factor factor = detail::counted_total_factor(f, m, bits_);
-    factor.encoder = factor.encoder(Eigen::all, columns.place).eval();
-    paired_bound_ = optimum.lower_bound;
+    QueryFactorization::Factor found = detail::counted_total_factor(decoded, m, bits_);
+    found.encoder = found.encoder(Eigen::all, columns.place).eval();
+    paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
     paired_.reset();
     is_solved_ = false;
-    end_factor(detail::schatten_proof(queries()), std::move(factor));
+    end_factor(detail::schatten_proof(queries()), std::move(found));
   }
 
-  void end_factor(const QueryProof& proof, QueryFactorization::Factor factor) {
-    result_.lower_bound *= proof.lower_bound;
+  void end_factor(const QueryProof& proof, QueryFactorization::Factor found) {
+    found.is_ranges = factor().is_ranges && found.decoder.rows() == factor().queries.rows();
+    result_.lower_bound *= std::max(0.0, proof.lower_bound - rounding_of(factor(), queries()));
     mean_ *= proof.mean;
     concentration_ *= proof.concentration;
-    result_.unit_error *= largest_column(factor);
-    result_.factors.push_back(std::move(factor));
+    result_.unit_error *= largest_column(found);
+    result_.factors.push_back(std::move(found));
   }
 
   QueryWorkload workload_;
   QueryWorkload factored_;  ///< the same queries
+  Matrix searched_;         ///< of the factor that is worked on
   QueryFactorizationOptions options_;
   detail::GapProgress way_;
   int bits_ = 0;
@@ -514,8 +564,10 @@ QueryFactorization factorize_queries(const QueryWorkload& workload,
 
 double schatten_query_bound(const QueryWorkload& workload) {
   double bound = 1 - 0x1p-50;
-  for (const QueryWorkload::Factor& factor : workload.factors())
-    bound *= detail::schatten_proof(factor.queries).lower_bound;
+  for (const QueryWorkload::Factor& factor : workload.factors()) {
+    const Matrix searched = searched_queries(factor, {});
+    bound *= detail::schatten_proof(searched).lower_bound - rounding_of(factor, searched);
+  }
   return bound;
 }
 

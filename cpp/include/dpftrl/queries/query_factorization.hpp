@@ -63,6 +63,8 @@ struct QueryFactorization {
   struct Factor {
     IntegerMatrix encoder;  ///< M
     Matrix decoder;         ///< R: R M = F to rounding, about 1e-11 of the largest entry
+    /// The decoder makes prefix sums, and answers are row j less row i - 1 of them for all i <= j.
+    bool is_ranges = false;
   };
   std::vector<Factor> factors;
 
@@ -144,7 +146,8 @@ class QueryFactorizer {
 ///          (1 s at 1024 values, 9 s at 2048); else its optimum (find_dense_optimum) and up to
 ///          eight products (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen
 ///          eigendecompositions more.
-/// @throws Error{unsupported} more than three factors (combine small ones by to_matrix()), too many
+/// @throws Error{unsupported} Objective::max for more than 361 ranges, whose rows it needs; more
+///         than three factors (combine small ones by to_matrix()), too many
 ///         queries for QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
 ///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.
