@@ -92,6 +92,7 @@ export interface Methods {
   /** Reports its progress meanwhile. */
   createNoise: [api.NoiseOptions, { id: number; info: NoiseInfo }];
   predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
+  choose: [api.ChooseOptions, number];
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];
   pureMu: [number, number];
