@@ -60,7 +60,9 @@ TEST(QueryMechanism, what_gets_no_noise_is_the_same_for_all_neighbours) {
   const Matrix doubled{{1, 0, 1}, {2, 2, 2}, {0, 1, 0}};
   const std::vector<QueryWorkload> workloads = {
       QueryWorkload::prefix(3), QueryWorkload::all_ranges(3), QueryWorkload::identity(3),
-      QueryWorkload::matrix(doubled)};
+      QueryWorkload::matrix(doubled),
+      // A product is alike in all columns only where both are.
+      QueryWorkload::kronecker(std::vector(2, QueryWorkload::prefix(2)))};
   std::int64_t num_public = 0;
   for (const QueryWorkload& workload : workloads)
     for (const QueryPrivacy& privacy : all_privacies(1))
@@ -71,17 +73,19 @@ TEST(QueryMechanism, what_gets_no_noise_is_the_same_for_all_neighbours) {
               workload, {.strategy = strategy, .noise = privacy.noise(), .neighbours = made_for});
           const QueryMechanism mechanism(f, privacy);
           // All histograms of counts up to 2, all their neighbours.
-          for (std::int64_t code = 0; code < 27; ++code) {
-            const std::vector<std::int64_t> h = {code % 3, code / 3 % 3, code / 9};
+          const auto m = static_cast<std::size_t>(workload.num_values());
+          for (std::int64_t code = 0; code < (m == 3 ? 27 : 81); ++code) {
+            std::vector<std::int64_t> h = {code % 3, code / 3 % 3, code / 9 % 3, code / 27};
+            h.resize(m);
             const std::vector<std::int64_t> mine = f.measure(h);
             const std::vector<std::int64_t> y = mechanism.release(h, key_of(1)).measurements;
-            for (std::size_t v = 0; v < 3; ++v)
-              for (std::size_t w = 0; w < 4; ++w) {
+            for (std::size_t v = 0; v < m; ++v)
+              for (std::size_t w = 0; w <= m; ++w) {
                 const bool is_replaced = privacy.neighbours == Neighbours::replace_one;
-                if (h[v] == 0 || is_replaced != (w < 3)) continue;
+                if (h[v] == 0 || is_replaced != (w < m)) continue;
                 std::vector<std::int64_t> other = h;
                 --other[v];
-                if (w < 3) ++other[w];
+                if (w < m) ++other[w];
                 const std::vector<std::int64_t> theirs = f.measure(other);
                 for (std::size_t i = 0; i < y.size(); ++i) {
                   if (y[i] != mine[i]) continue;
