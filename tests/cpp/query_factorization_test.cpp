@@ -308,6 +308,30 @@ TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
   EXPECT_LE((product - QueryWorkload::prefix(512).to_matrix()).cwiseAbs().maxCoeff(), 1e-10);
 }
 
+TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_one) {
+  // 2000 values of three kinds, and some that nobody asks about.
+  Matrix f = Matrix::Zero(3, 2000);
+  for (Eigen::Index v = 0; v < 2000; ++v)
+    if (v % 7 != 0) f.col(v) << 1, v < 900 ? 1 : 0, v % 3 == 0 ? 2 : 0;
+  const std::vector<Eigen::Index> kinds = {1, 3, 901, 906};
+  for (QueryFactorizationOptions options : all_options()) {
+    if (options.strategy != QueryStrategy::optimal) continue;
+    const QueryFactorization found = factorize_queries(QueryWorkload::matrix(f), options);
+    const IntegerMatrix& m = found.factors[0].encoder;
+    for (Eigen::Index v = 0; v < 2000; v += 3)
+      for (Eigen::Index w = 0; w < v; w += 13)
+        ASSERT_EQ(m.col(v) == m.col(w), f.col(v) == f.col(w));
+    EXPECT_LE((found.decoder() * m.cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
+    if (options.neighbours == Neighbours::replace_one) continue;
+    EXPECT_EQ(m.col(7).cwiseAbs().maxCoeff(), 0);
+    // As hard as one of each kind.
+    const QueryFactorization few =
+        factorize_queries(QueryWorkload::matrix(f(Eigen::all, kinds)), options);
+    EXPECT_NEAR(found.lower_bound / few.lower_bound, 1, 1e-5);
+    EXPECT_NEAR(found.unit_error / few.unit_error, 1, 1e-4);
+  }
+}
+
 TEST(QueryFactorization, closed_forms_are_not_taken_for_workloads_that_look_like_them) {
   // The longest column is at a right angle to all others, which are not to each other.
   Matrix columns = Matrix::Zero(7, 7);

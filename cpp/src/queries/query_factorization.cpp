@@ -38,7 +38,7 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// What to measure: M itself, or what is known to be best.
+/// What to measure: M itself, for columns that differ, or what is known to be best.
 struct FactorOptimum {
   QueryStrategy measured;
   Matrix encoder;
@@ -53,19 +53,65 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-FactorOptimum optimum_of(const Matrix& f, const DenseOptimum& optimum) {
-  const std::vector<Eigen::Index> columns = asked_columns(f);
-  const Matrix& c = optimum.encoder;
-  Matrix encoder = Matrix::Zero(c.rows(), f.cols());
+/// Columns of F that differ, in the order in which they come. Those that are alike are one value
+/// for all queries.
+struct DistinctColumns {
+  /// @param with_zeros  whether values that nobody asks about are to be measured.
+  DistinctColumns(const Matrix& f, bool with_zeros) {
+    const Matrix columns = f.transpose();
+    const auto entries = [&columns](Eigen::Index j) {
+      return std::span(columns.data() + j * columns.cols(),
+                       static_cast<std::size_t>(columns.cols()));
+    };
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(f.cols()));
+    std::iota(order.begin(), order.end(), Eigen::Index{0});
+    std::sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) {
+      const auto differ = std::ranges::mismatch(entries(a), entries(b));
+      return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
+    });
+    // Of every column the first one like it.
+    std::vector<Eigen::Index> like(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const bool is_new = i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1]));
+      like[static_cast<std::size_t>(order[i])] =
+          is_new ? order[i] : like[static_cast<std::size_t>(order[i - 1])];
+    }
+    for (std::size_t j = 0; j < like.size(); ++j) {
+      const auto column = static_cast<Eigen::Index>(j);
+      if (!with_zeros && f.col(column).isZero(0)) {
+        place.push_back(-1);
+      } else if (like[j] == column) {
+        place.push_back(std::ssize(first));
+        first.push_back(column);
+      } else {
+        place.push_back(place[static_cast<std::size_t>(like[j])]);
+      }
+    }
+  }
+
+  /// Of the encoder of `first` that of all.
+  IntegerMatrix expanded(const IntegerMatrix& encoder) const {
+    IntegerMatrix all = IntegerMatrix::Zero(encoder.rows(), std::ssize(place));
+    for (std::size_t j = 0; j < place.size(); ++j)
+      if (place[j] >= 0) all.col(static_cast<Eigen::Index>(j)) = encoder.col(place[j]);
+    return all;
+  }
+
+  std::vector<Eigen::Index> first;  ///< one of each kind
+  std::vector<Eigen::Index> place;  ///< of every column's kind in `first`, or -1
+};
+
+FactorOptimum optimum_of(const Matrix& f, const DistinctColumns& columns,
+                         const DenseOptimum& optimum) {
+  Matrix encoder = optimum.encoder;
   Vector v = Vector::Zero(f.cols());
-  for (std::size_t j = 0; j < columns.size(); ++j) {
+  for (std::size_t j = 0; j < columns.first.size(); ++j) {
     const auto place = static_cast<Eigen::Index>(j);
-    encoder.col(columns[j]) = c.col(place);
-    v(columns[j]) = optimum.column_weights(place, place);
+    v(columns.first[j]) = optimum.column_weights(place, place);
   }
   Eigen::Index rank = 0;
-  for (Eigen::Index i = 0; i < c.rows(); ++i)
-    if (!c.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
+  for (Eigen::Index i = 0; i < encoder.rows(); ++i)
+    if (!encoder.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
   encoder.conservativeResize(rank, Eigen::NoChange);
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   return {QueryStrategy::optimal, std::move(encoder),
@@ -306,30 +352,6 @@ Vector QueryFactorization::decode(std::span<const double> measurements) const {
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
-/// Columns of F that differ. Those that are alike are the same value for all queries.
-struct DistinctColumns {
-  explicit DistinctColumns(const Matrix& f) : place(static_cast<std::size_t>(f.cols())) {
-    const Matrix columns = f.transpose();
-    std::vector<Eigen::Index> order(place.size());
-    std::iota(order.begin(), order.end(), Eigen::Index{0});
-    const auto entries = [&columns](Eigen::Index j) {
-      return std::span(columns.data() + j * columns.cols(),
-                       static_cast<std::size_t>(columns.cols()));
-    };
-    std::sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) {
-      const auto differ = std::ranges::mismatch(entries(a), entries(b));
-      return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
-    });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1])))
-        first.push_back(order[i]);
-      place[static_cast<std::size_t>(order[i])] = static_cast<Eigen::Index>(first.size()) - 1;
-    }
-  }
-  std::vector<Eigen::Index> first;  ///< one of each kind
-  std::vector<Eigen::Index> place;  ///< of every column's kind in `first`
-};
-
 /// A product of few values as one factor, where replace_one is to have an optimum of its own.
 QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOptions& options) {
   const bool is_small = workload.num_values() <= detail::kMaxPairedColumns &&
@@ -396,7 +418,8 @@ class QueryFactorizer::State {
     } else if (paired_) {
       end_paired(paired_->result());
     } else {
-      const FactorOptimum optimum = optimum_of(queries(), solver_->result());
+      const DistinctColumns columns(queries(), false);
+      const FactorOptimum optimum = optimum_of(queries(), columns, solver_->result());
       solver_.reset();
       is_solved_ = false;
       end_factor(optimum.proof, rounded(optimum));
@@ -444,14 +467,13 @@ class QueryFactorizer::State {
 
   void begin_factor() {
     if (options_.neighbours == Neighbours::replace_one && factored_.factors().size() == 1) {
-      const DistinctColumns columns(queries());
+      const DistinctColumns columns(queries(), true);
       if (columns.first.size() > 1 && std::ssize(columns.first) <= detail::kMaxPairedColumns) {
         way_ = detail::GapProgress(std::max(options_.solver.gap, kBarrierGap));
         paired_.emplace(queries()(Eigen::all, columns.first), options_.objective, options_.solver);
         return;
       }
     }
-    const std::vector<Eigen::Index> columns = asked_columns(queries());
     if (const auto known = detail::known_optimum(queries(), options_.objective)) {
       end_factor(known->proof, rounded({known->measured, queries(), known->proof}));
     } else if (is_prefix(queries())) {
@@ -459,7 +481,8 @@ class QueryFactorizer::State {
       end_factor(optimum.proof, rounded(optimum));
     } else {
       way_ = detail::GapProgress(options_.solver.gap);
-      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns),
+      const DistinctColumns columns(queries(), false);
+      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns.first),
                                           .objective = options_.objective},
                       options_.solver);
     }
@@ -484,14 +507,19 @@ class QueryFactorizer::State {
     // No ranges: they are not at right angles.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
+    const DistinctColumns columns(queries(), false);
+    const Matrix searched = queries()(Eigen::all, columns.first);
     const Matrix m = is_gaussian ? detail::triangular_measurements(optimum.encoder)
-                                 : detail::best_l1_measurements(queries(), optimum.encoder,
+                                 : detail::best_l1_measurements(searched, optimum.encoder,
                                                                 {.objective = options_.objective});
-    return detail::rounded_factor(f, m, bits_);
+    QueryFactorization::Factor found =
+        detail::rounded_factor(f(Eigen::all, columns.first), m, bits_);
+    found.encoder = columns.expanded(found.encoder);
+    return found;
   }
 
   void end_paired(const detail::ReplaceOneOptimum& optimum) {
-    const DistinctColumns columns(queries());
+    const DistinctColumns columns(queries(), true);
     const Matrix f = queries()(Eigen::all, columns.first);
     const Matrix decoded = factor().queries(Eigen::all, columns.first);
     const Matrix m = options_.noise == QueryNoise::gaussian
@@ -500,11 +528,12 @@ class QueryFactorizer::State {
                                                         {.objective = options_.objective,
                                                          .neighbours = options_.neighbours});
     QueryFactorization::Factor found = detail::counted_total_factor(decoded, m, bits_);
-    found.encoder = found.encoder(Eigen::all, columns.place).eval();
+    found.encoder = columns.expanded(found.encoder);
     paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
     paired_.reset();
     is_solved_ = false;
-    end_factor(detail::schatten_proof(queries()), std::move(found));
+    // Of some columns, so of all of them.
+    end_factor(detail::schatten_proof(f), std::move(found));
   }
 
   void end_factor(const QueryProof& proof, QueryFactorization::Factor found) {
