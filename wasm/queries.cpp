@@ -100,6 +100,7 @@ val queries_search(const val& options) {
     QueryFactorizer factorizer(workload_of(options["workload"]),
                                {.strategy = strategy_named(text(options, "strategy")),
                                 .noise = privacy.noise(),
+                                .neighbours = privacy.neighbours,
                                 .objective = objective_named(text(options, "objective"))});
     return handles().add(
         std::make_unique<QuerySearch>(QuerySearch{std::move(factorizer), privacy}));
@@ -176,6 +177,17 @@ val queries_release(double handle, const val& options) {
   });
 }
 
+val queries_choose(const val& options) {
+  return guarded([&] {
+    return static_cast<double>(
+        exponential_mechanism(counts_of(numbers(options, "utilities")),
+                              {.epsilon = number(options, "epsilon"),
+                               .sensitivity = count(options, "sensitivity"),
+                               .is_monotone = options["monotone"].as<bool>()},
+                              key_of(options)));
+  });
+}
+
 val queries_winner(const val& options) {
   return guarded([&] {
     return static_cast<double>(
@@ -209,6 +221,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_queries) {
   emscripten::function("queriesMatrices", &queries_matrices);
   emscripten::function("queriesLabel", &queries_label);
   emscripten::function("queriesRelease", &queries_release);
+  emscripten::function("queriesChoose", &queries_choose);
   emscripten::function("queriesWinner", &queries_winner);
   emscripten::function("queriesQuantile", &queries_quantile);
 }

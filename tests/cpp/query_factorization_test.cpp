@@ -2,10 +2,13 @@
 #include "dpftrl/queries/query_factorization.hpp"
 
 #include <Eigen/LU>
+#include <Eigen/QR>
+#include <algorithm>
 #include <array>
 #include <random>
 
 #include "golden/linear_queries_golden.hpp"
+#include "queries/ranges.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -24,6 +27,32 @@ Matrix product(const QueryFactorization& factorization) {
     unit[static_cast<std::size_t>(v)] = 0;
   }
   return all;
+}
+
+/// Every strategy, and the optimum for both noises, neighbours and objectives.
+std::vector<QueryFactorizationOptions> all_options() {
+  std::vector<QueryFactorizationOptions> all = {{.strategy = QueryStrategy::identity},
+                                                {.strategy = QueryStrategy::queries}};
+  for (const QueryNoise noise : {QueryNoise::gaussian, QueryNoise::laplace})
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+      for (const Objective objective : {Objective::mean, Objective::max})
+        all.push_back({.noise = noise, .neighbours = neighbours, .objective = objective});
+  return all;
+}
+
+/// With noise as large as the largest column in the l1 norm.
+double l1_error(const QueryFactorization& found) {
+  return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
+}
+
+/// Error with noise as large as the largest distance of two columns, by the objective.
+double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
+  const Vector rows = found.row_norms(Neighbours::replace_one);
+  const QuerySensitivity sensitivity = is_l1 ? found.l1_sensitivity() : found.l2_sensitivity();
+  return sensitivity.replace_one *
+         (found.objective == Objective::max
+              ? rows.maxCoeff()
+              : rows.norm() / std::sqrt(static_cast<double>(rows.size())));
 }
 
 struct Known {
@@ -143,6 +172,95 @@ TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
   EXPECT_NEAR(schatten_query_bound(parity) * std::sqrt(20), 20, 1e-12 * 20);
 }
 
+/// The same queries, with all rows written out.
+QueryWorkload written_out(const QueryWorkload& workload) {
+  return QueryWorkload::matrix(workload.to_matrix());
+}
+
+TEST(QueryFactorization, ranges_kept_as_prefixes_are_what_their_rows_are) {
+  for (const std::int64_t m : {1, 2, 3, 7, 12}) {
+    const QueryWorkload ranges = QueryWorkload::all_ranges(m);
+    for (const QueryFactorizationOptions& options : all_options()) {
+      const QueryFactorization found = factorize_queries(ranges, options);
+      const QueryFactorization rows = factorize_queries(written_out(ranges), options);
+      const bool is_replaced = options.neighbours == Neighbours::replace_one;
+      const double bound = is_replaced ? found.replace_one_lower_bound : found.lower_bound;
+      EXPECT_LE((product(found) - ranges.to_matrix()).cwiseAbs().maxCoeff(), 1e-10) << m;
+      EXPECT_LE((found.decoder() * found.encoder().cast<double>() - ranges.to_matrix())
+                    .cwiseAbs()
+                    .maxCoeff(),
+                1e-10);
+      const Vector norms = found.decoder().rowwise().norm();
+      EXPECT_LE((found.row_norms() - norms).cwiseAbs().maxCoeff(), 1e-9 * norms.maxCoeff());
+      // Bounds hold for the rows, and errors are no larger.
+      EXPECT_LE(bound, is_replaced ? replace_one_error(rows) : rows.unit_error) << m;
+      if (options.noise == QueryNoise::laplace) {
+        EXPECT_LE(l1_error(found), l1_error(rows) * (1 + (is_replaced ? 1 : 1e-4))) << m;
+      } else if (m > 1) {
+        EXPECT_NEAR((is_replaced ? replace_one_error(found) : found.unit_error) /
+                        (is_replaced ? replace_one_error(rows) : rows.unit_error),
+                    1, 2e-4);
+        EXPECT_NEAR(bound / (is_replaced ? rows.replace_one_lower_bound : rows.lower_bound), 1,
+                    2e-4);
+      }
+    }
+  }
+}
+
+TEST(QueryFactorization, products_with_ranges_answer_what_their_matrix_does) {
+  const std::vector<QueryWorkload> parts = {QueryWorkload::all_ranges(3), QueryWorkload::prefix(2),
+                                            QueryWorkload::all_ranges(4)};
+  const QueryWorkload ranges = QueryWorkload::kronecker(parts);
+  EXPECT_EQ(ranges.num_queries(), 6 * 2 * 10);
+  const Matrix f = ranges.to_matrix();
+  std::vector<double> h(24);
+  for (std::size_t v = 0; v < h.size(); ++v) h[v] = static_cast<double>((7 * v + 3) % 11);
+  const Vector counts = Eigen::Map<const Vector>(h.data(), 24);
+  EXPECT_EQ(ranges.answers(h), Vector(f * counts));
+  const QueryFactorization found = factorize_queries(ranges);
+  EXPECT_EQ(found.factors.size(), 3U);
+  EXPECT_LE((product(found) - f).cwiseAbs().maxCoeff(), 1e-10);
+  const Matrix decoder = found.decoder();
+  EXPECT_LE((found.row_norms() - decoder.rowwise().norm()).cwiseAbs().maxCoeff(),
+            1e-12 * decoder.norm());
+}
+
+TEST(QueryFactorization, ranges_have_a_triangular_root_of_their_gram_matrix) {
+  for (const std::int64_t m : {1, 2, 3, 8, 40}) {
+    const Matrix f = QueryWorkload::all_ranges(m).to_matrix();
+    const Matrix root = detail::range_root(m);
+    const Matrix gram =
+        f.transpose() * f * (static_cast<double>(m) / static_cast<double>(f.rows()));
+    EXPECT_LE((root.transpose() * root - gram).cwiseAbs().maxCoeff(), 1e-14 * gram.maxCoeff()) << m;
+  }
+}
+
+TEST(QueryFactorization, ranges_of_many_values_need_no_rows) {
+  const QueryFactorization found = factorize_queries(QueryWorkload::all_ranges(400));
+  EXPECT_LE(found.lower_bound, found.unit_error);
+  EXPECT_GE(found.lower_bound, found.unit_error * (1 - 3e-6));
+  EXPECT_EQ(found.row_norms().size(), 400 * 401 / 2);
+  std::vector<double> y(400);
+  std::vector<std::int64_t> h(400);
+  for (std::size_t v = 0; v < h.size(); ++v) h[v] = static_cast<std::int64_t>(v % 7);
+  const std::vector<std::int64_t> measured = found.measure(h);
+  const Vector answers = found.decode(std::vector<double>(measured.begin(), measured.end()));
+  const Vector truth =
+      QueryWorkload::all_ranges(400).answers(std::vector<double>(h.begin(), h.end()));
+  EXPECT_LE((answers - truth).cwiseAbs().maxCoeff(), 1e-7);
+  EXPECT_ERROR(
+      (void)factorize_queries(QueryWorkload::all_ranges(400), {.objective = Objective::max}),
+      "unsupported", "at most 361 values, got 400");
+  EXPECT_ERROR(
+      (void)factorize_queries(QueryWorkload::all_ranges(400), {.strategy = QueryStrategy::queries}),
+      "unsupported", "at most 2048 a factor, got 80200");
+  const QueryWorkload most = QueryWorkload::all_ranges(2048);
+  EXPECT_EQ(most.num_queries(), 2098176);
+  EXPECT_EQ(most.label(0), "0..0");
+  EXPECT_EQ(most.label(2048), "1..1");
+  EXPECT_EQ(most.label(2098175), "2047..2047");
+}
+
 TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
   for (const Known& known : known_optima()) {
     const QueryFactorization found = factorize_queries(known.workload);
@@ -190,6 +308,30 @@ TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
   EXPECT_LE((product - QueryWorkload::prefix(512).to_matrix()).cwiseAbs().maxCoeff(), 1e-10);
 }
 
+TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_one) {
+  // 2000 values of three kinds, and some that nobody asks about.
+  Matrix f = Matrix::Zero(3, 2000);
+  for (Eigen::Index v = 0; v < 2000; ++v)
+    if (v % 7 != 0) f.col(v) << 1, v < 900 ? 1 : 0, v % 3 == 0 ? 2 : 0;
+  const std::vector<Eigen::Index> kinds = {1, 3, 901, 906};
+  for (QueryFactorizationOptions options : all_options()) {
+    if (options.strategy != QueryStrategy::optimal) continue;
+    const QueryFactorization found = factorize_queries(QueryWorkload::matrix(f), options);
+    const IntegerMatrix& m = found.factors[0].encoder;
+    for (Eigen::Index v = 0; v < 2000; v += 3)
+      for (Eigen::Index w = 0; w < v; w += 13)
+        ASSERT_EQ(m.col(v) == m.col(w), f.col(v) == f.col(w));
+    EXPECT_LE((found.decoder() * m.cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
+    if (options.neighbours == Neighbours::replace_one) continue;
+    EXPECT_EQ(m.col(7).cwiseAbs().maxCoeff(), 0);
+    // As hard as one of each kind.
+    const QueryFactorization few =
+        factorize_queries(QueryWorkload::matrix(f(Eigen::all, kinds)), options);
+    EXPECT_NEAR(found.lower_bound / few.lower_bound, 1, 1e-5);
+    EXPECT_NEAR(found.unit_error / few.unit_error, 1, 1e-4);
+  }
+}
+
 TEST(QueryFactorization, closed_forms_are_not_taken_for_workloads_that_look_like_them) {
   // The longest column is at a right angle to all others, which are not to each other.
   Matrix columns = Matrix::Zero(7, 7);
@@ -225,11 +367,6 @@ TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
                 factorize_queries(known.workload, {.strategy = strategy}).unit_error * (1 + 3e-5))
           << known.name;
   }
-}
-
-/// With noise as large as the largest column in the l1 norm.
-double l1_error(const QueryFactorization& found) {
-  return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
 }
 
 TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_is_known) {
@@ -340,9 +477,8 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
       QueryWorkload::prefix(4), QueryWorkload::all_ranges(4), QueryWorkload::matrix(any),
       QueryWorkload::parities({.num_bits = 2, .order = 1}), QueryWorkload::kronecker(pair)};
   for (const QueryWorkload& workload : workloads) {
-    for (const QueryStrategy strategy :
-         {QueryStrategy::optimal, QueryStrategy::identity, QueryStrategy::queries}) {
-      const QueryFactorization found = factorize_queries(workload, {.strategy = strategy});
+    for (const QueryFactorizationOptions& options : all_options()) {
+      const QueryFactorization found = factorize_queries(workload, options);
       const std::array<double, 4> brute = brute_force(found);
       const QuerySensitivity l2 = found.l2_sensitivity(), l1 = found.l1_sensitivity();
       const std::array<double, 4> claimed = {l2.add_remove, l1.add_remove, l2.replace_one,
@@ -351,6 +487,8 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
         EXPECT_GE(claimed[i], brute[i]);
         EXPECT_LE(claimed[i], brute[i] * (1 + 1e-9));
       }
+      // A claim that is too small is seen.
+      EXPECT_LT(l2.replace_one * (1 - 1e-8), brute[2]);
       EXPECT_LE(l2.replace_one, l2.textbook);
       EXPECT_LE(l1.replace_one, l1.textbook);
     }
@@ -389,6 +527,149 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   // Identity: a proof that simplices are hard to beat.
   const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
+}
+
+/// The same of measuring M, whatever it is: R = F M^+ on differences of columns.
+double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) {
+  const Matrix centred_f = f.colwise() - f.rowwise().mean();
+  const Matrix centred_m = m.colwise() - m.rowwise().mean();
+  const Matrix decoder =
+      centred_f * Eigen::CompleteOrthogonalDecomposition<Matrix>(centred_m).pseudoInverse();
+  if ((decoder * centred_m - centred_f).cwiseAbs().maxCoeff() > 1e-9)
+    return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (Eigen::Index i = 0; i < m.cols(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j) largest = std::max(largest, (m.col(i) - m.col(j)).norm());
+  return largest * (objective == Objective::max
+                        ? decoder.rowwise().norm().maxCoeff()
+                        : decoder.norm() / std::sqrt(static_cast<double>(f.rows())));
+}
+
+std::vector<Known> asked_with_a_public_total() {
+  std::vector<Known> all = known_optima();
+  Matrix any(3, 4);
+  any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
+  all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
+  all.push_back({"two kinds of columns",
+                 QueryWorkload::matrix(Matrix{{1, 0, 1, 0, 0}, {3, 1, 3, 1, 1}}), 0, 0});
+  all.push_back({"two values", QueryWorkload::prefix(2), 0, 0});
+  all.push_back({"nearly alike", QueryWorkload::matrix(Matrix{{1000, 1001, 1000.5}}), 0, 0});
+  return all;
+}
+
+TEST(QueryFactorization, the_optimum_for_replace_one_is_met_by_what_is_measured) {
+  for (const Known& known : asked_with_a_public_total()) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const QueryFactorizationOptions options{.neighbours = Neighbours::replace_one,
+                                              .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const double error = replace_one_error(found);
+      EXPECT_GE(error, found.replace_one_lower_bound) << known.name;
+      EXPECT_LE(error, found.replace_one_lower_bound * (1 + 1.2e-4)) << known.name;
+      // F = R M, with a row for the number of records, and what asks for it alone is exact.
+      const Matrix f = known.workload.to_matrix();
+      const Matrix rest = product(found) - f;
+      EXPECT_LE(rest.cwiseAbs().maxCoeff(), 1e-10 * f.cwiseAbs().maxCoeff()) << known.name;
+      const std::vector<bool> is_public = found.public_measurements();
+      EXPECT_EQ(std::count(is_public.begin(), is_public.end(), true), 1) << known.name;
+      const Vector rows = found.row_norms(Neighbours::replace_one);
+      for (Eigen::Index i = 0; i < f.rows(); ++i)
+        EXPECT_EQ(rows(i) == 0, (f.row(i).array() == f(i, 0)).all()) << known.name;
+      const QueryFactorization other = factorize_queries(known.workload, {.objective = objective});
+      EXPECT_LE(error, replace_one_error(other) * (1 + 1.2e-4)) << known.name;
+      EXPECT_LE(other.replace_one_lower_bound, error) << known.name;
+      EXPECT_LE(found.lower_bound, other.unit_error) << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, nothing_that_can_be_measured_beats_the_bound_for_replace_one) {
+  std::mt19937_64 random(19);
+  std::normal_distribution<double> normal;
+  for (const Known& known : asked_with_a_public_total()) {
+    if (known.workload.num_values() > 8) continue;
+    const Matrix f = known.workload.to_matrix();
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      const QueryFactorizationOptions options{.neighbours = Neighbours::replace_one,
+                                              .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const Matrix best = found.encoder().cast<double>();
+      double least = replace_one_error(f, best, objective);
+      EXPECT_NEAR(least / replace_one_error(found), 1, 1e-9) << known.name;
+      for (int trial = 0; trial < 300; ++trial) {
+        // Near the best and far from it; with shifted columns, which change nothing.
+        const double size = std::pow(10.0, -trial % 7) * best.norm();
+        Matrix m = best;
+        for (double& entry : m.reshaped()) entry += size * normal(random);
+        least = std::min(least, replace_one_error(f, m, objective));
+      }
+      EXPECT_GE(least, found.replace_one_lower_bound) << known.name;
+      // The bound is not idle: it refuses errors that are a little smaller.
+      EXPECT_LT(least * (1 - 2e-4), found.replace_one_lower_bound) << known.name;
+    }
+  }
+}
+
+TEST(QueryFactorization, the_optimum_for_replace_one_has_known_values) {
+  const auto bound_of = [](const QueryWorkload& workload, Objective objective) {
+    return factorize_queries(workload,
+                             {.neighbours = Neighbours::replace_one, .objective = objective})
+        .replace_one_lower_bound;
+  };
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    // Simplices: 2 (m - 1) / m. Parities keep their error: columns are 2 |Q| apart or less, and the
+    // mean squared distance of those that are not alike is no smaller.
+    for (const double m : {2.0, 3.0, 7.0, 16.0})
+      EXPECT_NEAR(bound_of(QueryWorkload::identity(static_cast<std::int64_t>(m)), objective),
+                  std::sqrt(2 * (m - 1) / m), 1e-4);
+    // One query has the error of its range, whatever it is.
+    const QueryWorkload one = QueryWorkload::matrix(Matrix{{3, -1, 7, 6.5}});
+    EXPECT_NEAR(bound_of(one, objective), 8, 8e-4);
+  }
+  // Prefix sums of two values: the first count and the number of records.
+  EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::mean), std::sqrt(0.5), 1e-4);
+  EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::max), 1, 1e-4);
+}
+
+TEST(QueryFactorization, laplace_noise_for_replace_one_is_no_worse_than_the_usual_measurements) {
+  for (const Known& known : asked_with_a_public_total()) {
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      QueryFactorizationOptions options{.noise = QueryNoise::laplace,
+                                        .neighbours = Neighbours::replace_one,
+                                        .objective = objective};
+      const QueryFactorization found = factorize_queries(known.workload, options);
+      const double error = replace_one_error(found, true);
+      EXPECT_GE(error, found.replace_one_lower_bound * (1 - 1e-12)) << known.name;
+      EXPECT_LE((product(found) - known.workload.to_matrix()).cwiseAbs().maxCoeff(), 1e-9)
+          << known.name;
+      for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries}) {
+        options.strategy = strategy;
+        EXPECT_LE(error,
+                  replace_one_error(factorize_queries(known.workload, options), true) * (1 + 1e-4))
+            << known.name;
+      }
+    }
+  }
+}
+
+TEST(QueryFactorization, errors_for_replace_one_are_those_of_the_documents) {
+  const auto errors_of = [](const QueryWorkload& workload, Objective objective) {
+    QueryFactorizationOptions options{.objective = objective};
+    const double before = replace_one_error(factorize_queries(workload, options));
+    options.neighbours = Neighbours::replace_one;
+    return std::array<double, 2>{before, replace_one_error(factorize_queries(workload, options))};
+  };
+  const auto near = [](const std::array<double, 2>& found, double before, double own) {
+    EXPECT_NEAR(found[0], before, 0.0051);
+    EXPECT_NEAR(found[1], own, 0.0051);
+  };
+  near(errors_of(QueryWorkload::prefix(8), Objective::mean), 2.03, 1.48);
+  near(errors_of(QueryWorkload::prefix(64), Objective::mean), 2.96, 2.46);
+  near(errors_of(QueryWorkload::all_ranges(8), Objective::mean), 2.09, 1.64);
+  near(errors_of(QueryWorkload::all_ranges(32), Objective::mean), 2.85, 2.48);
+  near(errors_of(QueryWorkload::identity(8), Objective::mean), 1.41, 1.32);
+  near(errors_of(QueryWorkload::prefix(64), Objective::max), 2.95, 2.48);
+  near(errors_of(QueryWorkload::all_ranges(32), Objective::max), 3.10, 2.73);
 }
 
 TEST(QueryFactorization, ratios_for_replace_one_are_those_of_the_documents) {

@@ -47,6 +47,83 @@ TEST(QueryMechanism, noise_does_not_depend_on_the_histogram) {
   }
 }
 
+/// The mechanism that is best for these neighbours.
+QueryMechanism own_mechanism(const QueryWorkload& workload, const QueryPrivacy& privacy,
+                             Objective objective = Objective::mean) {
+  return {factorize_queries(
+              workload,
+              {.noise = privacy.noise(), .neighbours = privacy.neighbours, .objective = objective}),
+          privacy};
+}
+
+TEST(QueryMechanism, what_gets_no_noise_is_the_same_for_all_neighbours) {
+  const Matrix doubled{{1, 0, 1}, {2, 2, 2}, {0, 1, 0}};
+  const std::vector<QueryWorkload> workloads = {
+      QueryWorkload::prefix(3), QueryWorkload::all_ranges(3), QueryWorkload::identity(3),
+      QueryWorkload::matrix(doubled),
+      // A product is alike in all columns only where both are.
+      QueryWorkload::kronecker(std::vector(2, QueryWorkload::prefix(2)))};
+  std::int64_t num_public = 0;
+  for (const QueryWorkload& workload : workloads)
+    for (const QueryPrivacy& privacy : all_privacies(1))
+      for (const QueryStrategy strategy : {QueryStrategy::optimal, QueryStrategy::queries}) {
+        // Made for either neighbours, used with either.
+        for (const Neighbours made_for : {Neighbours::zero_out, Neighbours::replace_one}) {
+          const QueryFactorization f = factorize_queries(
+              workload, {.strategy = strategy, .noise = privacy.noise(), .neighbours = made_for});
+          const QueryMechanism mechanism(f, privacy);
+          // All histograms of counts up to 2, all their neighbours.
+          const auto m = static_cast<std::size_t>(workload.num_values());
+          for (std::int64_t code = 0; code < (m == 3 ? 27 : 81); ++code) {
+            std::vector<std::int64_t> h = {code % 3, code / 3 % 3, code / 9 % 3, code / 27};
+            h.resize(m);
+            const std::vector<std::int64_t> mine = f.measure(h);
+            const std::vector<std::int64_t> y = mechanism.release(h, key_of(1)).measurements;
+            for (std::size_t v = 0; v < m; ++v)
+              for (std::size_t w = 0; w <= m; ++w) {
+                const bool is_replaced = privacy.neighbours == Neighbours::replace_one;
+                if (h[v] == 0 || is_replaced != (w < m)) continue;
+                std::vector<std::int64_t> other = h;
+                --other[v];
+                if (w < m) ++other[w];
+                const std::vector<std::int64_t> theirs = f.measure(other);
+                for (std::size_t i = 0; i < y.size(); ++i) {
+                  if (y[i] != mine[i]) continue;
+                  ++num_public;
+                  ASSERT_EQ(mine[i], theirs[i]);
+                }
+              }
+          }
+        }
+      }
+  EXPECT_GT(num_public, 0);
+}
+
+TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secret_where_it_is_not) {
+  const std::vector<std::int64_t> h = {5, 0, 7};
+  for (const QueryPrivacy& privacy : all_privacies(1)) {
+    const bool is_public = privacy.neighbours == Neighbours::replace_one;
+    const QueryFactorization f =
+        factorize_queries(QueryWorkload::prefix(3),
+                          {.noise = privacy.noise(), .neighbours = Neighbours::replace_one});
+    const QueryMechanism mechanism(f, privacy);
+    const QueryRelease release = mechanism.release(h, key_of(2));
+    EXPECT_EQ(release.answers(2) == 12, is_public);
+    EXPECT_EQ(mechanism.standard_errors()(2) == 0, is_public);
+    EXPECT_NE(release.answers(0), 5);
+    // Products, too: the last of both.
+    const std::vector<QueryWorkload> pair = {QueryWorkload::prefix(3), QueryWorkload::prefix(2)};
+    const QueryMechanism both(
+        factorize_queries(QueryWorkload::kronecker(pair), {.strategy = QueryStrategy::queries}),
+        privacy);
+    const std::vector<std::int64_t> table = {1, 2, 3, 4, 5, 6};
+    const Vector answers = both.release(table, key_of(3)).answers;
+    EXPECT_EQ(answers(5) == 21, is_public);
+    EXPECT_EQ(both.standard_errors()(5) == 0, is_public);
+    for (Eigen::Index i = 0; i < 5; ++i) EXPECT_GT(both.standard_errors()(i), 0.4);
+  }
+}
+
 TEST(QueryMechanism, noise_has_the_law_it_claims) {
   // Word for word that of the exact samplers at the claimed scale, under a key of its own.
   const QueryWorkload workload = QueryWorkload::all_ranges(3);
@@ -156,7 +233,7 @@ TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
   const std::vector<std::int64_t> h = {5, 0, 7};
   const Vector truth = workload.answers(std::vector<double>{5, 0, 7});
   for (const QueryPrivacy& privacy : all_privacies(0.5)) {
-    const QueryMechanism mechanism(factorize_queries(workload), privacy);
+    const QueryMechanism mechanism = own_mechanism(workload, privacy);
     const Vector errors = mechanism.standard_errors();
     Vector mean = Vector::Zero(truth.size()), squares = mean;
     for (int i = 0; i < kNumReleases; ++i) {
@@ -168,6 +245,10 @@ TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
     // A Laplace number has the fourth moment 6 sigma^4, a normal one 3.
     const double spread = std::sqrt((privacy.delta > 0 ? 2.0 : 5.0) / kNumReleases);
     for (Eigen::Index q = 0; q < truth.size(); ++q) {
+      if (errors(q) == 0) {
+        EXPECT_EQ(squares(q), 0);
+        continue;
+      }
       EXPECT_NEAR(mean(q) / errors(q), 0, 6 / std::sqrt(kNumReleases));
       EXPECT_NEAR(squares(q) / (errors(q) * errors(q)), 1, 6 * spread);
     }
@@ -229,7 +310,7 @@ TEST(QueryMechanism, likelihood_ratios) {
   for (const QueryPrivacy& target : all_privacies(1)) {
     QueryPrivacy privacy = target;
     if (privacy.delta > 0) privacy.delta = 0.05;  // seen in some thousand releases
-    const QueryMechanism mechanism(factorize_queries(workload), privacy);
+    const QueryMechanism mechanism = own_mechanism(workload, privacy);
     const auto& other = privacy.neighbours == Neighbours::zero_out ? fewer : moved;
     for (const auto& found : {audit(mechanism, h, other, 1), audit(mechanism, other, h, 1)}) {
       EXPECT_LE(found.delta, privacy.delta + 6 * found.standard_error);
@@ -299,6 +380,30 @@ TEST(ConsistentHistogram, finds_the_histogram_when_there_is_hardly_any_noise) {
       for (std::size_t v = 0; v < h.size(); ++v)
         EXPECT_EQ(found(static_cast<Eigen::Index>(v)), static_cast<double>(h[v]));
     }
+  }
+}
+
+TEST(ConsistentHistogram, has_the_number_of_records_that_the_release_tells) {
+  const std::vector<std::int64_t> h = {0, 3, 0, 12, 1};
+  const QueryPrivacy privacy{
+      .epsilon = 0.2, .delta = kDelta, .neighbours = Neighbours::replace_one};
+  for (const QueryWorkload& workload : {QueryWorkload::all_ranges(5), QueryWorkload::prefix(5)}) {
+    const QueryMechanism mechanism = own_mechanism(workload, privacy);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const QueryRelease release = mechanism.release(h, key_of(seed));
+      const Vector found = consistent_histogram(mechanism, release);
+      EXPECT_NEAR(found.sum(), 16, 1e-9);
+      EXPECT_GE(found.minCoeff(), 0);
+      const Vector told = consistent_histogram(mechanism, release, {.total = 16});
+      EXPECT_EQ(found, told);
+    }
+    QueryPrivacy sharp = privacy;
+    sharp.epsilon = 200;
+    const QueryMechanism precise = own_mechanism(workload, sharp);
+    const QueryRelease release = precise.release(h, key_of(1));
+    const Vector found = consistent_histogram(precise, release, {.integer = true});
+    for (std::size_t v = 0; v < h.size(); ++v)
+      EXPECT_EQ(found(static_cast<Eigen::Index>(v)), static_cast<double>(h[v]));
   }
 }
 

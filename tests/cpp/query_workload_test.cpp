@@ -92,7 +92,9 @@ TEST(QueryWorkload, unions_and_predicates_keep_every_query) {
 TEST(QueryWorkload, refuses_bad_input) {
   EXPECT_ERROR(QueryWorkload::identity(0), "invalid_argument", "num_values must be");
   EXPECT_ERROR(QueryWorkload::identity(2049), "invalid_argument", "2048, got 2049");
-  EXPECT_ERROR(QueryWorkload::all_ranges(2048), "invalid_argument", "number of queries");
+  EXPECT_ERROR(QueryWorkload::all_ranges(2049), "invalid_argument", "2048, got 2049");
+  EXPECT_ERROR((void)QueryWorkload::all_ranges(2048).to_matrix(), "resource_exhausted",
+               "queries times values must be at most 33554432");
   EXPECT_ERROR(QueryWorkload::marginals({.attribute_sizes = {2, 1}, .order = 1}),
                "invalid_argument", "attribute size");
   EXPECT_ERROR(QueryWorkload::marginals({.attribute_sizes = {2, 2}, .order = 3}),
@@ -113,7 +115,7 @@ TEST(QueryWorkload, refuses_bad_input) {
   const std::vector<QueryWorkload> large(3, QueryWorkload::identity(300));
   EXPECT_ERROR(QueryWorkload::kronecker(large), "invalid_argument", "of a product");
   EXPECT_ERROR(QueryWorkload::kronecker(std::vector(2, QueryWorkload::identity(300))).to_matrix(),
-               "resource_exhausted", "entries");
+               "resource_exhausted", "queries times values");
   EXPECT_ERROR(QueryWorkload::identity(2).answers(std::vector<double>{1}), "wrong_length",
                "histogram");
 }

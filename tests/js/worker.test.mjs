@@ -614,6 +614,8 @@ test('worker: queries give what the library gives, with progress, and are dispos
   await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
   const choice = { histogram, epsilon: 1, insecureSeed: 2 };
   assert.equal(await client.winner(choice), dp.winner(choice));
+  const asked = { utilities: [3, 1, 4, 1, 5], sensitivity: 1, epsilon: 1, insecureSeed: 7 };
+  assert.equal(await client.choose(asked), dp.choose(asked));
   const median = { ...choice, quantile: [1, 2] };
   assert.equal(await client.quantile(median), dp.quantile(median));
   own.dispose();

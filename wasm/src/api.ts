@@ -16,7 +16,7 @@ import { makeOptimization, optimize } from './optimization.js';
 import { camelCase, type ParameterName } from './parameters.js';
 import { makePeopleSum } from './people-sum.js';
 import { makePrefixSum } from './prefix-sum.js';
-import { makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
+import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
 import { makeSimulation } from './simulation.js';
 import { rated } from './searches.js';
 import type { Calibration, CatalogueEntry, CheckedCertificate, DpFtrl } from './types.js';
@@ -139,6 +139,7 @@ export function makeApi(core: Core): DpFtrl {
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
     queries: (options) => makeQueries(core, backstop, options),
     querySearch: (options) => makeQuerySearch(core, backstop, options),
+    choose: (options) => choose(core, options),
     winner: (options) => winner(core, options),
     quantile: (options) => quantile(core, options),
     pureMu: (epsilon) =>

@@ -273,6 +273,19 @@ interface CoreFunctions {
     ],
     { answers: Float64Array; histogram?: Float64Array },
   ];
+  queriesChoose: [
+    [
+      options: {
+        utilities: Float64Array;
+        epsilon: number;
+        sensitivity: number;
+        monotone: boolean;
+        insecureSeed: bigint | undefined;
+        key: Uint8Array | undefined;
+      },
+    ],
+    number,
+  ];
   queriesWinner: [
     [options: CoreDraw & { epsilon: number; neighbours: string; maxContributions: number }],
     number,
@@ -299,6 +312,7 @@ const CALLERS: readonly (readonly [start: string, caller: string])[] = [
   ['unitError', 'compare'],
   ['problem', 'compare'],
   ['planner', 'optimize'],
+  ['queriesChoose', 'choose'],
   ['queriesWinner', 'winner'],
   ['queriesQuantile', 'quantile'],
   ...['prefixSum', 'peopleSum', 'learner', 'noise', 'ledger', 'simulation', 'queries'].map(

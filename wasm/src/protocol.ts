@@ -103,6 +103,7 @@ export interface Methods {
     api.RegretBounds,
   ];
   predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
+  choose: [api.ChooseOptions, number];
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];
   pureMu: [number, number];

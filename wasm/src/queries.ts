@@ -11,7 +11,7 @@ import { withKey } from './key.js';
 import { NEIGHBOURS } from './options.js';
 import { CoreSearch } from './search.js';
 import type { Queries, QueryAnswers, QueryMatrices } from './types.js';
-import type { QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
+import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from './types.js';
 
 const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
@@ -201,6 +201,26 @@ export function makeQueries(core: Core, backstop: Backstop, options: unknown): Q
   } finally {
     search.dispose();
   }
+}
+
+/** The exponential mechanism, with utilities of the caller's own. */
+export function choose(core: Core, options: ChooseOptions): number {
+  const where = 'choose';
+  const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const utilities = float64s(where, 'utilities', reader.raw('utilities'));
+  utilities.forEach((utility, i) => {
+    if (Number.isSafeInteger(utility)) return;
+    throw outOfRange(where, `utilities[${i}]`, 'an integer below 2^53 in magnitude', utility);
+  });
+  const complete = {
+    utilities,
+    epsilon: reader.number('epsilon'),
+    sensitivity: reader.count('sensitivity'),
+    monotone: reader.has('monotone') && reader.flag('monotone'),
+    insecureSeed: readSeed(reader),
+  };
+  return withKey(where, complete, (given) => core.call('queriesChoose', given));
 }
 
 /** What winners and quantiles have in common. */

@@ -642,7 +642,7 @@ export type QueryWorkload =
   | { identity: number }
   /** Of every v, how many have a value of at most v. */
   | { prefix: number }
-  /** How many have a value from i to j, for all i <= j. */
+  /** How many have a value from i to j, for all i <= j: up to 2048 values; objective 'max': 361. */
   | { ranges: number }
   /** All tables of counts of `order` attributes, of which these are the sizes. */
   | { marginals: ArrayLike<number>; order: number }
@@ -666,7 +666,7 @@ export interface QueriesOptions {
   delta: number;
   /**
    * Default 'zero-out': one record more or less. 'replace-one': one record of another value; their
-   * number is public then.
+   * number is public then, answers tell it exactly, and the others are better for it.
    */
   neighbours?: Neighbours;
   /**
@@ -688,7 +688,10 @@ export interface QueryReleaseOptions {
   consistent?: boolean;
   /** With `consistent`: of whole numbers. */
   integer?: boolean;
-  /** With `consistent` and 'replace-one': what the counts sum to. */
+  /**
+   * With `consistent` and 'replace-one': what the counts sum to. By default what the measurements
+   * tell.
+   */
   total?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
@@ -722,13 +725,13 @@ export interface Queries extends Handle {
   /** Certified: that of ANY factorization is at least this. */
   readonly lowerBound: number;
   /**
-   * unitError / lowerBound. With 'replace-one' the bound is not tight (1.05 to 2), and with Laplace
-   * noise it is that of the l2 norm.
+   * unitError / lowerBound: hardly above 1 for what is 'optimal'. With Laplace noise the bound is
+   * that of the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
    */
   readonly ratio: number;
   /** Textbook bound of the sensitivity / that used here. */
   readonly textbookRatio: number;
-  /** Of the answers, one a query, before `consistent`. */
+  /** Of the answers, one a query, before `consistent`. 0 for what is public. */
   readonly standardErrors: Float64Array;
   /** What query number `query` asks. */
   label(query: number): string;
@@ -761,6 +764,25 @@ export interface QuerySearch extends Handle {
   advance(): boolean;
   /** Does what is left, and makes a new handle. */
   result(): Queries;
+}
+
+export interface ChooseOptions {
+  /** How good each candidate is: integers below 2^53 in magnitude, up to 2^24 of them. */
+  utilities: ArrayLike<number>;
+  /**
+   * By how much one utility can differ between neighbouring data sets, at most: below 2^31. The
+   * guarantee rests on it, and nothing here can check it.
+   */
+  sensitivity: number;
+  /**
+   * Whether between neighbours all utilities change in the same direction, as counts do where one
+   * record comes or goes: then twice the precision for the same epsilon. Default false.
+   */
+  monotone?: boolean;
+  /** 2^-30 .. 2^20. */
+  epsilon: number;
+  /** Fixed noise, for tests and demonstrations: NOT private. */
+  insecureSeed?: number | bigint;
 }
 
 export interface WinnerOptions {
@@ -1589,6 +1611,21 @@ export interface DpFtrl {
    * ```
    */
   querySearch(options: QueriesOptions): QuerySearch;
+  /**
+   * The index of a candidate of about the highest utility: the exponential mechanism, with
+   * utilities of your own. Candidate i has a probability exactly proportional to exp(epsilon
+   * utilities[i] / (2 sensitivity)), without the 2 if `monotone`: epsilon-differentially private.
+   * How long it takes depends on the utilities: let nobody measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const satisfied = [4210, 4350, 3900]; // users by price; one user moves each by at most 1
+   * console.log(dp.choose({ utilities: satisfied, sensitivity: 1, monotone: true, epsilon: 1 }));
+   * ```
+   */
+  choose(options: ChooseOptions): number;
   /**
    * The value with about the most records: the exponential mechanism, epsilon-differentially
    * private. How long it takes depends on the counts: let nobody measure it.

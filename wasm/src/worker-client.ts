@@ -199,6 +199,7 @@ export interface Client {
     features: ArrayLike<number>,
     call?: CallOptions,
   ): Promise<Float64Array>;
+  choose(options: api.ChooseOptions, call?: CallOptions): Promise<number>;
   winner(options: api.WinnerOptions, call?: CallOptions): Promise<number>;
   quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
   pureMu(epsilon: number): Promise<number>;
@@ -703,6 +704,7 @@ export function connect(options: ConnectOptions = {}): Client {
     noise: (given, call) => createNoise(connection, given, call),
     predict: async (model, features, call) =>
       connection.call('predict', { model, features }, readCall('predict', call)),
+    choose: async (given, call) => connection.call('choose', given, readCall('choose', call)),
     winner: async (given, call) => connection.call('winner', given, readCall('winner', call)),
     quantile: async (given, call) =>
       connection.call('quantile', given, readCall('quantile', call)),

@@ -178,6 +178,7 @@ class Server {
       case 'calibrate':
       case 'bounds':
       case 'pureMu':
+      case 'choose':
       case 'winner':
       case 'quantile':
         return api[method](argument as never);

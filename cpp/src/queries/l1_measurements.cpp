@@ -27,6 +27,21 @@ double largest_column(const Matrix& m) {
   return m.cwiseAbs().colwise().sum().maxCoeff();
 }
 
+/// Largest l1 distance of two columns.
+double largest_distance(const Matrix& m) {
+  const Matrix columns = m.transpose();
+  double largest = 0;
+  for (Eigen::Index i = 0; i < columns.rows(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j)
+      largest = std::max(largest, (columns.row(i) - columns.row(j)).cwiseAbs().sum());
+  return largest;
+}
+
+/// Columns less their mean.
+Matrix centred(const Matrix& m) {
+  return m.colwise() - m.rowwise().mean();
+}
+
 /// Sums of 1, b, b^2, ... neighbouring values, and of all where asked for.
 Matrix tree(Eigen::Index num_values, Eigen::Index arity, bool with_total) {
   Matrix m(0, num_values);
@@ -46,13 +61,15 @@ Matrix tree(Eigen::Index num_values, Eigen::Index arity, bool with_total) {
 
 class Choice {
  public:
-  Choice(const Matrix& f, Objective objective) : f_(f), objective_(objective) {
-    best_ = Matrix::Identity(f.cols(), f.cols());
-    error_ = size_of(f, objective);
+  Choice(const Matrix& f, const L1Options& options)
+      : is_centred_(options.neighbours == Neighbours::replace_one),
+        f_(is_centred_ ? centred(f) : f),
+        objective_(options.objective) {
+    consider(Matrix::Identity(f.cols(), f.cols()), false);
   }
 
   void take(Matrix m, double size) {
-    const double error = size * largest_column(m);
+    const double error = size * (is_centred_ ? largest_distance(m) : largest_column(m));
     if (!(error < error_)) return;
     error_ = error;
     best_ = std::move(m);
@@ -60,7 +77,8 @@ class Choice {
 
   /// F M^+ has rows as long as those of F V S^-1, M^T M = V S^2 V^T. The symmetric root is V S V^T.
   void consider(const Matrix& m, bool with_root) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> gram(multiply(m.transpose(), m));
+    const Matrix seen = is_centred_ ? centred(m) : m;
+    const Eigen::SelfAdjointEigenSolver<Matrix> gram(multiply(seen.transpose(), seen));
     const Vector& squares = gram.eigenvalues();
     const double least = squares(squares.size() - 1) * kLeastEigenvalue;
     const Vector root =
@@ -75,19 +93,21 @@ class Choice {
   Matrix best() && { return std::move(best_); }
 
  private:
-  const Matrix& f_;
+  bool is_centred_;
+  Matrix f_;
   Objective objective_;
   Matrix best_;
-  double error_;
+  double error_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
 
-Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, Objective objective) {
-  Choice choice(f, objective);
+Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, const L1Options& options) {
+  const bool is_counted = options.neighbours == Neighbours::replace_one;
+  Choice choice(f, options);
   for (Eigen::Index arity = 2; arity <= kMaxArity && arity < f.cols(); arity *= 2)
     for (const bool with_total : {false, true})
-      choice.consider(tree(f.cols(), arity, with_total), false);
+      if (!with_total || !is_counted) choice.consider(tree(f.cols(), arity, with_total), false);
   if (f.rows() <= kMaxQueryValues) choice.consider(f, false);
   choice.consider(optimum, true);
   return std::move(choice).best();

@@ -17,6 +17,8 @@
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"
 #include "queries/query_proof.hpp"
+#include "queries/ranges.hpp"
+#include "queries/replace_one_optimum.hpp"
 
 namespace dpftrl {
 namespace {
@@ -36,7 +38,7 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// What to measure: M itself, or what is known to be best.
+/// What to measure: M itself, for columns that differ, or what is known to be best.
 struct FactorOptimum {
   QueryStrategy measured;
   Matrix encoder;
@@ -51,19 +53,65 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-FactorOptimum optimum_of(const Matrix& f, const DenseOptimum& optimum) {
-  const std::vector<Eigen::Index> columns = asked_columns(f);
-  const Matrix& c = optimum.encoder;
-  Matrix encoder = Matrix::Zero(c.rows(), f.cols());
+/// Columns of F that differ, in the order in which they come. Those that are alike are one value
+/// for all queries.
+struct DistinctColumns {
+  /// @param with_zeros  whether values that nobody asks about are to be measured.
+  DistinctColumns(const Matrix& f, bool with_zeros) {
+    const Matrix columns = f.transpose();
+    const auto entries = [&columns](Eigen::Index j) {
+      return std::span(columns.data() + j * columns.cols(),
+                       static_cast<std::size_t>(columns.cols()));
+    };
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(f.cols()));
+    std::iota(order.begin(), order.end(), Eigen::Index{0});
+    std::sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) {
+      const auto differ = std::ranges::mismatch(entries(a), entries(b));
+      return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
+    });
+    // Of every column the first one like it.
+    std::vector<Eigen::Index> like(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const bool is_new = i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1]));
+      like[static_cast<std::size_t>(order[i])] =
+          is_new ? order[i] : like[static_cast<std::size_t>(order[i - 1])];
+    }
+    for (std::size_t j = 0; j < like.size(); ++j) {
+      const auto column = static_cast<Eigen::Index>(j);
+      if (!with_zeros && f.col(column).isZero(0)) {
+        place.push_back(-1);
+      } else if (like[j] == column) {
+        place.push_back(std::ssize(first));
+        first.push_back(column);
+      } else {
+        place.push_back(place[static_cast<std::size_t>(like[j])]);
+      }
+    }
+  }
+
+  /// Of the encoder of `first` that of all.
+  IntegerMatrix expanded(const IntegerMatrix& encoder) const {
+    IntegerMatrix all = IntegerMatrix::Zero(encoder.rows(), std::ssize(place));
+    for (std::size_t j = 0; j < place.size(); ++j)
+      if (place[j] >= 0) all.col(static_cast<Eigen::Index>(j)) = encoder.col(place[j]);
+    return all;
+  }
+
+  std::vector<Eigen::Index> first;  ///< one of each kind
+  std::vector<Eigen::Index> place;  ///< of every column's kind in `first`, or -1
+};
+
+FactorOptimum optimum_of(const Matrix& f, const DistinctColumns& columns,
+                         const DenseOptimum& optimum) {
+  Matrix encoder = optimum.encoder;
   Vector v = Vector::Zero(f.cols());
-  for (std::size_t j = 0; j < columns.size(); ++j) {
+  for (std::size_t j = 0; j < columns.first.size(); ++j) {
     const auto place = static_cast<Eigen::Index>(j);
-    encoder.col(columns[j]) = c.col(place);
-    v(columns[j]) = optimum.column_weights(place, place);
+    v(columns.first[j]) = optimum.column_weights(place, place);
   }
   Eigen::Index rank = 0;
-  for (Eigen::Index i = 0; i < c.rows(); ++i)
-    if (!c.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
+  for (Eigen::Index i = 0; i < encoder.rows(); ++i)
+    if (!encoder.row(i).isZero(0)) encoder.row(rank++) = encoder.row(i).eval();
   encoder.conservativeResize(rank, Eigen::NoChange);
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   return {QueryStrategy::optimal, std::move(encoder),
@@ -113,6 +161,25 @@ double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   return largest;
 }
 
+/// A row of M that every value has the same number in.
+bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
+  return (encoder.row(row).array() == encoder(row, 0)).all();
+}
+
+/// Of the rows of R over the measurements that are chosen by 1, others having 0.
+Vector squared_norms(const QueryFactorization::Factor& factor, const Vector& chosen) {
+  if (factor.is_ranges) return detail::range_norms_squared(factor.decoder * chosen.asDiagonal());
+  return factor.decoder.cwiseAbs2() * chosen;
+}
+
+/// M without such rows, for differences of columns.
+Matrix unlevel_rows(const IntegerMatrix& encoder) {
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < encoder.rows(); ++i)
+    if (!is_level(encoder, i)) rows.push_back(i);
+  return to_double(encoder(rows, Eigen::all));
+}
+
 void require_entries(std::int64_t size) {
   if (size > kMaxQueryEntries)
     fail(ErrorCode::resource_exhausted, "query_factorization: a matrix has at most " +
@@ -138,7 +205,8 @@ void QueryFactorization::require_sound() const {
     fail_argument(kFunction, "number of factors", "1 to 3", std::to_string(factors.size()));
   double columns = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const auto& [encoder, decoder] = factors[i];
+    const IntegerMatrix& encoder = factors[i].encoder;
+    const Matrix& decoder = factors[i].decoder;
     const std::string name = "factor " + std::to_string(i);
     require_between(kFunction, name + ": rows of M", encoder.rows(), 1, kMaxQueryRows);
     require_between(kFunction, name + ": columns of M", encoder.cols(), 1, kMaxQueryEntries);
@@ -176,18 +244,45 @@ IntegerMatrix QueryFactorization::encoder() const {
 
 Matrix QueryFactorization::decoder() const {
   std::int64_t num_queries = 1;
-  for (const Factor& factor : factors) num_queries *= factor.decoder.rows();
+  for (const Factor& factor : factors)
+    num_queries *=
+        factor.is_ranges ? detail::num_ranges(factor.decoder.rows()) : factor.decoder.rows();
   require_entries(num_queries * num_measurements());
   Matrix r = Matrix::Ones(1, 1);
-  for (const Factor& factor : factors) r = detail::kronecker_product(r, factor.decoder);
+  for (const Factor& factor : factors)
+    r = detail::kronecker_product(
+        r, factor.is_ranges ? detail::ranges_of(factor.decoder) : factor.decoder);
   return r;
 }
 
-Vector QueryFactorization::row_norms() const {
-  Matrix norms = Matrix::Ones(1, 1);
-  for (const Factor& factor : factors)
-    norms = detail::kronecker_product<Matrix>(norms, factor.decoder.rowwise().norm());
-  return norms.col(0);
+Vector QueryFactorization::row_norms(Neighbours neighbours) const {
+  // Of what gets noise, and of the rest: a product is without noise where all its factors are.
+  Matrix noisy = Matrix::Zero(1, 1), rest = Matrix::Ones(1, 1);
+  for (const Factor& factor : factors) {
+    Vector is_free = Vector::Zero(factor.encoder.rows());
+    for (Eigen::Index i = 0; i < is_free.size(); ++i)
+      if (neighbours == Neighbours::replace_one && is_level(factor.encoder, i)) is_free(i) = 1;
+    const Matrix free = squared_norms(factor, is_free);
+    const Matrix own = squared_norms(factor, Vector::Ones(is_free.size()) - is_free);
+    noisy = (detail::kronecker_product<Matrix>(noisy, own + free) +
+             detail::kronecker_product<Matrix>(rest, own))
+                .eval();
+    rest = detail::kronecker_product<Matrix>(rest, free);
+  }
+  // Without free measurements the rest is 0 from the first factor on.
+  return noisy.col(0).cwiseSqrt();
+}
+
+std::vector<bool> QueryFactorization::public_measurements() const {
+  std::vector<bool> all = {true};
+  for (const Factor& factor : factors) {
+    std::vector<bool> longer;
+    for (const bool so_far : all)
+      for (Eigen::Index i = 0; i < factor.encoder.rows(); ++i)
+        longer.push_back(so_far && is_level(factor.encoder, i));
+    all = std::move(longer);
+  }
+  return all;
 }
 
 QuerySensitivity QueryFactorization::l2_sensitivity() const {
@@ -202,6 +297,9 @@ QuerySensitivity QueryFactorization::l2_sensitivity() const {
   QuerySensitivity result{};
   result.add_remove = std::sqrt(column_squared) * (1 + rounding);
   result.textbook = 2 * result.add_remove;
+  if (factors.size() == 1)
+    result.textbook =
+        2 * unlevel_rows(factors[0].encoder).colwise().norm().maxCoeff() * (1 + rounding);
   result.replace_one = result.textbook;
   if (num_values() <= kMaxQueryValues)
     result.replace_one = std::sqrt(replace_one_squared(grams, 2 * rounding)) * (1 + 0x1p-50);
@@ -213,6 +311,9 @@ QuerySensitivity QueryFactorization::l1_sensitivity() const {
   for (const Factor& factor : factors)
     result.add_remove *= static_cast<double>(factor.encoder.cwiseAbs().colwise().sum().maxCoeff());
   result.textbook = 2 * result.add_remove;
+  if (factors.size() == 1)
+    result.textbook =
+        2 * unlevel_rows(factors[0].encoder).cwiseAbs().colwise().sum().maxCoeff() * (1 + 0x1p-50);
   const auto m = static_cast<double>(num_values());
   const bool is_quick = m * m * static_cast<double>(num_measurements()) <= kMaxDistanceCost;
   result.replace_one = is_quick ? replace_one_l1(encoder()) : result.textbook;
@@ -241,18 +342,58 @@ std::vector<std::int64_t> QueryFactorization::measure(
 Vector QueryFactorization::decode(std::span<const double> measurements) const {
   require_length(kFunction, "measurements", std::ssize(measurements), num_measurements());
   std::vector<const Matrix*> decoders;
-  for (const Factor& factor : factors) decoders.push_back(&factor.decoder);
-  const std::vector<double> product =
-      detail::apply_kronecker<Matrix>(decoders, {measurements.begin(), measurements.end()});
+  std::vector<bool> are_ranges;
+  for (const Factor& factor : factors) {
+    decoders.push_back(&factor.decoder);
+    are_ranges.push_back(factor.is_ranges);
+  }
+  const std::vector<double> product = detail::apply_kronecker<Matrix>(
+      decoders, {measurements.begin(), measurements.end()}, are_ranges);
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
+}
+
+/// A product of few values as one factor, where replace_one is to have an optimum of its own.
+QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOptions& options) {
+  const bool is_small = workload.num_values() <= detail::kMaxPairedColumns &&
+                        workload.num_queries() * workload.num_values() <= kMaxQueryEntries / 4;
+  const bool is_own =
+      options.neighbours == Neighbours::replace_one && options.strategy == QueryStrategy::optimal;
+  if (workload.factors().size() == 1 || !is_own || !is_small ||
+      workload.num_queries() > kMaxQueryRows)
+    return workload;
+  return QueryWorkload::matrix(workload.to_matrix());
+}
+
+/// What a search needs of the queries of a factor: their rows, or, for the root mean square error
+/// of ranges, what has it as well.
+Matrix searched_queries(const QueryWorkload::Factor& factor,
+                        const QueryFactorizationOptions& options) {
+  if (!factor.is_ranges) return factor.queries;
+  const bool needs_rows =
+      options.strategy == QueryStrategy::optimal && options.objective == Objective::max;
+  if (!needs_rows) return detail::range_root(factor.queries.cols());
+  if (factor.num_queries() > kMaxQueryRows)
+    fail(ErrorCode::unsupported,
+         "factorize_queries: for the max objective all ranges must be of at most 361 values, got " +
+             to_text(std::int64_t{factor.queries.cols()}));
+  return factor.matrix();
+}
+
+/// What the rounding of those can take from a bound.
+double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
+  const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
+  return is_root ? detail::range_root_rounding(searched) : 0;
 }
 
 /// Factor after factor.
 class QueryFactorizer::State {
  public:
   State(QueryWorkload workload, const QueryFactorizationOptions& options)
-      : workload_(std::move(workload)), options_(options), way_(options.solver.gap) {
-    const std::size_t num_factors = workload_.factors().size();
+      : workload_(std::move(workload)),
+        factored_(joined(workload_, options)),
+        options_(options),
+        way_(options.solver.gap) {
+    const std::size_t num_factors = factored_.factors().size();
     if (num_factors > kMaxFactors)
       fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
                                        std::to_string(num_factors));
@@ -263,16 +404,22 @@ class QueryFactorizer::State {
   bool advance() {
     if (is_done()) return false;
     if (options_.strategy != QueryStrategy::optimal) {
+      begin_search();
       end_factor(detail::schatten_proof(queries()), plainly_measured());
-    } else if (!solver_) {
+    } else if (!solver_ && !paired_) {
+      begin_search();
       begin_factor();
     } else if (!is_solved_) {
-      is_solved_ = !solver_->advance();
-      way_.reached(solver_->progress().gap);
+      const bool goes_on = paired_ ? paired_->advance() : solver_->advance();
+      const OptimumProgress reached = search_progress();
+      way_.reached(reached.gap);
       const auto& told = options_.solver.progress;
-      if (!is_solved_ && told) is_solved_ = !told(solver_->progress());
+      is_solved_ = !goes_on || (told && !told(reached));
+    } else if (paired_) {
+      end_paired(paired_->result());
     } else {
-      const FactorOptimum optimum = optimum_of(queries(), solver_->result());
+      const DistinctColumns columns(queries(), false);
+      const FactorOptimum optimum = optimum_of(queries(), columns, solver_->result());
       solver_.reset();
       is_solved_ = false;
       end_factor(optimum.proof, rounded(optimum));
@@ -281,10 +428,11 @@ class QueryFactorizer::State {
   }
 
   QueryFactorizerProgress progress() const {
-    const double part = solver_ ? way_.fraction() : 0;
+    const bool is_searching = solver_ || paired_;
+    const double part = is_searching ? way_.fraction() : 0;
     const auto done = static_cast<double>(result_.factors.size());
-    return {solver_ ? solver_->progress().iteration : 0,
-            (done + part) / static_cast<double>(workload_.factors().size())};
+    return {is_searching ? search_progress().iteration : 0,
+            (done + part) / static_cast<double>(factored_.factors().size())};
   }
 
   const QueryWorkload& workload() const { return workload_; }
@@ -293,7 +441,9 @@ class QueryFactorizer::State {
     while (advance()) {
     }
     QueryFactorization result = result_;
-    if (concentration_ < 1)
+    if (paired_bound_)
+      result.replace_one_lower_bound = *paired_bound_;
+    else if (concentration_ < 1)
       result.replace_one_lower_bound = std::max(0.0, result.lower_bound - mean_) *
                                        std::sqrt(2 / (1 - concentration_)) * (1 - 0x1p-36);
     const Vector rows = result.row_norms();
@@ -304,11 +454,26 @@ class QueryFactorizer::State {
   }
 
  private:
-  bool is_done() const { return result_.factors.size() == workload_.factors().size(); }
-  const Matrix& queries() const { return workload_.factors()[result_.factors.size()].queries; }
+  bool is_done() const { return result_.factors.size() == factored_.factors().size(); }
+  const QueryWorkload::Factor& factor() const {
+    return factored_.factors()[result_.factors.size()];
+  }
+  /// What is searched for.
+  const Matrix& queries() const { return searched_; }
+  void begin_search() { searched_ = searched_queries(factor(), options_); }
+  OptimumProgress search_progress() const {
+    return paired_ ? paired_->progress() : solver_->progress();
+  }
 
   void begin_factor() {
-    const std::vector<Eigen::Index> columns = asked_columns(queries());
+    if (options_.neighbours == Neighbours::replace_one && factored_.factors().size() == 1) {
+      const DistinctColumns columns(queries(), true);
+      if (columns.first.size() > 1 && std::ssize(columns.first) <= detail::kMaxPairedColumns) {
+        way_ = detail::GapProgress(std::max(options_.solver.gap, kBarrierGap));
+        paired_.emplace(queries()(Eigen::all, columns.first), options_.objective, options_.solver);
+        return;
+      }
+    }
     if (const auto known = detail::known_optimum(queries(), options_.objective)) {
       end_factor(known->proof, rounded({known->measured, queries(), known->proof}));
     } else if (is_prefix(queries())) {
@@ -316,46 +481,79 @@ class QueryFactorizer::State {
       end_factor(optimum.proof, rounded(optimum));
     } else {
       way_ = detail::GapProgress(options_.solver.gap);
-      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns),
+      const DistinctColumns columns(queries(), false);
+      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns.first),
                                           .objective = options_.objective},
                       options_.solver);
     }
   }
 
   QueryFactorization::Factor plainly_measured() const {
-    const Matrix& f = queries();
-    if (options_.strategy == QueryStrategy::queries) return detail::queried_factor(f, bits_);
+    const Matrix& f = factor().queries;
+    if (options_.strategy == QueryStrategy::queries) {
+      detail::require_few_queries(factor().num_queries());
+      return detail::queried_factor(factor().matrix(), bits_);
+    }
     std::vector<Eigen::Index> all(static_cast<std::size_t>(f.cols()));
     std::iota(all.begin(), all.end(), Eigen::Index{0});
     return detail::counted_factor(f, all, bits_);
   }
 
   QueryFactorization::Factor rounded(const FactorOptimum& optimum) const {
-    const Matrix& f = queries();
+    const Matrix& f = factor().queries;
     const bool is_gaussian = options_.noise == QueryNoise::gaussian;
     if (optimum.measured == QueryStrategy::identity)
       return detail::counted_factor(f, asked_columns(f), bits_);
+    // No ranges: they are not at right angles.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
-    const Matrix m = is_gaussian
-                         ? detail::triangular_measurements(optimum.encoder)
-                         : detail::best_l1_measurements(f, optimum.encoder, options_.objective);
-    return detail::rounded_factor(f, m, bits_);
+    const DistinctColumns columns(queries(), false);
+    const Matrix searched = queries()(Eigen::all, columns.first);
+    const Matrix m = is_gaussian ? detail::triangular_measurements(optimum.encoder)
+                                 : detail::best_l1_measurements(searched, optimum.encoder,
+                                                                {.objective = options_.objective});
+    QueryFactorization::Factor found =
+        detail::rounded_factor(f(Eigen::all, columns.first), m, bits_);
+    found.encoder = columns.expanded(found.encoder);
+    return found;
   }
 
-  void end_factor(const QueryProof& proof, QueryFactorization::Factor factor) {
-    result_.lower_bound *= proof.lower_bound;
+  void end_paired(const detail::ReplaceOneOptimum& optimum) {
+    const DistinctColumns columns(queries(), true);
+    const Matrix f = queries()(Eigen::all, columns.first);
+    const Matrix decoded = factor().queries(Eigen::all, columns.first);
+    const Matrix m = options_.noise == QueryNoise::gaussian
+                         ? detail::triangular_differences(optimum.encoder)
+                         : detail::best_l1_measurements(f, optimum.encoder,
+                                                        {.objective = options_.objective,
+                                                         .neighbours = options_.neighbours});
+    QueryFactorization::Factor found = detail::counted_total_factor(decoded, m, bits_);
+    found.encoder = columns.expanded(found.encoder);
+    paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
+    paired_.reset();
+    is_solved_ = false;
+    // Of some columns, so of all of them.
+    end_factor(detail::schatten_proof(f), std::move(found));
+  }
+
+  void end_factor(const QueryProof& proof, QueryFactorization::Factor found) {
+    found.is_ranges = factor().is_ranges && found.decoder.rows() == factor().queries.rows();
+    result_.lower_bound *= std::max(0.0, proof.lower_bound - rounding_of(factor(), queries()));
     mean_ *= proof.mean;
     concentration_ *= proof.concentration;
-    result_.unit_error *= largest_column(factor);
-    result_.factors.push_back(std::move(factor));
+    result_.unit_error *= largest_column(found);
+    result_.factors.push_back(std::move(found));
   }
 
   QueryWorkload workload_;
+  QueryWorkload factored_;  ///< the same queries
+  Matrix searched_;         ///< of the factor that is worked on
   QueryFactorizationOptions options_;
   detail::GapProgress way_;
   int bits_ = 0;
   std::optional<DenseOptimumSolver> solver_;  ///< of the factor that is worked on
+  std::optional<detail::ReplaceOneSolver> paired_;
+  std::optional<double> paired_bound_;
   bool is_solved_ = false;
   /// So far: the error without the rows of R.
   QueryFactorization result_{.factors = {},
@@ -395,8 +593,10 @@ QueryFactorization factorize_queries(const QueryWorkload& workload,
 
 double schatten_query_bound(const QueryWorkload& workload) {
   double bound = 1 - 0x1p-50;
-  for (const QueryWorkload::Factor& factor : workload.factors())
-    bound *= detail::schatten_proof(factor.queries).lower_bound;
+  for (const QueryWorkload::Factor& factor : workload.factors()) {
+    const Matrix searched = searched_queries(factor, {});
+    bound *= detail::schatten_proof(searched).lower_bound - rounding_of(factor, searched);
+  }
   return bound;
 }
 

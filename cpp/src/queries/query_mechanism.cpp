@@ -50,11 +50,15 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
     : factorization_(std::move(factorization)), privacy_(privacy), noise_(privacy.noise()) {
   factorization_.require_sound();
   privacy.require_sound();
-  const QuerySensitivity l2 = factorization_.l2_sensitivity();
-  const QuerySensitivity sensitivity =
-      noise_ == QueryNoise::gaussian ? l2 : factorization_.l1_sensitivity();
+  const QuerySensitivity sensitivity = noise_ == QueryNoise::gaussian
+                                           ? factorization_.l2_sensitivity()
+                                           : factorization_.l1_sensitivity();
   const double of_record = for_neighbours(sensitivity, privacy.neighbours);
-  unit_error_ = factorization_.unit_error * of_record / l2.add_remove;
+  row_norms_ = factorization_.row_norms(privacy.neighbours);
+  unit_error_ =
+      of_record * (factorization_.objective == Objective::max
+                       ? row_norms_.maxCoeff()
+                       : row_norms_.norm() / std::sqrt(static_cast<double>(row_norms_.size())));
   sensitivity_ = times_up(of_record, privacy.max_contributions);
   const bool replaces = privacy.neighbours == Neighbours::replace_one;
   textbook_ =
@@ -77,18 +81,24 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
 QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
                                      const Key& key) const {
   QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
+  // Without noise what neighbours have in common.
+  std::vector<bool> is_public(release.measurements.size(), false);
+  if (privacy_.neighbours == Neighbours::replace_one)
+    is_public = factorization_.public_measurements();
   std::vector<double> numbers;
   if (noise_ == QueryNoise::gaussian) {
     const NoiseStreamOptions options{.key = detail::key_for(detail::QueryUse::gaussian, key)};
     const DecoderForm form = IdentityDecoder{};
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
-      release.measurements[i] +=
-          exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
+      if (!is_public[i])
+        release.measurements[i] +=
+            exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
   } else {
     const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
     const Key own = detail::key_for(detail::QueryUse::laplace, key);
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
-      release.measurements[i] += laplace.sample(own, {.row = 0, .coordinate = i});
+      if (!is_public[i])
+        release.measurements[i] += laplace.sample(own, {.row = 0, .coordinate = i});
   }
   for (const std::int64_t y : release.measurements) numbers.push_back(static_cast<double>(y));
   release.answers = factorization_.decode(numbers);
@@ -108,7 +118,7 @@ double QueryMechanism::noise_stddev() const {
 }
 
 Vector QueryMechanism::standard_errors() const {
-  return noise_stddev() * factorization_.row_norms();
+  return noise_stddev() * row_norms_;
 }
 
 }  // namespace dpftrl

@@ -7,6 +7,7 @@
 
 #include "dpftrl/error.hpp"
 #include "queries/kronecker.hpp"
+#include "queries/ranges.hpp"
 
 namespace dpftrl {
 namespace {
@@ -18,14 +19,20 @@ Eigen::Index require_values(std::int64_t num_values) {
       require_between(kFunction, "num_values", num_values, 1, kMaxQueryValues));
 }
 
-/// A factor of zeros, of as many rows as columns allow.
-QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
-  require_between(kFunction, "number of queries", rows, 1, kMaxQueryRows);
+void require_entries(std::int64_t rows, std::int64_t columns) {
   if (rows * columns > kMaxQueryEntries)
     fail(ErrorCode::resource_exhausted, "query_workload: queries times values must be at most " +
                                             to_text(kMaxQueryEntries) + ", got " +
                                             to_text(rows * columns));
-  return {Matrix::Zero(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)), {}};
+}
+
+/// A factor of zeros, of as many rows as columns allow.
+QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
+  require_between(kFunction, "number of queries", rows, 1, kMaxQueryRows);
+  require_entries(rows, columns);
+  return {
+      .queries = Matrix::Zero(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)),
+      .labels = {}};
 }
 
 std::vector<std::string> numbered(Eigen::Index count) {
@@ -38,7 +45,7 @@ void require_factor(const QueryWorkload::Factor& factor) {
   const Matrix& f = factor.queries;
   require_between(kFunction, "number of queries", f.rows(), 1, kMaxQueryRows);
   require_values(f.cols());
-  require_length(kFunction, "labels", std::ssize(factor.labels), f.rows());
+  require_length(kFunction, "labels", std::ssize(factor.labels), factor.is_ranges ? 0 : f.rows());
   require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
   // Norms and their products then stay within the doubles, and rows within 24 bits of integers.
   for (const double entry : f.reshaped())
@@ -78,7 +85,7 @@ std::vector<std::int64_t> attributes_of(std::int64_t value, std::span<const std:
 QueryWorkload::QueryWorkload(std::vector<Factor> factors) : factors_(std::move(factors)) {
   for (const Factor& factor : factors_) {
     require_factor(factor);
-    num_queries_ *= factor.queries.rows();
+    num_queries_ *= factor.num_queries();
     num_values_ *= factor.queries.cols();
     require_between(kFunction, "queries of a product", num_queries_, 1, kMaxProductSize);
     require_between(kFunction, "values of a product", num_values_, 1, kMaxProductSize);
@@ -99,15 +106,9 @@ QueryWorkload QueryWorkload::prefix(std::int64_t num_values) {
 
 QueryWorkload QueryWorkload::all_ranges(std::int64_t num_values) {
   const Eigen::Index m = require_values(num_values);
-  Factor factor = zeros(num_values * (num_values + 1) / 2, num_values);
-  Eigen::Index row = 0;
-  for (Eigen::Index i = 0; i < m; ++i) {
-    for (Eigen::Index j = i; j < m; ++j) {
-      factor.queries.row(row++).segment(i, j - i + 1).setOnes();
-      factor.labels.push_back(to_text(std::int64_t{i}) + ".." + to_text(std::int64_t{j}));
-    }
-  }
-  return QueryWorkload({std::move(factor)});
+  return QueryWorkload({{.queries = Matrix::Ones(m, m).triangularView<Eigen::Lower>(),
+                         .labels = {},
+                         .is_ranges = true}});
 }
 
 QueryWorkload QueryWorkload::marginals(const MarginalsOptions& options) {
@@ -174,7 +175,7 @@ QueryWorkload QueryWorkload::parities(const ParitiesOptions& options) {
 
 QueryWorkload QueryWorkload::matrix(Matrix queries, std::vector<std::string> labels) {
   if (labels.empty()) labels = numbered(queries.rows());
-  return QueryWorkload({{std::move(queries), std::move(labels)}});
+  return QueryWorkload({{.queries = std::move(queries), .labels = std::move(labels)}});
 }
 
 QueryWorkload QueryWorkload::predicates(std::int64_t num_values,
@@ -217,35 +218,52 @@ QueryWorkload QueryWorkload::union_of(std::span<const QueryWorkload> parts) {
   return QueryWorkload({std::move(factor)});
 }
 
+std::int64_t QueryWorkload::Factor::num_queries() const {
+  return is_ranges ? detail::num_ranges(queries.rows()) : queries.rows();
+}
+
+std::string QueryWorkload::Factor::label(std::int64_t query) const {
+  if (!is_ranges) return labels[static_cast<std::size_t>(query)];
+  std::int64_t first = 0, rest = query;
+  for (std::int64_t size = queries.rows(); rest >= size; --size, ++first) rest -= size;
+  return to_text(first) + ".." + to_text(first + rest);
+}
+
+Matrix QueryWorkload::Factor::matrix() const {
+  require_entries(num_queries(), queries.cols());
+  return is_ranges ? detail::ranges_of(queries) : queries;
+}
+
 std::string QueryWorkload::label(std::int64_t query) const {
   require_between(kFunction, "query", query, 0, num_queries_ - 1);
   std::string text;
   for (std::size_t f = factors_.size(); f-- > 0;) {
-    const std::vector<std::string>& labels = factors_[f].labels;
-    const std::string& part = labels[static_cast<std::size_t>(query % std::ssize(labels))];
+    const std::int64_t size = factors_[f].num_queries();
+    const std::string part = factors_[f].label(query % size);
     text = text.empty() ? part : part + " x " + text;
-    query /= std::ssize(labels);
+    query /= size;
   }
   return text;
 }
 
 Matrix QueryWorkload::to_matrix() const {
-  if (num_queries_ * num_values_ > kMaxQueryEntries)
-    fail(ErrorCode::resource_exhausted, "query_workload: a matrix has at most " +
-                                            to_text(kMaxQueryEntries) + " entries, got " +
-                                            to_text(num_queries_ * num_values_));
+  require_entries(num_queries_, num_values_);
   Matrix product = Matrix::Ones(1, 1);
   for (const Factor& factor : factors_)
-    product = detail::kronecker_product(product, factor.queries);
+    product = detail::kronecker_product(product, factor.matrix());
   return product;
 }
 
 Vector QueryWorkload::answers(std::span<const double> histogram) const {
   require_length(kFunction, "histogram", std::ssize(histogram), num_values_);
   std::vector<const Matrix*> matrices;
-  for (const Factor& factor : factors_) matrices.push_back(&factor.queries);
+  std::vector<bool> are_ranges;
+  for (const Factor& factor : factors_) {
+    matrices.push_back(&factor.queries);
+    are_ranges.push_back(factor.is_ranges);
+  }
   const std::vector<double> product =
-      detail::apply_kronecker<Matrix>(matrices, {histogram.begin(), histogram.end()});
+      detail::apply_kronecker<Matrix>(matrices, {histogram.begin(), histogram.end()}, are_ranges);
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 

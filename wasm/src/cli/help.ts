@@ -248,9 +248,11 @@ has is printed, and proved.
   --delta D        privacy target, below 1. 0: pure, by Laplace noise
 ${COUNTED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
-                   values, and the number of rows is public
+                   values, and the number of rows is public: answers tell it exactly, and all of
+                   them are better
   --measure M      optimal (default), identity (the histogram) or queries (each by itself)
-  --objective O    mean (default) or max: which error the measurements make least
+  --objective O    mean (default) or max: which error the measurements make least. max takes ranges
+                   of at most 361 values
   --budget FILE, --budget-epsilon E, --budget-delta D
                    as in dp-ftrl release, with which it is shared. A pure release counts as the
                    Gaussian DP that all of its epsilon have

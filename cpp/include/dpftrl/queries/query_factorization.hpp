@@ -34,6 +34,10 @@ struct QueryFactorizationOptions {
   /// QueryStrategy::optimal then is the best of several that are known to be good, and not proved
   /// to be the best of all.
   QueryNoise noise = QueryNoise::gaussian;
+  /// Whom it is optimal for. replace_one: noise is as large as the largest distance of two columns,
+  /// and the number of records is public. For one factor with up to 512 different columns, or a
+  /// product of up to 512 values (kMaxQueryEntries / 4 numbers); else what is optimal for zero_out.
+  Neighbours neighbours = Neighbours::zero_out;
   /// mean: root mean square over queries; max: the worst one.
   Objective objective = Objective::mean;
   OptimumOptions solver = {.gap = 1e-6};
@@ -49,7 +53,9 @@ struct QueryFactorizationOptions {
 struct QuerySensitivity {
   double add_remove;   ///< one record more or less: norm of the largest column
   double replace_one;  ///< one record of another value: largest distance of two columns
-  double textbook;     ///< twice add_remove, which is what is usually said of replace_one
+  /// What is usually said of replace_one: twice the norm of the largest column, here without rows
+  /// that are alike in all columns.
+  double textbook;
 };
 
 /// F = R M, kept as a product of factorizations of the factors of F.
@@ -57,6 +63,8 @@ struct QueryFactorization {
   struct Factor {
     IntegerMatrix encoder;  ///< M
     Matrix decoder;         ///< R: R M = F to rounding, about 1e-11 of the largest entry
+    /// The decoder makes prefix sums, and answers are row j less row i - 1 of them for all i <= j.
+    bool is_ranges = false;
   };
   std::vector<Factor> factors;
 
@@ -69,7 +77,8 @@ struct QueryFactorization {
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
   double lower_bound;
   /// The same for noise as large as the largest distance of two columns, where the number of
-  /// records is public: not tight, 1.05 to 2 times below what is known.
+  /// records is public. Tight where this is optimal for replace_one; else 1.05 to 2 times below
+  /// what is known.
   /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
   double replace_one_lower_bound;
   /// The error of this one with noise as large as its largest column.
@@ -88,8 +97,13 @@ struct QueryFactorization {
   /// @throws Error{resource_exhausted} more than kMaxQueryEntries entries.
   IntegerMatrix encoder() const;
   Matrix decoder() const;
-  /// Norms of the rows of R.
-  Vector row_norms() const;
+  /// Norms of the rows of R; for replace_one over the measurements that get noise.
+  Vector row_norms(Neighbours neighbours = Neighbours::zero_out) const;
+  /// Which measurements tell the number of records and nothing else, their row of M being alike in
+  /// all columns: with replace_one they are public, and get no noise.
+  /// @exactness   exact.
+  /// @checked-by  query_mechanism_test "what gets no noise is the same for all neighbours"
+  std::vector<bool> public_measurements() const;
   QuerySensitivity l2_sensitivity() const;
   QuerySensitivity l1_sensitivity() const;
 
@@ -132,7 +146,8 @@ class QueryFactorizer {
 ///          (1 s at 1024 values, 9 s at 2048); else its optimum (find_dense_optimum) and up to
 ///          eight products (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen
 ///          eigendecompositions more.
-/// @throws Error{unsupported} more than three factors (combine small ones by to_matrix()), too many
+/// @throws Error{unsupported} Objective::max for more than 361 ranges, whose rows it needs; more
+///         than three factors (combine small ones by to_matrix()), too many
 ///         queries for QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
 ///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.

@@ -5,6 +5,9 @@
 ///
 ///     measurements  y = M h + integer noise        answers  R y = F h + R noise
 ///
+/// With replace_one the number n of records is public: what is c n for a constant c, a row of M
+/// that is alike in all columns, gets no noise.
+///
 /// M and h are integers, so that everything that privacy rests on happens in integers; what is made
 /// of y afterwards, in floating point, is post-processing.
 
@@ -80,7 +83,8 @@ class QueryMechanism {
   double mu() const { return mu_; }
   /// Standard deviation of the Gaussian before rounding, or scale of the discrete Laplace law.
   double noise_scale() const { return noise_scale_; }
-  /// Standard deviation of one measurement's noise, to 1e-6: rounding included.
+  /// Standard deviation of one measurement's noise, unless it is public, to 1e-6: rounding
+  /// included.
   double noise_stddev() const;
   /// Standard deviations of the answers, one a query.
   Vector standard_errors() const;
@@ -92,6 +96,7 @@ class QueryMechanism {
   double sensitivity_ = 0;
   double textbook_ = 0;
   double unit_error_ = 0;
+  Vector row_norms_;  ///< of R, over what gets noise
   double mu_ = 0;
   double noise_scale_ = 0;
 };

@@ -45,17 +45,26 @@ struct ParitiesOptions {
 
 class QueryWorkload {
  public:
-  /// One query, with a name for its answer, each row.
+  /// One query, with a name for its answer, each row. All ranges are kept as prefixes: row j less
+  /// row i - 1 asks for values i .. j.
   struct Factor {
     Matrix queries;
-    std::vector<std::string> labels;
+    std::vector<std::string> labels;  ///< none for ranges
+    bool is_ranges = false;
+
+    std::int64_t num_queries() const;
+    std::string label(std::int64_t query) const;
+    /// One row a query, whatever it is.
+    /// @throws Error{resource_exhausted} more than kMaxQueryEntries numbers.
+    Matrix matrix() const;
   };
 
   /// How many have value v: F = I.
   static QueryWorkload identity(std::int64_t num_values);
   /// How many have a value of at most v.
   static QueryWorkload prefix(std::int64_t num_values);
-  /// How many have a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries.
+  /// How many have a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries,
+  /// which are never written out but for Objective::max.
   static QueryWorkload all_ranges(std::int64_t num_values);
   /// All tables of counts of `order` attributes.
   static QueryWorkload marginals(const MarginalsOptions& options);

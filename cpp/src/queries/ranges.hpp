@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// All ranges i .. j of m values, kept as prefixes (internal header): range (i, j) is row j less
+/// row i - 1 of a matrix of m prefixes, row -1 being 0. Ranges are in the order of i, then j.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+constexpr std::int64_t num_ranges(std::int64_t num_values) {
+  return num_values * (num_values + 1) / 2;
+}
+
+/// Calls visit(query, i, j) for all of them.
+template <class Visit>
+void for_every_range(std::int64_t num_values, Visit&& visit) {
+  std::int64_t query = 0;
+  for (std::int64_t i = 0; i < num_values; ++i)
+    for (std::int64_t j = i; j < num_values; ++j) visit(query++, i, j);
+}
+
+/// One row a range.
+Matrix ranges_of(const Matrix& prefixes);
+
+/// Squared norms of those rows, by inner products.
+Vector range_norms_squared(const Matrix& prefixes);
+
+/// The triangular T of m rows with T^T T = (m / k) F^T F, F the k ranges of single values: every M
+/// answers T with the same root mean square error as F.
+///
+///     (F^T F)_ij = min (m + 1 - max),    T_ij = j sqrt(2 / (i (i + 1))),  j <= i,   from 1
+///
+/// @exactness  entries to 2^-50, relative.
+Matrix range_root(std::int64_t num_values);
+/// How much that can move a bound on a root mean square error, for columns of norm 1 or at most 1
+/// apart: |E| <= 2^-50 T, and counts answer E with an error of at most sqrt 2 ||E||_F / sqrt m.
+double range_root_rounding(const Matrix& root);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The factorization of least error where the number of records is public (internal header):
+///
+///     minimise ||R|| Delta,    Delta = max ||M_i - M_j||,    R (M_i - M_j) = F_i - F_j
+///
+/// over all i, j. The dual variables are weights w_ij of PAIRS of columns, which make a Laplacian:
+///
+///     ||D_u^(1/2) F L^(1/2)||_* <= ||D_u^(1/2) R||_F Delta sqrt(sum w),
+///     L = sum w_ij (e_i - e_j)(e_i - e_j)^T,
+///
+/// and the largest left side is the optimum (docs/math/queries.md).
+
+#include <memory>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/types.hpp"
+
+namespace dpftrl::detail {
+
+/// What the weights of all pairs of columns are searched for.
+inline constexpr std::int64_t kMaxPairedColumns = 512;
+
+struct ReplaceOneOptimum {
+  /// Of the root mean square of ||R_i||, or of their largest (by the objective), times Delta.
+  /// @guarantee   never above the least of all factorizations, rounding included.
+  /// @checked-by  query_factorization_test "the optimum for replace_one ..."
+  double lower_bound;
+  /// M, of columns at most 1 apart, to rounding; the last one is 0.
+  Matrix encoder;
+};
+
+/// The fixed point w_ij ~ w_ij ||M_i - M_j||^2, u_i ~ u_i ||R_i||^2, one evaluation at a time.
+/// Pairs that are closer than Delta have w = 0 at the optimum: a barrier keeps them away from it.
+class ReplaceOneSolver {
+ public:
+  /// @param queries  2 to kMaxPairedColumns columns, not all alike.
+  /// @param options  gaps below kBarrierGap are not asked for.
+  /// @cost  an eigendecomposition an iteration, 15 to 70 of them; 17 vectors of a number a pair.
+  ReplaceOneSolver(const Matrix& queries, Objective objective, const OptimumOptions& options);
+  ~ReplaceOneSolver();
+  ReplaceOneSolver(ReplaceOneSolver&&) noexcept;
+  ReplaceOneSolver& operator=(ReplaceOneSolver&&) noexcept;
+
+  /// One iteration. False when there is nothing left to do.
+  bool advance();
+  OptimumProgress progress() const;
+  /// The best so far.
+  ReplaceOneOptimum result() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dpftrl::detail
