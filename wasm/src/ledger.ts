@@ -9,6 +9,7 @@ import { makeError } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { KEY_BYTES, keyFromEntropy } from './key.js';
 import { countRecords, readOptions, requireLength } from './options.js';
+import { StoreHold } from './store-hold.js';
 import { pack, unpack } from './stored.js';
 import { readTotals, TOTALS_OPTIONS } from './totals.js';
 import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from './types.js';
@@ -20,6 +21,7 @@ interface Made {
   dimension: number;
   insecure: boolean;
   store: ReleaseStore;
+  hold: StoreHold;
   /** Goes in front of what is stored; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;
   memo: Uint8Array | undefined;
@@ -39,6 +41,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   readonly dimension: number;
   readonly insecure: boolean;
   private readonly store: ReleaseStore;
+  private readonly hold: StoreHold;
   readonly identity: string;
   private readonly key: Uint8Array<ArrayBuffer>;
   private kept: Uint8Array | undefined;
@@ -52,6 +55,8 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.dimension = made.dimension;
     this.insecure = made.insecure;
     this.store = made.store;
+    this.hold = made.hold;
+    made.hold.give(this);
     this.key = made.key;
     this.kept = made.memo;
     const commitment = core.call('ledgerCommitment', made.sums.id);
@@ -114,6 +119,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
 
   override dispose(): void {
     this.key.fill(0);
+    this.hold.release(this.last);
     super.dispose();
   }
 
@@ -148,17 +154,22 @@ function readStore(store: unknown): ReleaseStore {
   return given as ReleaseStore;
 }
 
-export async function makeLedger(
+interface Opening {
+  complete: ReturnType<typeof readTotals>;
+  store: ReleaseStore;
+  hold: StoreHold;
+}
+
+async function goOn(
   core: Core,
   backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
+  { complete, store, hold }: Opening,
 ): Promise<ReleaseLedger> {
-  const reader = readOptions('ledger', options, OPTIONS);
-  const complete = readTotals(reader, mechanisms);
-  const store = readStore(reader.raw('store'));
   const insecure = complete.insecureSeed !== undefined;
-  const stored = await store.load();
+  const stored = (await store.load()) ?? undefined;
+  if (stored !== undefined && !(stored instanceof Uint8Array)) {
+    throw wrongType('ledger', 'what is stored', 'a Uint8Array', stored);
+  }
   if (stored !== undefined && stored.length < KEY_BYTES) {
     const what = `at least ${KEY_BYTES} bytes, got ${stored.length} (truncated?)`;
     throw makeError('bad_state', `ledger: what is stored must have ${what}`);
@@ -174,9 +185,28 @@ export async function makeLedger(
     const given = { ...complete, key: insecure ? undefined : key, state };
     const sums = core.call('ledgerCreate', given);
     const { dimension } = complete;
-    return new CoreReleaseLedger(core, backstop, { sums, dimension, insecure, store, key, memo });
+    const made = { sums, dimension, insecure, store, hold, key, memo };
+    return new CoreReleaseLedger(core, backstop, made);
   } catch (error) {
     key.fill(0);
+    throw error;
+  }
+}
+
+export async function makeLedger(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Promise<ReleaseLedger> {
+  const reader = readOptions('ledger', options, OPTIONS);
+  const complete = readTotals(reader, mechanisms);
+  const store = readStore(reader.raw('store'));
+  const hold = await StoreHold.take(store);
+  try {
+    return await goOn(core, backstop, { complete, store, hold });
+  } catch (error) {
+    hold.release(Promise.resolve());
     throw error;
   }
 }
