@@ -166,6 +166,52 @@ test('budget: a state is paid for once, also when it had begun without', async (
   await fails(release(path, 1, other), 2, /all 2 would spend/, { input });
 });
 
+test('budget: a state without a step is paid for once', async () => {
+  for (const [name, first] of [
+    ['no rows', 'who,x\n'],
+    ['a bad row', 'who,x\na,secret\n'],
+  ]) {
+    const path = freshPath();
+    const state = ['--state', `${path}.state`, '--steps', '8'];
+    await dpFtrl(release(path, 1, [...limit, ...state]), { input: first });
+    assert.equal(read(path).releases.length, 1, name);
+    for (let run = 0; run < 2; ++run) {
+      await accepted(release(path, 1, state));
+      assert.equal(read(path).releases.length, 1, name);
+    }
+    assert.equal(read(path).releases[0].step, 8);
+  }
+});
+
+test('budget: what does not fit begins no state', async () => {
+  const path = freshPath();
+  const state = ['--state', `${path}.state`, '--steps', '8'];
+  await fails(release(path, 2, [...limit, ...state]), 2, /beyond the limit/, { input });
+  assert.ok(!existsSync(`${path}.state`));
+});
+
+test('budget: a run that cannot work costs nothing', async () => {
+  const path = freshPath();
+  const queries = ['queries', '--workload', 'identity', '--column', 'x', '--domain', '0,1'];
+  const asked = [...queries, '--epsilon', '1', '--delta', '1e-6', '--budget', path, ...limit];
+  const sums = release(path, 1, limit);
+  for (const [args, message] of [
+    [[...asked, '--output', join(folder, 'none/x')], /--output .*none\/x: the folder does not exist/],
+    [[...asked, '--output', '/dev/null'], /--output \/dev\/null is not a regular file/],
+    [[...asked, '--output', '/dev/null/x'], /the folder does not exist/],
+    [[...asked, '--output', ''], /--output must be the name of a file, got ""/],
+    [[...sums, '--output', ''], /--output must be the name of a file, got ""/],
+    [[...sums, '--steps', '4', '--state', ''], /--state must be the name of a file, got ""/],
+  ]) {
+    await fails(args, 2, message, { input });
+    assert.ok(!existsSync(path), args.join(' '));
+  }
+  await fails(release('', 1, limit), 2, /--budget must be the name of a file, got ""/, { input });
+  const named = [...release(path, 1, limit), '--column', 'step'];
+  await fails(named, 2, /two columns "step"/, { input: 'step,x\n1,1\n' });
+  assert.ok(!existsSync(path));
+});
+
 test('budget: an old copy of a state is refused, and a branch of it', async () => {
   const path = freshPath();
   const state = join(folder, 'forward');

@@ -133,7 +133,8 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
     decide();
     const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
-    if (decided > acknowledged) {
+    const isMemoAlone = numSteps === 0 && memo !== undefined;
+    if (decided > acknowledged || isMemoAlone) {
       const next = memo ?? this.kept;
       await this.store.save(pack(this.key, next, this.core.call('ledgerState', this.id)));
       this.kept = next;

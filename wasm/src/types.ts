@@ -826,7 +826,8 @@ export interface ReleaseLedger extends Handle {
   /**
    * The same for steps that several contribute to: of each step all contributions, one after the
    * other, `dimension` entries each, or none. Each is clipped by itself: add up before what one
-   * person contributes to a step. `memo` is stored with them, all or nothing.
+   * person contributes to a step. `memo` is stored with them, all or nothing; without steps it is
+   * stored alone, with the key.
    */
   releaseSteps(
     firstStep: number,

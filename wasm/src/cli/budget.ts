@@ -128,9 +128,10 @@ export class Budget {
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
-   * steps than are known to be released; `finish` ends the run of a state.
+   * steps than are known to be released; `finish` ends the run of a state. `prepare` is done before
+   * something new is written down, when it is known to fit.
    */
-  async spend(dp: DpFtrl, spending: Spending): Promise<void> {
+  async spend(dp: DpFtrl, spending: Spending, prepare?: () => Promise<void>): Promise<void> {
     const { neighbours, unit, mu: own, ...entry } = spending;
     if (own === null) {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
@@ -164,6 +165,7 @@ export class Budget {
         const began = `--budget ${this.path}: a new budget of ${limit} begins; ${what}`;
         process.stderr.write(`dp-ftrl: warning: ${began}\n`);
       }
+      await prepare?.();
       ledger.releases.push({ when: new Date().toISOString(), mu: own, ...entry });
       ledger.spent = { mu, epsilon };
       return ledger;

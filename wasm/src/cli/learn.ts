@@ -15,7 +15,7 @@ import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
 import type { Labelled } from './labels.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
-import { AtomicFile, StandardOutput, writeFile } from './output.js';
+import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { readInputs } from './ranges.js';
@@ -339,8 +339,7 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = readPattern(args, chosen, { batchSize: target.batchSize, passes });
-  // A folder that is not there is told now, and not after the learning.
-  if (path !== undefined) await (await AtomicFile.create(path, 'model')).abandon();
+  await requireWritable(path, 'model');
   const problem = await readProblem(args, {
     label,
     target,
