@@ -248,8 +248,8 @@ ${COUNTED}
   --measure M      optimal (default), identity (the histogram) or queries (each by itself)
   --objective O    mean (default) or max: which error the measurements make least
   --budget FILE, --budget-epsilon E, --budget-delta D
-                   as in dp-ftrl release, with which it is shared. A pure release counts as the
-                   Gaussian DP that all of its epsilon have
+                   as in dp-ftrl release, with which it is shared. A pure release counts with its
+                   epsilon, or as the Gaussian DP that all of its epsilon have: what is less
   --consistent     answers of one histogram without negative counts; with replace-one, of as many
                    rows as there are. std then is that before
   --integer        with --consistent: of whole numbers
