@@ -186,7 +186,8 @@ function learnFrom(
       throw new Misuse(what, { code, row, line });
     }
     const why = (error as Error).message.replace(/^learn: example \d+: (learner: )?/, '');
-    throw new Misuse(`${where}: ${why}`, { code: code ?? 'internal', row, line });
+    const [, what = why, got] = /^(.*), got (.*)$/.exec(why) ?? [];
+    throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
   }
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
 }
