@@ -77,6 +77,7 @@ export class FileStore implements ReleaseStore {
     return new FileStore(place, () => lock.release());
   }
 
+  /** The bytes of the file; undefined where there is none. */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
       this.requireUsable();

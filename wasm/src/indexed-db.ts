@@ -41,6 +41,11 @@ export class IndexedDbStore implements ReleaseStore {
     private readonly name: string,
   ) {}
 
+  /**
+   * Opens the row of this name, which need not exist yet.
+   *
+   * @throws DpError `store_failed` where there is no IndexedDB, or the browser refuses.
+   */
   static async open(name: string): Promise<IndexedDbStore> {
     try {
       return new IndexedDbStore(await openDatabase(), name);
@@ -49,6 +54,7 @@ export class IndexedDbStore implements ReleaseStore {
     }
   }
 
+  /** The bytes of the row; undefined where there is none. */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
       const table = this.database.transaction(TABLE, 'readonly').objectStore(TABLE);
