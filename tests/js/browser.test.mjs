@@ -134,8 +134,9 @@ const useLedger = async () => {
   const { IndexedDbStore } = await import('/indexed-db.js');
   const dp = await load();
   const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
+  const storeOf = (seed) => IndexedDbStore.open(`sums ${seed}`);
   const open = async (seed) => {
-    const store = await IndexedDbStore.open(`sums ${seed}`);
+    const store = await storeOf(seed);
     return dp.ledger({ ...target, insecureSeed: seed, store });
   };
   const codeOf = (promise) => promise.then(() => 'none', (error) => error.code);
@@ -147,7 +148,18 @@ const useLedger = async () => {
   const again = [...(await second.release(0, [1]))];
   const changed = await codeOf(second.release(0, [0.5]));
   totals.push(...(await second.releaseMany(2, [1, 1])));
-  return { totals, again, refused, changed, apart: (await open(8)).step };
+  const store = await storeOf(9);
+  const options = { ...target, insecureSeed: 9, store };
+  const only = await dp.ledger(options);
+  const shared = await codeOf(dp.ledger(options));
+  // Closing waits for what is being saved; what comes later is refused.
+  const last = only.release(0, [1]);
+  await Promise.resolve();
+  const closing = store.close();
+  const late = await codeOf(only.release(1, [1]));
+  await Promise.all([last, closing]);
+  const one = { shared, late, step: (await open(9)).step };
+  return { totals, again, refused, changed, apart: (await open(8)).step, one };
 };
 
 test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
@@ -155,12 +167,13 @@ test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
     const page = await browser.newPage();
     try {
       await page.goto(`${address}/empty.html`);
-      const { totals, again, refused, changed, apart } = await page.evaluate(useLedger);
+      const { totals, again, refused, changed, apart, one } = await page.evaluate(useLedger);
       const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
       const sums = dp.prefixSum({ ...target, insecureSeed: 7 });
       assert.deepEqual(totals, [...sums.releaseMany([1, 0, 1, 1])]);
       assert.deepEqual(again, totals.slice(0, 1));
       assert.deepEqual([refused, changed, apart], ['store_in_use', 'already_released', 0]);
+      assert.deepEqual(one, { shared: 'store_in_use', late: 'disposed', step: 1 });
       // After the page was closed and opened again.
       await page.reload();
       const goesOn = await page.evaluate(async () => {

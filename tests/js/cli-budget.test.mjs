@@ -11,6 +11,7 @@ import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { importSource } from './support/sources.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-budget-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,6 +76,51 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
   const shown = new RegExp(dp.calibrate({ mu: 2 * target, delta: 1e-6 }).epsilon.toPrecision(4));
   await fails(release(path, epsilon), 2, shown, { input });
   assert.equal(read(path).releases.length, 3);
+});
+
+test('budget: pure releases add up by themselves where that is less', async () => {
+  const { epsilonOf, fits, sumOfDecimals } = await importSource('composition.ts');
+  const delta = 1e-6;
+  const pure = (epsilon) => ({ epsilon, delta: 0, mu: dp.pureMu(epsilon) });
+  const gaussian = (epsilon) => ({ epsilon, delta, mu: muOf(epsilon) });
+  const times = (k, part) => Array.from({ length: k }, () => part);
+  const one = { epsilon: 1, delta };
+  for (const [parts, limit, isIn] of [
+    [[pure(1)], one, true],
+    [[pure(1.0000001)], one, false],
+    [times(2, pure(0.5)), one, true],
+    [times(10, pure(0.1)), one, true],
+    [[pure(0.1), pure(0.2)], { epsilon: 0.3, delta }, true],
+    [[...times(10, pure(0.1)), pure(1e-9)], one, false],
+    [[pure(0.4), gaussian(0.6)], one, true],
+    [[gaussian(0.6), pure(0.4000001)], one, false],
+    [[gaussian(0.3), pure(0.4), gaussian(0.3)], one, true],
+    [[gaussian(1)], one, true],
+    [[gaussian(1), pure(1e-5)], one, false],
+    // Here Gaussian DP knows more: the root of 300 mu^2, although the epsilons add up to 3.
+    [times(300, pure(0.01)), one, true],
+  ]) {
+    const name = JSON.stringify(parts.slice(0, 3));
+    assert.equal(fits(dp, parts, limit), isIn, name);
+    // What is printed agrees.
+    assert.equal(epsilonOf(dp, parts, delta) <= limit.epsilon * (1 + 1e-12), isIn, name);
+  }
+  close(epsilonOf(dp, [pure(0.5)], delta), 0.5, 0);
+  // By itself Gaussian DP would say more than 2 of it.
+  assert.ok(dp.calibrate({ mu: dp.pureMu(0.5), delta }).epsilon > 2);
+  close(epsilonOf(dp, [pure(0.25), gaussian(0.5)], delta), 0.75, 1e-9);
+  assert.equal(sumOfDecimals([0.1, 0.2, 3e-7, 2e20]), 200000000000000000000);
+  assert.equal(sumOfDecimals([0.1, 0.2]), 0.3);
+  assert.equal(sumOfDecimals([]), 0);
+});
+
+test('budget: the sum that is refused is above the limit as it is printed', async () => {
+  const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--budget', freshPath()];
+  const asked = (epsilon) => [...choose, '--epsilon', epsilon, '--quiet'];
+  await fails([...asked('1.00000001'), ...limit], 2, /: this release would spend \(1\.00000001, 0\.000001\), beyond the limit \(1, /, { input });
+  await accepted([...asked('1'), ...limit]);
+  const both = /with this release all 2 would spend \(1\.000001, 0\.000001\), beyond the limit \(1, /;
+  await fails(asked('0.000001'), 2, both, { input });
 });
 
 test('budget: written down before the first number, and kept when the release fails', async () => {
@@ -164,6 +210,52 @@ test('budget: a state is paid for once, also when it had begun without', async (
   // Another state is another release.
   const other = ['--steps', '100', '--state', join(folder, 'other')];
   await fails(release(path, 1, other), 2, /all 2 would spend/, { input });
+});
+
+test('budget: a state without a step is paid for once', async () => {
+  for (const [name, first] of [
+    ['no rows', 'who,x\n'],
+    ['a bad row', 'who,x\na,secret\n'],
+  ]) {
+    const path = freshPath();
+    const state = ['--state', `${path}.state`, '--steps', '8'];
+    await dpFtrl(release(path, 1, [...limit, ...state]), { input: first });
+    assert.equal(read(path).releases.length, 1, name);
+    for (let run = 0; run < 2; ++run) {
+      await accepted(release(path, 1, state));
+      assert.equal(read(path).releases.length, 1, name);
+    }
+    assert.equal(read(path).releases[0].step, 8);
+  }
+});
+
+test('budget: what does not fit begins no state', async () => {
+  const path = freshPath();
+  const state = ['--state', `${path}.state`, '--steps', '8'];
+  await fails(release(path, 2, [...limit, ...state]), 2, /beyond the limit/, { input });
+  assert.ok(!existsSync(`${path}.state`));
+});
+
+test('budget: a run that cannot work costs nothing', async () => {
+  const path = freshPath();
+  const queries = ['queries', '--workload', 'identity', '--column', 'x', '--domain', '0,1'];
+  const asked = [...queries, '--epsilon', '1', '--delta', '1e-6', '--budget', path, ...limit];
+  const sums = release(path, 1, limit);
+  for (const [args, message] of [
+    [[...asked, '--output', join(folder, 'none/x')], /--output .*none\/x: the folder does not exist/],
+    [[...asked, '--output', '/dev/null'], /--output \/dev\/null is not a regular file/],
+    [[...asked, '--output', '/dev/null/x'], /the folder does not exist/],
+    [[...asked, '--output', ''], /--output must be the name of a file, got ""/],
+    [[...sums, '--output', ''], /--output must be the name of a file, got ""/],
+    [[...sums, '--steps', '4', '--state', ''], /--state must be the name of a file, got ""/],
+  ]) {
+    await fails(args, 2, message, { input });
+    assert.ok(!existsSync(path), args.join(' '));
+  }
+  await fails(release('', 1, limit), 2, /--budget must be the name of a file, got ""/, { input });
+  const named = [...release(path, 1, limit), '--column', 'step'];
+  await fails(named, 2, /two columns "step"/, { input: 'step,x\n1,1\n' });
+  assert.ok(!existsSync(path));
 });
 
 test('budget: an old copy of a state is refused, and a branch of it', async () => {

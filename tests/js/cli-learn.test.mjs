@@ -246,8 +246,8 @@ test('learn: without --steps a bad label is told before a budget is spent', asyn
   const budget = join(folder, 'unspent.json');
   const limit = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
   for (const [options, label, wanted] of [
-    [[], '2', '(line 3): label must be -1, 0 or 1, got 2'],
-    [['--loss', 'softmax', '--classes', '3'], '3', '(line 3): label must be an integer from 0 to 2'],
+    [[], '2', '(line 3): label must be -1, 0 or 1\n'],
+    [['--loss', 'softmax', '--classes', '3'], '3', '(line 3): label must be an integer from 0 to 2\n'],
   ]) {
     const input = `a,y\n0.5,1\n0.5,${label}\n`;
     const run = (more) => fails([...learn, ...options, ...more], 2, /row 2 \(line 3\): /, { input });

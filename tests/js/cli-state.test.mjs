@@ -3,13 +3,16 @@
 // --state with persons and with time buckets: several runs are one release, whoever they cut apart.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails } from './support/command.mjs';
-import { dpFtrl } from './support/consumer.mjs';
+import { cli, dpFtrl } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-state-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -64,6 +67,89 @@ test('state: what was released before a fault is written, and goes on after it',
   assert.equal(readFileSync(output, 'utf8').trimEnd().split('\n').length, 3);
   const rest = await rowsOf([...target, '--state', args[args.length - 3]], 'x\n1\n');
   assert.match(rest.join(), /^3,/);
+});
+
+/** A run whose input stays open: it has three rows, and says when they are released. */
+async function running(args, isReleased) {
+  const child = spawn(cli, args);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => (said.stdout += text));
+  child.stderr.on('data', (text) => (said.stderr += text));
+  child.stdin.on('error', () => {});
+  child.stdin.write('x\n1\n1\n1\n');
+  while (!isReleased(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+  const ended = once(child, 'close').then(([code, signal]) => ({ ...said, code, signal }));
+  return { child, ended };
+}
+
+const numLines = (text) => text.split('\n').length - 1;
+const RELEASED = 'steps 1 to 3 are released: leave their rows out of the next run';
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  test(`state: ${signal} says what is released, and the next run goes on`, async () => {
+    const state = ['--state', freshState()];
+    const { child, ended } = await running([...target, ...state], ({ stdout }) => {
+      return numLines(stdout) === 4;
+    });
+    child.kill(signal);
+    const { stderr, ...end } = await ended;
+    assert.deepEqual([end.code, end.signal], [null, signal]);
+    assert.equal(stderr.split('\n').at(-2), `dp-ftrl release: interrupted by ${signal}; ${RELEASED}`);
+    assert.ok(!existsSync(`${state[1]}.lock`));
+    assert.match((await rowsOf([...target, ...state], 'x\n1\n')).join(), /^4,/);
+  });
+
+  test(`state: ${signal} keeps in --output what is released`, async () => {
+    for (const json of [[], ['--json']]) {
+      const place = mkdtempSync(join(folder, 'output-'));
+      const output = join(place, 'out');
+      const args = [...target, ...json, '--state', join(place, 'state'), '--output', output];
+      const { child, ended } = await running(args, () => {
+        const part = readdirSync(place).find((name) => name.endsWith('.tmp'));
+        return part && /\n3,|"step":3,/.test(readFileSync(join(place, part), 'utf8'));
+      });
+      child.kill(signal);
+      const { stderr, ...end } = await ended;
+      assert.deepEqual([end.code, end.signal], [null, signal]);
+      assert.equal(stderr.split('\n').at(-2), `dp-ftrl release: interrupted by ${signal}; ${RELEASED}`);
+      const text = readFileSync(output, 'utf8');
+      if (json.length === 0) {
+        assert.equal(numLines(text), 4);
+      } else {
+        const { rows, complete, error } = JSON.parse(text);
+        assert.deepEqual([rows.length, complete, error], [3, false, { code: 'interrupted' }]);
+      }
+      assert.deepEqual(readdirSync(place).sort(), ['out', 'state']);
+    }
+  });
+}
+
+test('state: before the first step a signal ends the run without a word', async () => {
+  const [state, output] = [freshState(), join(folder, 'nothing.csv')];
+  const child = spawn(cli, [...target, '--state', state, '--output', output]);
+  let said = '';
+  child.stderr.on('data', (text) => (said += text));
+  child.stdin.write('x\n');
+  while (!existsSync(`${state}.lock`)) await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  child.kill('SIGTERM');
+  const [code, signal] = await once(child, 'close');
+  assert.deepEqual([code, signal], [null, 'SIGTERM']);
+  assert.doesNotMatch(said, /interrupted|released/);
+  assert.ok(!existsSync(output) && !existsSync(state));
+});
+
+test('state: a closed pipe says what is released', async () => {
+  const state = ['--state', freshState()];
+  const { child, ended } = await running([...target, ...state], ({ stdout }) => {
+    return numLines(stdout) === 4;
+  });
+  child.stdout.destroy();
+  child.stdin.write('1\n1\n');
+  const { stderr, ...end } = await ended;
+  assert.deepEqual([end.code, end.signal], [0, null]);
+  assert.match(stderr, /^dp-ftrl release: the output was closed; steps 1 to 5 are released: leave/m);
+  assert.match((await rowsOf([...target, ...state], 'x\n1\n')).join(), /^6,/);
 });
 
 test('state: who has had his share has none tomorrow', async () => {

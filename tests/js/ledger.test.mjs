@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs/promises';
 import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -112,6 +114,83 @@ test('ledger: nothing is handed out that could not be stored', async () => {
   const next = await dp.ledger({ ...target, store });
   assert.deepEqual(await next.release(0, [1]), release);
   next.dispose();
+});
+
+/** A promise, and what resolves it. */
+function gate() {
+  let open;
+  const passed = new Promise((resolve) => (open = resolve));
+  return { passed, open };
+}
+
+/** A store in memory; saving waits for what `pause` gives. */
+function memoryStore(pause = async () => {}) {
+  let bytes;
+  return {
+    load: async () => bytes,
+    save: async (given) => {
+      await pause();
+      bytes = given;
+    },
+    close: async () => {},
+  };
+}
+
+test('ledger: one at a time has a store, whatever store it is', async () => {
+  const file = await FileStore.open(place('shared'));
+  const inUse = code('store_in_use', /store must not be in use, got one that another ledger has/);
+  for (const store of [file, memoryStore(), Object.freeze(memoryStore())]) {
+    const options = { ...target, store };
+    const first = await dp.ledger(options);
+    await assert.rejects(dp.ledger(options), inUse);
+    await first.release(0, [0]);
+    await assert.rejects(dp.ledger(options), inUse);
+    first.dispose();
+    // Neither is it free while one is being made; one that could not be made does not keep it.
+    const both = await Promise.allSettled([dp.ledger(options), dp.ledger(options)]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    both.find(({ status }) => status === 'fulfilled').value.dispose();
+    await assert.rejects(dp.ledger({ ...options, epsilon: 2 }), { code: 'bad_state' });
+    const next = await dp.ledger(options);
+    await assert.rejects(next.release(0, [1]), { code: 'already_released' });
+    next.dispose();
+  }
+  await file.close();
+  const { load: loadExternal } = await importEntry('dp-ftrl/external');
+  const external = await loadExternal();
+  const store = memoryStore();
+  const first = await dp.ledger({ ...target, store });
+  await assert.rejects(external.ledger({ ...target, store }), inUse);
+  first.dispose();
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('ledger: one that was disposed of has its store until it has saved', async () => {
+  const saving = gate();
+  const store = memoryStore(() => saving.passed);
+  const first = await dp.ledger({ ...target, store });
+  const pending = assert.rejects(first.release(0, [0]), { code: 'disposed' });
+  await new Promise(setImmediate);
+  first.dispose();
+  let isOpen = false;
+  const opening = dp.ledger({ ...target, store }).finally(() => (isOpen = true));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(isOpen, false);
+  saving.open();
+  await pending;
+  const second = await opening;
+  assert.equal(second.step, 1);
+  await assert.rejects(second.release(0, [1]), { code: 'already_released' });
+  second.dispose();
+});
+
+test('ledger: a store without bytes is empty, one with something else is refused', async () => {
+  const odd = (stored) => ({ ...memoryStore(), load: async () => stored });
+  const ledger = await dp.ledger({ ...target, store: odd(null) });
+  assert.equal(ledger.step, 0);
+  ledger.dispose();
+  const refused = code('wrong_type', /ledger: what is stored must be a Uint8Array, got string "bytes"/);
+  await assert.rejects(dp.ledger({ ...target, store: odd('bytes') }), refused);
 });
 
 test('ledger: the wrong mechanism, seed, bytes and stores are refused', async () => {
@@ -231,6 +310,85 @@ test('file store: what could not be saved leaves the old bytes', async () => {
   assert.deepEqual(await store.load(), new Uint8Array([1, 2]));
   await store.close();
   await assert.rejects(store.save(new Uint8Array(1)), code('disposed', /was closed/));
+});
+
+/** Saving stops before the new file is put in place, until `open` is called. */
+function stopSaving() {
+  const { rename } = fs;
+  const begun = gate();
+  const ended = gate();
+  fs.rename = async (...paths) => {
+    begun.open();
+    await ended.passed;
+    return rename(...paths);
+  };
+  syncBuiltinESMExports();
+  const open = () => {
+    ended.open();
+    fs.rename = rename;
+    syncBuiltinESMExports();
+  };
+  return { reached: begun.passed, open };
+}
+
+test('file store: closing waits for what is being saved, and later saves are refused', async () => {
+  const path = place('closing');
+  const store = await FileStore.open(path);
+  const ledger = await dp.ledger({ ...target, store });
+  const slow = stopSaving();
+  try {
+    const first = ledger.release(0, [0]);
+    await slow.reached;
+    let isClosed = false;
+    const closing = store.close().then(() => (isClosed = true));
+    const again = store.close();
+    const late = assert.rejects(ledger.release(1, [0]), code('disposed', /was closed/));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(isClosed, false);
+    await assert.rejects(FileStore.open(path), { code: 'store_in_use' });
+    slow.open();
+    await Promise.all([first, closing, again, late]);
+    ledger.dispose();
+  } finally {
+    slow.open();
+  }
+  await withLedger(path, {}, async (next) => {
+    assert.equal(next.step, 1);
+    await assert.rejects(next.release(0, [1]), { code: 'already_released' });
+  });
+});
+
+test('file store: nothing is saved over what others have saved since', async () => {
+  const path = place('since');
+  await withLedger(path, {}, (ledger) => ledger.release(0, [0]));
+  const store = await FileStore.open(path);
+  const ledger = await dp.ledger({ ...target, store });
+  await ledger.release(1, [0]);
+  // Somebody removes the lock, as another container would that does not see this process.
+  unlinkSync(`${path}.lock`);
+  const other = await FileStore.open(path);
+  const second = await dp.ledger({ ...target, store: other });
+  await second.release(2, [1]);
+  const refused = code('store_in_use', /since must not be in use, got one that was saved/);
+  await assert.rejects(ledger.release(2, [0]), refused);
+  await assert.rejects(ledger.release(3, [0]), code('store_failed', /saving failed before/));
+  ledger.dispose();
+  await store.close();
+  // Nor does it take away the lock of the other.
+  await assert.rejects(FileStore.open(path), { code: 'store_in_use' });
+  await second.release(3, [1]);
+  second.dispose();
+  await other.close();
+  const blind = await FileStore.open(path);
+  await assert.rejects(blind.save(new Uint8Array(40)), { code: 'store_in_use' });
+  await blind.close();
+});
+
+test('file store: what is no path is refused', async () => {
+  for (const path of [undefined, 5, {}]) {
+    await assert.rejects(FileStore.open(path), code('wrong_type', /FileStore: path must be a string/));
+  }
+  await assert.rejects(FileStore.open(''), code('invalid_argument', /path must be the name of a file, got ""/));
 });
 
 const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '8'];

@@ -3,11 +3,11 @@
 // Worker and client in Node's worker threads; browser.test.mjs runs them in Chromium.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { entryUrl, importEntry, installed, node } from './support/consumer.mjs';
+import { consumer, entryUrl, importEntry, installed, node } from './support/consumer.mjs';
 
 const { connect, DpError } = await importEntry('dp-ftrl/worker-client');
 const { serve } = await importEntry('dp-ftrl/worker');
@@ -324,6 +324,51 @@ test('worker: serve() answers on any port', async () => {
   assert.deepEqual(await other.calibrate(target), dp.calibrate(target));
   other.terminate();
   await assert.rejects(other.calibrate(target), code('disposed'));
+});
+
+test('worker: one that ends rejects what is pending, and every later call', { timeout: 30000 }, async () => {
+  const script = entryUrl('dp-ftrl/worker');
+  const stopped = new Worker(script);
+  const source = `import(${JSON.stringify(script.href)}).then(() => process.exit(3))`;
+  const { port1, port2 } = new MessageChannel();
+  for (const [port, end, message] of [
+    [stopped, () => stopped.terminate(), /^worker: it has ended with exit code 1$/],
+    [new Worker(source, { eval: true }), () => {}, /^worker: it has ended with exit code 3$/],
+    [port2, () => port1.close(), /^worker: it has ended$/],
+  ]) {
+    const other = connect({ worker: port });
+    const pending = other.compare({ numSteps: 512 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    void end();
+    const isEnded = { code: 'disposed', message };
+    await assert.rejects(pending, isEnded);
+    await assert.rejects(other.calibrate(target), isEnded);
+  }
+});
+
+test('worker: in Node connect says how to pass one', async () => {
+  let message;
+  assert.throws(
+    () => connect(),
+    (error) => {
+      ({ message } = error);
+      return error instanceof DpError && error.code === 'unsupported';
+    },
+  );
+  const made = /in Node `(new Worker\(.*\))` of node:worker_threads$/.exec(message)[1];
+  const source = `import { Worker } from 'node:worker_threads';
+    import { connect } from 'dp-ftrl/worker-client';
+    const client = connect({ worker: ${made} });
+    console.log(await client.ready);
+    client.terminate();`;
+  // A file, as options of a command line would be handed on to the worker.
+  const path = join(consumer, `connect-${process.pid}.mjs`);
+  writeFileSync(path, source);
+  try {
+    assert.equal((await node([path])).stdout, `${dp.version}\n`);
+  } finally {
+    rmSync(path);
+  }
 });
 
 test('worker: given bytes are used; bad ones are refused, and so is every later call', async () => {

@@ -7,11 +7,16 @@ import { makeError } from './errors.js';
 
 export type Fields = Record<string, unknown>;
 
-/** What a value is, for a message: "string", "null", "array", "NaN". */
+const SHORT = 20;
+
+/** What a value is, for a message: "string", "null", "array", "number 5". */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return typeof value;
+  const kind = typeof value;
+  const isShown =
+    kind === 'number' || kind === 'boolean' || (kind === 'string' && String(value).length <= SHORT);
+  return isShown ? `${kind} ${show(value)}` : kind;
 }
 
 /** A value as it appears in a message. */

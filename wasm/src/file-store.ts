@@ -2,15 +2,23 @@
 
 /** A store for ledgers in a file, for Node: one process at a time, replaced all or nothing. */
 
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { wrongType } from './check.js';
 import { makeError } from './errors.js';
 import { FileLock, hasCode, IN_NO_FOLDER, placeOf, replaceFile } from './files.js';
+import { StoreQueue } from './store-queue.js';
 import type { ReleaseStore } from './types.js';
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
 
 /**
  * A file, beside it FILE.lock while it is open and FILE.new while it is replaced. Saving writes
  * FILE.new, syncs it, renames it to FILE and syncs the folder: at any instant there are whole
- * bytes, the old ones or the new ones.
+ * bytes, the old ones or the new ones. Before that it looks whether the file still has the bytes that
+ * this store read or saved last.
  *
  * A path through symbolic links means the file they lead to. A file with several names (hard
  * links) is refused: only one of them would go on.
@@ -19,7 +27,9 @@ import type { ReleaseStore } from './types.js';
  * other's numbers (one machine, one container), and the file system must know hard links.
  */
 export class FileStore implements ReleaseStore {
-  private isOpen = true;
+  private readonly queue = new StoreQueue('FileStore');
+  /** Of what was read or saved last; undefined of no file. */
+  private seen: string | undefined;
   private failed: unknown;
 
   private constructor(
@@ -30,12 +40,17 @@ export class FileStore implements ReleaseStore {
   /**
    * Opens the file, which need not exist yet, for this process alone.
    *
+   * @throws TypeError for a path that is no string.
    * @throws DpError `store_in_use` while another process, or this one, has it open.
-   * @throws RangeError for a link to nothing, for a file with several names, and where the folder
-   *   does not exist.
+   * @throws RangeError for an empty path, a link to nothing, for a file with several names, and where the
+   *   folder does not exist.
    * @throws DpError `store_failed` where the file system refuses, with its error as `cause`.
    */
   static async open(path: string): Promise<FileStore> {
+    if (typeof path !== 'string') throw wrongType('FileStore', 'path', 'a string', path);
+    if (path === '') {
+      throw makeError('invalid_argument', 'FileStore: path must be the name of a file, got ""');
+    }
     try {
       return await FileStore.lock(path);
     } catch (error) {
@@ -62,8 +77,42 @@ export class FileStore implements ReleaseStore {
     return new FileStore(place, () => lock.release());
   }
 
+  /** The bytes of the file; undefined where there is none. */
   async load(): Promise<Uint8Array | undefined> {
-    this.requireOpen();
+    return this.queue.add(async () => {
+      this.requireUsable();
+      const bytes = await this.read();
+      this.seen = bytes && hashOf(bytes);
+      return bytes;
+    });
+  }
+
+  /**
+   * @throws DpError `store_in_use` where the file is not what this store read or saved last,
+   *   `disposed` after `close`, and `store_failed` where the file system refuses.
+   */
+  async save(bytes: Uint8Array): Promise<void> {
+    return this.queue.add(async () => {
+      this.requireUsable();
+      try {
+        await this.requireSame();
+        await replaceFile(this.path, bytes);
+        this.seen = hashOf(bytes);
+      } catch (error) {
+        // What a failed sync left on the disk is unknown, and another sync would not tell.
+        this.failed = error;
+        if (hasCode(error, 'store_in_use')) throw error;
+        throw makeError('store_failed', `FileStore: ${this.path} could not be saved`, error);
+      }
+    });
+  }
+
+  /** Lets others have the file, when what is being saved is saved. */
+  async close(): Promise<void> {
+    return this.queue.close(this.unlock);
+  }
+
+  private async read(): Promise<Uint8Array | undefined> {
     try {
       return new Uint8Array(await readFile(this.path));
     } catch (error) {
@@ -72,25 +121,15 @@ export class FileStore implements ReleaseStore {
     }
   }
 
-  async save(bytes: Uint8Array): Promise<void> {
-    this.requireOpen();
-    try {
-      await replaceFile(this.path, bytes);
-    } catch (error) {
-      // What a failed sync left on the disk is unknown, and another sync would not tell.
-      this.failed = error;
-      throw makeError('store_failed', `FileStore: ${this.path} could not be saved`, error);
-    }
+  /** Whoever saved here without this lock has released steps that this store does not know. */
+  private async requireSame(): Promise<void> {
+    const bytes = await this.read();
+    if ((bytes && hashOf(bytes)) === this.seen) return;
+    const what = 'must not be in use, got one that was saved or removed elsewhere since it was read';
+    throw makeError('store_in_use', `FileStore: ${this.path} ${what}; close it and open it again`);
   }
 
-  async close(): Promise<void> {
-    if (!this.isOpen) return;
-    this.isOpen = false;
-    await this.unlock();
-  }
-
-  private requireOpen(): void {
-    if (!this.isOpen) throw makeError('disposed', 'FileStore: this store was closed');
+  private requireUsable(): void {
     if (this.failed === undefined) return;
     const what = 'saving failed before; close it and open it again';
     throw makeError('store_failed', `FileStore: ${this.path}: ${what}`, this.failed);

@@ -216,18 +216,21 @@ export interface LockOptions {
 
 /** FILE.lock: this process has the file. The lock of a process that is gone is taken over. */
 export class FileLock {
-  private constructor(private readonly path: string) {}
+  private constructor(
+    private readonly path: string,
+    private readonly own: string,
+  ) {}
 
   static async take(file: string, { patience, refuse }: LockOptions): Promise<FileLock> {
     const lock = `${file}.lock`;
     const own = await nameLock();
     const end = performance.now() + patience;
     for (;;) {
-      if (await createLock(lock, own)) return new FileLock(lock);
+      if (await createLock(lock, own)) return new FileLock(lock, own);
       const owner = await readText(lock);
       if (owner === undefined) continue;
       const isGone = !(await isAlive(owner));
-      if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock);
+      if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock, own);
       // Somebody else is about to take over the lock of a process that is gone.
       const isOver = performance.now() >= end;
       if (isOver && !isGone) throw refuse(`process ${owner.split(' ')[0]}`, lock);
@@ -235,7 +238,8 @@ export class FileLock {
     }
   }
 
+  /** Nobody else's lock: one that was removed by hand may have been followed by another. */
   async release(): Promise<void> {
-    await unlink(this.path);
+    if ((await readText(this.path)) === this.own) await unlink(this.path);
   }
 }

@@ -3,6 +3,7 @@
 /** A store for ledgers in the browser's IndexedDB: any number of tabs, of which one goes on. */
 
 import { makeError } from './errors.js';
+import { StoreQueue } from './store-queue.js';
 import type { ReleaseStore } from './types.js';
 
 const DATABASE = 'dp-ftrl';
@@ -31,13 +32,20 @@ function openDatabase(): Promise<IDBDatabase> {
  * saved since this store was loaded: of two tabs that go on from the same bytes one is refused.
  */
 export class IndexedDbStore implements ReleaseStore {
-  private generation: number | undefined;
+  private readonly queue = new StoreQueue('IndexedDbStore');
+  /** Of the row that was read or saved last; 0 of none. */
+  private generation = 0;
 
   private constructor(
     private readonly database: IDBDatabase,
     private readonly name: string,
   ) {}
 
+  /**
+   * Opens the row of this name, which need not exist yet.
+   *
+   * @throws DpError `store_failed` where there is no IndexedDB, or the browser refuses.
+   */
   static async open(name: string): Promise<IndexedDbStore> {
     try {
       return new IndexedDbStore(await openDatabase(), name);
@@ -46,14 +54,30 @@ export class IndexedDbStore implements ReleaseStore {
     }
   }
 
+  /** The bytes of the row; undefined where there is none. */
   async load(): Promise<Uint8Array | undefined> {
-    const table = this.database.transaction(TABLE, 'readonly').objectStore(TABLE);
-    const row = (await settled(table.get(this.name))) as Row | undefined;
-    this.generation = row?.generation ?? 0;
-    return row?.bytes;
+    return this.queue.add(async () => {
+      const table = this.database.transaction(TABLE, 'readonly').objectStore(TABLE);
+      const row = (await settled(table.get(this.name))) as Row | undefined;
+      this.generation = row?.generation ?? 0;
+      return row?.bytes;
+    });
   }
 
+  /**
+   * @throws DpError `store_in_use` where another has saved since this store read or saved,
+   *   `disposed` after `close`, and `store_failed` where the browser refuses.
+   */
   async save(bytes: Uint8Array): Promise<void> {
+    return this.queue.add(() => this.replace(bytes));
+  }
+
+  /** Ends the connection, when what is being saved is saved. */
+  async close(): Promise<void> {
+    return this.queue.close(async () => this.database.close());
+  }
+
+  private async replace(bytes: Uint8Array): Promise<void> {
     const expected = this.generation;
     // On disk before it is complete: the default may only reach the system's buffers.
     const transaction = this.database.transaction(TABLE, 'readwrite', { durability: 'strict' });
@@ -68,7 +92,7 @@ export class IndexedDbStore implements ReleaseStore {
       const row = get.result as Row | undefined;
       isOther = (row?.generation ?? 0) !== expected;
       if (isOther) transaction.abort();
-      else table.put({ generation: expected! + 1, bytes }, this.name);
+      else table.put({ generation: expected + 1, bytes }, this.name);
     };
     try {
       await done;
@@ -80,10 +104,6 @@ export class IndexedDbStore implements ReleaseStore {
       }
       throw makeError('store_failed', `IndexedDbStore: ${name} could not be saved`, cause);
     }
-    this.generation = expected! + 1;
-  }
-
-  async close(): Promise<void> {
-    this.database.close();
+    this.generation = expected + 1;
   }
 }

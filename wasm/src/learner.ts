@@ -254,6 +254,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
 
   override dispose(): void {
     this.stored.key.fill(0);
+    this.stored.hold.release(this.last);
     super.dispose();
   }
 

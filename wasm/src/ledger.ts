@@ -7,6 +7,7 @@ import { float64s, requireCount, wrongType } from './check.js';
 import type { Core, CorePrefixSum } from './core.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { countRecords, readOptions, requireLength } from './options.js';
+import type { StoreHold } from './store-hold.js';
 import { openStored, pack, type Stored } from './stored.js';
 import { readTotals, TOTALS_OPTIONS } from './totals.js';
 import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from './types.js';
@@ -33,6 +34,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   readonly dimension: number;
   readonly insecure: boolean;
   private readonly store: ReleaseStore;
+  private readonly hold: StoreHold;
   readonly identity: string;
   private readonly key: Uint8Array<ArrayBuffer>;
   private kept: Uint8Array | undefined;
@@ -46,6 +48,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.dimension = made.dimension;
     this.insecure = made.insecure;
     this.store = made.store;
+    this.hold = made.hold;
     this.key = made.key;
     this.kept = made.memo;
     const commitment = core.call('ledgerCommitment', made.sums.id);
@@ -108,6 +111,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
 
   override dispose(): void {
     this.key.fill(0);
+    this.hold.release(this.last);
     super.dispose();
   }
 
@@ -121,7 +125,8 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
     decide();
     const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
-    if (decided > acknowledged) {
+    const isMemoAlone = numSteps === 0 && memo !== undefined;
+    if (decided > acknowledged || isMemoAlone) {
       const next = memo ?? this.kept;
       await this.store.save(pack(this.key, next, this.core.call('ledgerState', this.id)));
       this.kept = next;

@@ -7,6 +7,7 @@
 import { wrongType, type Reader } from './check.js';
 import { makeError } from './errors.js';
 import { KEY_BYTES, keyFromEntropy } from './key.js';
+import { StoreHold } from './store-hold.js';
 import type { ReleaseStore } from './types.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
@@ -55,28 +56,54 @@ function readStore(reader: Reader): ReleaseStore {
 /** What a store held; a fresh key where it held nothing. */
 export interface Stored {
   store: ReleaseStore;
+  /** To be released by who is disposed of. */
+  hold: StoreHold;
   /** Goes in front of what is stored; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;
   memo: Uint8Array | undefined;
   state: Uint8Array | undefined;
 }
 
+type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
+type Make<O, T> = (given: Given<O>, stored: Stored) => T;
+
 /**
  * Calls `make` with what the store of these options holds, and for the core the options with key and
- * state. The key is wiped if that throws.
+ * state. If that throws, the key is wiped and the store free again.
  */
-export async function openStored<O extends { insecureSeed: bigint | undefined }, T>(
+export async function openStored<O extends { insecureSeed: bigint | undefined }, T extends object>(
   reader: Reader,
   complete: O,
-  make: (
-    given: O & { key: Uint8Array | undefined; state: Uint8Array | undefined },
-    stored: Stored,
-  ) => T,
+  make: Make<O, T>,
 ): Promise<T> {
-  const { where } = reader;
   const store = readStore(reader);
+  const hold = await StoreHold.take(reader.where, store);
+  try {
+    const owner = await goOn(reader.where, { complete, store, hold, make });
+    hold.give(owner);
+    return owner;
+  } catch (error) {
+    hold.release(Promise.resolve());
+    throw error;
+  }
+}
+
+interface Opening<O, T> {
+  complete: O;
+  store: ReleaseStore;
+  hold: StoreHold;
+  make: Make<O, T>;
+}
+
+async function goOn<O extends { insecureSeed: bigint | undefined }, T>(
+  where: string,
+  { complete, store, hold, make }: Opening<O, T>,
+): Promise<T> {
   const insecure = complete.insecureSeed !== undefined;
-  const bytes = await store.load();
+  const bytes = (await store.load()) ?? undefined;
+  if (bytes !== undefined && !(bytes instanceof Uint8Array)) {
+    throw wrongType(where, 'what is stored', 'a Uint8Array', bytes);
+  }
   if (bytes !== undefined && bytes.length < KEY_BYTES) {
     const what = `at least ${KEY_BYTES} bytes, got ${bytes.length} (truncated?)`;
     throw makeError('bad_state', `${where}: what is stored must have ${what}`);
@@ -90,7 +117,7 @@ export async function openStored<O extends { insecureSeed: bigint | undefined },
         ? { memo: undefined, state: undefined }
         : unpack(bytes.subarray(KEY_BYTES));
     const given = { ...complete, key: insecure ? undefined : key, state };
-    return make(given, { store, key, memo, state });
+    return make(given, { store, hold, key, memo, state });
   } catch (error) {
     key.fill(0);
     throw error;

@@ -806,16 +806,18 @@ export interface QuantileOptions extends WinnerOptions {
 /**
  * Where a ledger keeps its bytes. `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
  * (dp-ftrl/indexed-db) are such stores. The bytes hold the key and the true sums: as secret as the
- * records.
+ * records. A ledger has its store to itself until it is disposed of; another one is refused with
+ * `store_in_use`. It is known by the object: do not wrap one store in two.
  */
 export interface ReleaseStore {
-  /** The bytes that were saved last, or undefined where there never were any. */
-  load(): Promise<Uint8Array | undefined>;
+  /** The bytes that were saved last, or undefined (or null) where there never were any. */
+  load(): Promise<Uint8Array | null | undefined>;
   /**
    * Replaces the bytes, all or nothing. Resolves when they would outlive a crash; rejects, and
    * replaces nothing, where others have saved since `load`.
    */
   save(bytes: Uint8Array): Promise<void>;
+  /** Lets go when what is being saved is saved or has failed; `save` rejects from then on. */
   close(): Promise<void>;
 }
 
@@ -846,7 +848,8 @@ export interface ReleaseLedger extends Handle {
   /**
    * The same for steps that several contribute to: of each step all contributions, one after the
    * other, `dimension` entries each, or none. Each is clipped by itself: add up before what one
-   * person contributes to a step. `memo` is stored with them, all or nothing.
+   * person contributes to a step. `memo` is stored with them, all or nothing; without steps it is
+   * stored alone, with the key.
    */
   releaseSteps(
     firstStep: number,
@@ -1535,7 +1538,7 @@ export interface DpFtrl {
    * import { FileStore } from 'dp-ftrl/file-store';
    *
    * const dp = await load();
-   * const store = await FileStore.open('visits.state');
+   * const store = await FileStore.open('year.state');
    * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, clipNorm: 1 };
    * const visits = await dp.ledger({ mechanism: 'tree', ...target, store });
    * console.log(await visits.release(visits.step, [1]));

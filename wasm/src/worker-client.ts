@@ -10,6 +10,7 @@ import type { Failure, HindsightInfo, NoiseInfo, Port, QueriesInfo, Response } f
 import type { Question, SimulationInfo, StreamInfo } from './protocol.js';
 import type * as api from './types.js';
 
+/** Which worker, and what it loads. */
 export interface ConnectOptions {
   /**
    * A worker that runs `dp-ftrl/worker`, or a port that reaches one. Default: a new module worker
@@ -23,21 +24,25 @@ export interface ConnectOptions {
   wasm?: api.LoadOptions['wasm'];
 }
 
+/** Of a call that may take long. */
 export interface CallOptions {
   /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
   signal?: api.LoadOptions['signal'];
 }
 
+/** Of a call that may search. */
 export interface OptimizeCallOptions extends CallOptions {
   /** Called now and then while a search goes on, or a comparison; not where none takes long. */
   onProgress?: (progress: api.OptimizeProgress) => void;
 }
 
+/** Of a call with many rows. */
 export interface BatchCallOptions extends CallOptions {
   /** Called after each piece of about 8 ms. */
   onProgress?: (progress: BatchProgress) => void;
 }
 
+/** Of steps of a simulation. */
 export interface AdvanceOptions extends BatchCallOptions {
   /** Returns with fewer steps after about this time. Default: no limit. */
   maxMilliseconds?: number;
@@ -54,7 +59,9 @@ export type RemoteHandle = api.Handle;
  * other. One that is aborted has been dealt with up to some row: `step` tells.
  */
 export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
+  /** As in the library: {@link api.Totals.step}. */
   step(): Promise<number>;
+  /** As in the library: {@link api.Totals.stddev}. */
   stddev(step: number): Promise<number>;
   /** As in the library. */
   endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
@@ -62,7 +69,9 @@ export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
 
 /** A prefix sum that lives in the worker. */
 export interface RemotePrefixSum extends RemoteTotals {
+  /** As in the library: {@link api.PrefixSum.releaseMany}. */
   releaseMany(records: ArrayLike<number>, call?: BatchCallOptions): Promise<Float64Array>;
+  /** As in the library: {@link api.PrefixSum.contribute}. */
   contribute(records: ArrayLike<number>, call?: BatchCallOptions): Promise<void>;
 }
 
@@ -70,11 +79,13 @@ export interface RemotePrefixSum extends RemoteTotals {
 export interface RemotePeopleSum extends RemoteTotals {
   /** It depends on the data: NOT private. */
   numDropped(): Promise<number>;
+  /** As in the library: {@link api.PeopleSum.contribute}. */
   contribute(
     people: string | ArrayLike<string>,
     records: ArrayLike<number>,
     call?: BatchCallOptions,
   ): Promise<void>;
+  /** As in the library: {@link api.PeopleSum.releaseEach}. */
   releaseEach(
     people: ArrayLike<string>,
     records: ArrayLike<number>,
@@ -84,17 +95,23 @@ export interface RemotePeopleSum extends RemoteTotals {
 
 /** A learner that lives in the worker. */
 export interface RemoteLearner extends StreamInfo, RemoteHandle {
+  /** As in the library: {@link api.Learner.lambda}. */
   readonly lambda: number;
+  /** As in the library: {@link api.Learner.step}. */
   step(): Promise<number>;
+  /** As in the library: {@link api.Learner.numWaiting}. */
   numWaiting(): Promise<number>;
-  /** As in the library, like `losses`. */
+  /** As in the library: {@link api.Learner.endBatch}. */
   endBatch(): Promise<void>;
+  /** As in the library: {@link api.Learner.losses}. */
   losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Promise<Float64Array>;
+  /** As in the library: {@link api.Learner.learn}. */
   learn(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
     call?: BatchCallOptions,
   ): Promise<void>;
+  /** As in the library: {@link api.Learner.model}. */
   model(): Promise<api.LearnedModel>;
 }
 
@@ -122,8 +139,11 @@ export interface RemoteComparator extends HindsightInfo, RemoteHandle {
 
 /** Linear queries that live in the worker. */
 export interface RemoteQueries extends QueriesInfo, RemoteHandle {
+  /** As in the library: {@link api.Queries.label}. */
   label(query: number): Promise<string>;
+  /** As in the library: {@link api.Queries.labels}. */
   labels(): Promise<string[]>;
+  /** As in the library: {@link api.Queries.matrices}. */
   matrices(call?: CallOptions): Promise<api.QueryMatrices>;
   /** As in the library: each call is a release of its own, also one that is aborted. */
   release(
@@ -135,13 +155,16 @@ export interface RemoteQueries extends QueriesInfo, RemoteHandle {
 
 /** Noise that lives in the worker; as in the library, but for `restore`. */
 export interface RemoteNoise extends NoiseInfo, RemoteHandle {
+  /** As in the library: {@link api.Noise.step}. */
   step(): Promise<number>;
+  /** As in the library: {@link api.Noise.seek}. */
   seek(step: number): Promise<void>;
   /** Rows of a call that is aborted may have been made: `step` tells. */
   rounded(
     options: Parameters<api.Noise['rounded']>[0],
     call?: CallOptions,
   ): Promise<Float64Array>;
+  /** As in the library: {@link api.Noise.checkpoint}. */
   checkpoint(): Promise<Uint8Array>;
 }
 
@@ -149,6 +172,7 @@ export interface RemoteNoise extends NoiseInfo, RemoteHandle {
 export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
   /** Steps whose results have arrived. */
   readonly step: number;
+  /** Whether the results of all steps have arrived. */
   readonly finished: boolean;
   /**
    * Runs at most `maxSteps` steps. The worker looks for messages about every 8 ms meanwhile, and
@@ -156,26 +180,42 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
    * results are lost: the `firstStep` of the next chunk tells.
    */
   advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
+  /** As in the library: {@link api.Simulation.heldOutRisk}. */
   heldOutRisk(numExamples: number, call?: CallOptions): Promise<api.HeldOutRisk>;
 }
 
+/** The library in a worker: what {@link api.DpFtrl} has, with promises. */
 export interface Client {
   /** Version of the library in the worker, when it is ready. Rejects if it cannot be loaded. */
   readonly ready: Promise<string>;
+  /** As in the library: {@link api.DpFtrl.mechanisms}. */
   mechanisms(): Promise<api.CatalogueEntry[]>;
+  /** As in the library: {@link api.DpFtrl.calibrate}. */
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
+  /** As in the library: {@link api.DpFtrl.error}. */
   error(options: api.UnitErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
+  /** As in the library: {@link api.DpFtrl.errorPerStep}. */
   errorPerStep(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<Float64Array>;
+  /** As in the library: {@link api.DpFtrl.matrices}. */
   matrices(options: api.ErrorOptions, call?: OptimizeCallOptions): Promise<api.Matrices>;
+  /** As in the library: {@link api.DpFtrl.compare}. */
   compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;
+  /** As in the library: {@link api.DpFtrl.bounds}. */
   bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /**
-   * As in the library. The pieces of `optimal` are its iterations: up to 10^4 steps milliseconds,
-   * at 10^6 seconds; other mechanisms are searched for in one piece.
+   * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker is busy
+   * until its piece ends. The pieces of `optimal` are its iterations: for prefix sums and decay up to
+   * 10^4 steps milliseconds, at 10^6 seconds; with dense matrices (windows, matrices, epochs) tens of
+   * milliseconds at 256 steps, up to half a second at 512, seconds at 1024. Momentum is one piece:
+   * a second at 512 steps, 3 to 4 at 1024. So are other mechanisms. Where that is too long, end the
+   * worker with `terminate` and connect to a new one.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
+  /** As in the library: {@link api.DpFtrl.certificate}. */
   certificate(options: api.MechanismOptions, call?: OptimizeCallOptions): Promise<api.CheckedCertificate>;
+  /** As in the library, where it lives in the worker: {@link api.DpFtrl.prefixSum}. */
   prefixSum(options: api.PrefixSumOptions, call?: OptimizeCallOptions): Promise<RemotePrefixSum>;
+  /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleSum}. */
   peopleSum(options: api.PeopleSumOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSum>;
   /** Of a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
@@ -186,6 +226,7 @@ export interface Client {
     options?: api.RegretBoundsOptions,
     call?: CallOptions,
   ): Promise<api.RegretBounds>;
+  /** As in the library, where it lives in the worker: {@link api.DpFtrl.simulation}. */
   simulation(
     options: api.SimulationOptions,
     call?: OptimizeCallOptions,
@@ -194,14 +235,18 @@ export interface Client {
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
   /** As in the library, but that the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
+  /** As in the library: {@link api.DpFtrl.predict}. */
   predict(
     model: api.LearnedModel,
     features: ArrayLike<number>,
     call?: CallOptions,
   ): Promise<Float64Array>;
   choose(options: api.ChooseOptions, call?: CallOptions): Promise<number>;
+  /** As in the library: {@link api.DpFtrl.winner}. */
   winner(options: api.WinnerOptions, call?: CallOptions): Promise<number>;
+  /** As in the library: {@link api.DpFtrl.quantile}. */
   quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
+  /** As in the library: {@link api.DpFtrl.pureMu}. */
   pureMu(epsilon: number): Promise<number>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
@@ -210,7 +255,7 @@ export interface Client {
    * `cancelled`, and what was made before is disposed of. Later calls are not affected.
    */
   cancel(): void;
-  /** Ends the worker. Pending promises reject with code `disposed`. */
+  /** Ends the worker. Pending promises reject with code `disposed`, as when it ends by itself. */
   terminate(): void;
 }
 
@@ -250,6 +295,13 @@ class Connection {
       listen(port, type, (event) => {
         const why = (event as { message?: string })?.message || 'its script could not be loaded';
         this.close(new DpError('load_failed', `worker: it failed: ${why}`, { cause: event }));
+      });
+    }
+    // A worker of Node, a port: nothing comes after that.
+    for (const type of ['exit', 'close']) {
+      listen(port, type, (code) => {
+        const how = typeof code === 'number' ? ` with exit code ${code}` : '';
+        this.close(new DpError('disposed', `worker: it has ended${how}`));
       });
     }
     port.start?.();
@@ -626,6 +678,11 @@ function remoteComparator(stream: RemoteStream<HindsightInfo>): RemoteComparator
 
 /** One expression with a plain address: that is how bundlers find the file. */
 function startWorker(): Worker {
+  if (typeof Worker !== 'function') {
+    const how = "in Node `new Worker(new URL(import.meta.resolve('dp-ftrl/worker')))`";
+    const what = 'must be given where there are no workers of the web';
+    throw makeError('unsupported', `connect: worker ${what}; ${how} of node:worker_threads`);
+  }
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 

@@ -2,16 +2,17 @@
 
 // --budget: what all releases of a data set have spent together.
 //
-// Each release is mu-GDP for its own mu, and all of them together for the root of the sum of
-// squares (Dong, Roth, Su, 1905.02383, corollary 3.3), also when later ones are chosen after seeing
-// earlier ones. That holds for one kind of neighbours, so a budget protects one unit only.
+// How releases add up is in composition.ts. It holds for one kind of neighbours, so a budget
+// protects one unit only.
 
 import { access, constants } from 'node:fs/promises';
 import { FileLock, hasCode, permissionsOf, placeOf, readText, replaceFile } from '../files.js';
 import type { Permissions } from '../files.js';
 import type { DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
+import { composedMu, epsilonOf, fits, type PrivacyTarget } from './composition.js';
 import { Misuse } from './failure.js';
+import { shownBeyond } from './report.js';
 
 export const BUDGET_OPTIONS: Known = {
   budget: 'value',
@@ -39,11 +40,11 @@ interface Entry {
 
 interface Ledger {
   format: typeof FORMAT;
-  limit: { epsilon: number; delta: number };
+  limit: PrivacyTarget;
   neighbours: Neighbours;
   /** Whose part in the data the limit protects, in words. */
   unit: string;
-  /** Of all releases together. */
+  /** Of all releases together: Gaussian DP, and the least epsilon known at the delta of the limit. */
   spent: { mu: number; epsilon: number };
   releases: Entry[];
 }
@@ -53,13 +54,6 @@ export interface Spending extends Omit<Entry, 'when' | 'mu'> {
   mu: number | null;
   neighbours: Neighbours;
   unit: string;
-}
-
-/** Root of the sum of squares, never below it; of one mu that mu. */
-function composed(mus: readonly number[]): number {
-  if (mus.length === 1) return mus[0]!;
-  const sum = mus.reduce((total, mu) => total + mu * mu, 0);
-  return Math.sqrt(sum) * (1 + (mus.length + 4) * Number.EPSILON);
 }
 
 function isPositive(value: unknown): value is number {
@@ -82,6 +76,9 @@ function parseLedger(path: string, text: string): Ledger {
   if (!Array.isArray(releases) || !releases.every((entry) => isPositive(entry?.mu))) {
     throw bad('a release in it has no mu > 0');
   }
+  if (!releases.every((entry) => entry.delta !== 0 || isPositive(entry.epsilon))) {
+    throw bad('a release in it with delta 0 has no epsilon > 0');
+  }
   const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
   if (!releases.every((entry) => isStep(entry.step))) {
     throw bad('a release in it has a step that is not a count');
@@ -103,7 +100,7 @@ export class Budget {
 
   private constructor(
     private readonly path: string,
-    private readonly limit: { epsilon: number; delta: number } | undefined,
+    private readonly limit: PrivacyTarget | undefined,
   ) {}
 
   static read(args: Args): Budget | undefined {
@@ -128,9 +125,10 @@ export class Budget {
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
-   * steps than are known to be released; `finish` ends the run of a state.
+   * steps than are known to be released; `finish` ends the run of a state. `prepare` is done before
+   * something new is written down, when it is known to fit.
    */
-  async spend(dp: DpFtrl, spending: Spending): Promise<void> {
+  async spend(dp: DpFtrl, spending: Spending, prepare?: () => Promise<void>): Promise<void> {
     const { neighbours, unit, mu: own, ...entry } = spending;
     if (own === null) {
       const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
@@ -149,13 +147,13 @@ export class Budget {
         raiseSteps(before, step);
         return ledger;
       }
-      const mu = composed([...ledger.releases.map((it) => it.mu), own]);
+      const all = [...ledger.releases, { ...entry, mu: own }];
       const { delta } = ledger.limit;
-      const { epsilon } = dp.calibrate({ mu, delta });
+      const epsilon = epsilonOf(dp, all, delta);
       const limit = `(${ledger.limit.epsilon}, ${delta})`;
-      if (mu > dp.calibrate(ledger.limit).mu) {
-        const after = `(${epsilon.toPrecision(6)}, ${delta})`;
-        const what = `with this release all ${ledger.releases.length + 1} would spend ${after}`;
+      if (!fits(dp, all, ledger.limit)) {
+        const which = isNew ? 'this release' : `with this release all ${all.length}`;
+        const what = `${which} would spend (${shownBeyond(epsilon, ledger.limit.epsilon)}, ${delta})`;
         const message = `${what}, beyond the limit ${limit} of ${this.path}`;
         throw new Misuse(message, { code: 'budget_exceeded' });
       }
@@ -164,8 +162,9 @@ export class Budget {
         const began = `--budget ${this.path}: a new budget of ${limit} begins; ${what}`;
         process.stderr.write(`dp-ftrl: warning: ${began}\n`);
       }
+      await prepare?.();
       ledger.releases.push({ when: new Date().toISOString(), mu: own, ...entry });
-      ledger.spent = { mu, epsilon };
+      ledger.spent = { mu: composedMu(all), epsilon };
       return ledger;
     });
   }

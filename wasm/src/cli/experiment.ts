@@ -16,7 +16,7 @@ import { parseResult, type Result } from './experiments/result.js';
 import { sgd } from './experiments/sgd.js';
 import { treeRatio } from './experiments/tree-ratio.js';
 import { Misuse, unknownName } from './failure.js';
-import { AtomicFile, StandardOutput, writeFile } from './output.js';
+import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { table } from './table.js';
 
 export const EXPERIMENTS: Record<string, Experiment> = {
@@ -85,11 +85,7 @@ async function readResult(args: Args, path: string): Promise<Result> {
 
 export async function run(args: Args): Promise<void> {
   const [resultPath, plotPath] = [args.text('result'), args.text('plot')];
-  // A folder that is not there is told now, and not after the experiment.
-  for (const option of ['result', 'plot']) {
-    const path = args.text(option);
-    if (path !== undefined) await (await AtomicFile.create(path, option)).abandon();
-  }
+  for (const option of ['result', 'plot']) await requireWritable(args.text(option), option);
   const from = args.text('from');
   const found = from === undefined ? await measure(args) : await readResult(args, from);
   const json = `${JSON.stringify(found)}\n`;

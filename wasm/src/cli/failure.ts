@@ -18,6 +18,8 @@ export class Misuse extends Error {
   constructor(
     message: string,
     readonly fault: Fault = { code: 'misuse' },
+    /** What the input has there: said only where nothing is private. */
+    readonly cell?: string,
   ) {
     super(message);
   }
@@ -92,10 +94,12 @@ function inOptions(message: string): string {
     );
 }
 
-/** One line, whatever the error says. */
-export function lineOf(error: unknown): string {
+/** One line, whatever the error says; with the cell it is about, if that may be shown. */
+export function lineOf(error: unknown, showsCells: boolean): string {
   const message = error instanceof Error ? error.message : String(error);
-  const words = error instanceof Misuse ? message : inOptions(message);
+  const { cell } = error instanceof Misuse ? error : { cell: undefined };
+  const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
+  const words = error instanceof Misuse ? `${message}${shown}` : inOptions(message);
   return words.replace(/\s+/g, ' ').trim();
 }
 

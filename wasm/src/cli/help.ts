@@ -254,8 +254,8 @@ ${COUNTED}
   --objective O    mean (default) or max: which error the measurements make least. max takes ranges
                    of at most 361 values
   --budget FILE, --budget-epsilon E, --budget-delta D
-                   as in dp-ftrl release, with which it is shared. A pure release counts as the
-                   Gaussian DP that all of its epsilon have
+                   as in dp-ftrl release, with which it is shared. A pure release counts with its
+                   epsilon, or as the Gaussian DP that all of its epsilon have: what is less
   --consistent     answers of one histogram without negative counts; with replace-one, of as many
                    rows as there are. std then is that before
   --integer        with --consistent: of whole numbers

@@ -144,12 +144,8 @@ export async function readHistogram(
           const row = batch.firstRow + i;
           const line = batch.lines[i]!;
           const where = `row ${row} (line ${line}), column ${JSON.stringify(domain.column)}`;
-          throw new Misuse(`${where} is outside --domain: ${JSON.stringify(cell.slice(0, 40))}`, {
-            code: 'outside_domain',
-            row,
-            line,
-            column: domain.column,
-          });
+          const fault = { code: 'outside_domain', row, line, column: domain.column };
+          throw new Misuse(`${where} is outside --domain`, fault, cell);
         }
         place = place * domain.labels.length + index;
       });

@@ -23,6 +23,6 @@ export function requireLabel(
   if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
   const wanted = loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : '-1, 0 or 1';
   const [row, line] = [batch.firstRow + i, batch.lines[i]!];
-  const what = `row ${row} (line ${line}): label must be ${wanted}, got ${label}`;
-  throw new Misuse(what, { code: 'invalid_argument', row, line });
+  const what = `row ${row} (line ${line}): label must be ${wanted}`;
+  throw new Misuse(what, { code: 'invalid_argument', row, line }, String(label));
 }

@@ -16,7 +16,7 @@ import type { Labelled } from './labels.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { MODE_OPTIONS, readMode } from './mode.js';
-import { AtomicFile, StandardOutput, writeFile } from './output.js';
+import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { readInputs } from './ranges.js';
@@ -191,7 +191,8 @@ function learnFrom(
       throw new Misuse(what, { code, row, line });
     }
     const why = (error as Error).message.replace(/^learn: example \d+: (learner: )?/, '');
-    throw new Misuse(`${where}: ${why}`, { code: code ?? 'internal', row, line });
+    const [, what = why, got] = /^(.*), got (.*)$/.exec(why) ?? [];
+    throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
   }
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
 }
@@ -344,8 +345,7 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = readPattern(args, chosen, { batchSize: target.batchSize, passes });
-  // A folder that is not there is told now, and not after the learning.
-  if (path !== undefined) await (await AtomicFile.create(path, 'model')).abandon();
+  await requireWritable(path, 'model');
   const problem = await readProblem(args, {
     label,
     target,

@@ -19,6 +19,7 @@ import { ClosedPipe, StandardOutput } from './output.js';
 import * as queries from './queries.js';
 import * as release from './release.js';
 import { requireOneRoleEach } from './roles.js';
+import { Interrupted } from './signals.js';
 
 interface Command {
   options: Known;
@@ -65,10 +66,18 @@ async function main(): Promise<number> {
     await run(name, argv);
     return 0;
   } catch (error) {
-    if (error instanceof ClosedPipe) return 0;
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
-    const line = `${who}: ${lineOf(error)}\n`;
-    await new Promise((resolve) => process.stderr.write(line, resolve));
+    const line = `${who}: ${lineOf(error, argv.includes('--show-nonprivate'))}\n`;
+    // Of an end that somebody asked for there is something to say only where steps are released.
+    const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
+    if (!isAsked || error.mustBeSaid) {
+      await new Promise((resolve) => process.stderr.write(line, resolve));
+    }
+    if (error instanceof ClosedPipe) return 0;
+    if (error instanceof Interrupted) {
+      process.kill(process.pid, error.signal);
+      await new Promise(() => {});
+    }
     return exitCodeOf(error);
   }
 }

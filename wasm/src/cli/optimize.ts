@@ -10,7 +10,7 @@ import { Args, required, type Known } from './args.js';
 import { Misuse } from './failure.js';
 import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.js';
 import { participationText, readMechanism, readParticipation } from './mechanism.js';
-import { AtomicFile, StandardOutput } from './output.js';
+import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { ProgressLine } from './progress.js';
 import { report } from './report.js';
 import { readQueryWeights, readWorkload, workloadText } from './workload.js';
@@ -83,8 +83,7 @@ export async function run(args: Args): Promise<void> {
   const queryWeights = await readQueryWeights(args, numSteps);
   const output = args.text('output');
   const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
-  // A folder that is not there is told now, and not after the search.
-  if (output !== undefined) await (await AtomicFile.create(output)).abandon();
+  await requireWritable(output);
   const saved = await search({
     mechanism,
     ...parameters,
@@ -99,14 +98,7 @@ export async function run(args: Args): Promise<void> {
   const json = `${JSON.stringify(saved)}\n`;
   const asTable = output !== undefined && !args.has('json');
   if (output !== undefined) {
-    const file = await AtomicFile.create(output);
-    try {
-      await file.write(json);
-      await file.commit();
-    } catch (error) {
-      await file.abandon();
-      throw error;
-    }
+    await writeFile(output, json);
   }
   await new StandardOutput().write(
     asTable || !args.has('json') ? describe(saved, nameText(mechanism, parameters)) : json,

@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { hasCode, permit, syncFolder } from '../files.js';
 import type { Permissions } from '../files.js';
 import { Misuse } from './failure.js';
+import { SIGNALS } from './signals.js';
 
 export interface Sink {
   write(text: string): Promise<void>;
@@ -18,8 +19,14 @@ export interface Sink {
   abandon(): Promise<void>;
 }
 
-/** Thrown when the reader of our output has gone: a quiet end. */
-export class ClosedPipe extends Error {}
+/** Thrown when the reader of our output has gone: a quiet end, if nothing must be said. */
+export class ClosedPipe extends Error {
+  mustBeSaid = false;
+
+  constructor() {
+    super('the output was closed');
+  }
+}
 
 export class StandardOutput implements Sink {
   write(text: string): Promise<void> {
@@ -36,7 +43,12 @@ export class StandardOutput implements Sink {
   async abandon(): Promise<void> {}
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+interface FileOptions {
+  /** What gave the path; default: `output`. */
+  option?: string | undefined;
+  /** Whether somebody else decides what a signal does to the file. */
+  isGuarded?: boolean;
+}
 
 export class AtomicFile implements Sink {
   private readonly onSignal = (signal: NodeJS.Signals) => {
@@ -49,12 +61,16 @@ export class AtomicFile implements Sink {
     private readonly path: string,
     private readonly temporary: string,
     private readonly file: FileHandle,
+    isGuarded: boolean,
   ) {
+    if (isGuarded) return;
     for (const signal of SIGNALS) process.on(signal, this.onSignal);
   }
 
-  /** `option` is what gave the path. */
-  static async create(given: string, option = 'output'): Promise<AtomicFile> {
+  static async create(
+    given: string,
+    { option = 'output', isGuarded = false }: FileOptions = {},
+  ): Promise<AtomicFile> {
     let path = given;
     let permissions: Permissions | undefined;
     try {
@@ -63,7 +79,7 @@ export class AtomicFile implements Sink {
       if (!existing.isFile()) throw new Misuse(`--${option} ${given} is not a regular file`);
       permissions = { mode: existing.mode & 0o777, gid: existing.gid };
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error;
+      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
     }
     const temporary = join(
       dirname(path),
@@ -72,7 +88,7 @@ export class AtomicFile implements Sink {
     try {
       const file = await open(temporary, 'wx', permissions ? 0o600 : 0o666);
       if (permissions) await permit(file, permissions);
-      return new AtomicFile(path, temporary, file);
+      return new AtomicFile(path, temporary, file, isGuarded);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') {
@@ -105,9 +121,14 @@ export class AtomicFile implements Sink {
   }
 }
 
+/** A place where nothing can be written is told at once, and not when everything else is done. */
+export async function requireWritable(path: string | undefined, option?: string): Promise<void> {
+  if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
+}
+
 /** The whole file or none of it. */
 export async function writeFile(path: string, text: string, option?: string): Promise<void> {
-  const file = await AtomicFile.create(path, option);
+  const file = await AtomicFile.create(path, { option });
   try {
     await file.write(text);
     await file.commit();

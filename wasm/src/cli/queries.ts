@@ -12,7 +12,7 @@ import { csvCell } from './csv.js';
 import { Misuse } from './failure.js';
 import { HISTOGRAM_OPTIONS, readDomains, readHistogram, readProtected } from './histogram.js';
 import type { Domain } from './histogram.js';
-import { AtomicFile, StandardOutput } from './output.js';
+import { AtomicFile, requireWritable, StandardOutput } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { roundedUp } from './report.js';
 import { readNumbers } from './workload.js';
@@ -196,6 +196,8 @@ export async function run(args: Args): Promise<void> {
   const budget = Budget.read(args);
   const domains = readDomains(args);
   const names = await readWorkload(required('workload', args.text('workload')), domains);
+  const output = args.text('output');
+  await requireWritable(output);
   const dp = await load();
   const asked: QueriesOptions = {
     workload: names.workload,
@@ -228,7 +230,6 @@ export async function run(args: Args): Promise<void> {
     ...(consistent && isPublic && { total: numRows }),
     ...(seed !== undefined && { insecureSeed: seed }),
   });
-  const output = args.text('output');
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   const say = (text: string) => process.stderr.write(`dp-ftrl queries: ${text}\n`);
   if (seed !== undefined) say('warning: --seed makes the noise known to anyone: NOT private');

@@ -4,7 +4,8 @@
 
 import type { ModelInput } from '../types.js';
 import { parseNumber, type Args } from './args.js';
-import { Misuse, unknownName } from './failure.js';
+import { Misuse } from './failure.js';
+import { unknownColumn } from './header.js';
 
 function parseRange(text: string): Required<ModelInput> {
   const match = /^(.+)=([^=:]+):([^=:]+)$/.exec(text);
@@ -20,7 +21,7 @@ function parseRange(text: string): Required<ModelInput> {
 export function readInputs(args: Args, features: readonly string[]): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
-    if (!features.includes(name)) throw unknownName('feature in --range', name, features);
+    if (!features.includes(name)) throw unknownColumn('feature in --range', name, features);
     if (ranges.findIndex((range) => range.name === name) < i) {
       throw new Misuse(`--range is given twice for ${JSON.stringify(name)}`);
     }

@@ -13,10 +13,11 @@ import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mech
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { LedgerStepper } from './ledger-steps.js';
 import { MODE_OPTIONS, readMode } from './mode.js';
-import { AtomicFile, StandardOutput, type Sink } from './output.js';
+import { AtomicFile, ClosedPipe, requireWritable, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
+import { Interrupted, Interruption } from './signals.js';
 import { LedgerTotals, readState, STATE_OPTIONS } from './state.js';
 import { StepProgress } from './step-progress.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
@@ -57,28 +58,31 @@ interface Line {
 /** Writes one release after the other, as CSV or as one JSON object with a row a line. */
 class Writer {
   private rows = 0;
+  private readonly header: string[];
 
   constructor(
     private readonly sink: Sink,
     private readonly columns: string[],
     private readonly options: { json: boolean; showTrue: boolean; timeColumn: string | undefined },
-  ) {}
-
-  async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
-    const { json, showTrue, timeColumn } = this.options;
-    const trueNames = showTrue ? this.columns.map((name) => `${name}_true`) : [];
+  ) {
+    const { showTrue, timeColumn } = options;
+    const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
     const times = timeColumn === undefined ? [] : [timeColumn];
-    const header = ['step', ...times, ...this.columns, ...trueNames, 'std'];
+    const header = ['step', ...times, ...columns, ...trueNames, 'std'];
     const twice = header.find((name, i) => header.indexOf(name) < i);
     if (twice !== undefined) {
       const name = JSON.stringify(twice);
       throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
     }
-    if (json) {
+    this.header = header;
+  }
+
+  async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
+    if (this.options.json) {
       const head = { ...about, certificate, columns: this.columns };
       await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
     } else {
-      await this.sink.write(`${header.map(csvCell).join(',')}\n`);
+      await this.sink.write(`${this.header.map(csvCell).join(',')}\n`);
     }
   }
 
@@ -131,23 +135,52 @@ async function writeSteps(
   return fault;
 }
 
+interface Through {
+  stepper: Stepper;
+  /** Of a release of several runs. */
+  interruption: Interruption | undefined;
+  write(steps: Released): Promise<Error | undefined>;
+}
+
 /** Every step of the input, until a fault that is returned. */
 async function releaseAll(
   rows: RowStream,
-  stepper: Stepper,
-  write: (steps: Released) => Promise<Error | undefined>,
+  { stepper, interruption, write }: Through,
 ): Promise<Error | undefined> {
-  for await (const batch of rows.rows()) {
-    for await (const steps of stepper.take(batch)) {
+  const batches = rows.rows();
+  try {
+    for await (const batch of interruption?.of(batches) ?? batches) {
+      for await (const steps of stepper.take(batch)) {
+        const fault = await write(steps);
+        if (fault) return fault;
+        interruption?.check();
+      }
+    }
+    for await (const steps of stepper.end()) {
       const fault = await write(steps);
       if (fault) return fault;
     }
+    return undefined;
+  } catch (error) {
+    if (error instanceof Interrupted) return error;
+    throw error;
   }
-  for await (const steps of stepper.end()) {
-    const fault = await write(steps);
-    if (fault) return fault;
+}
+
+/**
+ * These steps are decided: their releases must not be lost, nor their rows come again. Returns what
+ * to throw, which says so.
+ */
+async function keep(sink: Sink, error: unknown, released: string): Promise<unknown> {
+  const last = await sink.commit().then(
+    () => error,
+    (other: unknown) => other,
+  );
+  if (last instanceof Error) {
+    last.message += `; steps ${released} are released: leave their rows out of the next run`;
   }
-  return undefined;
+  if (last instanceof ClosedPipe || last instanceof Interrupted) last.mustBeSaid = true;
+  return last;
 }
 
 function warn(text: string): void {
@@ -250,6 +283,7 @@ export async function run(args: Args): Promise<void> {
   const settings = readSettings(args);
   const { people, times, mode, seed, showTrue, json, quiet, target } = settings;
   const output = args.text('output');
+  await requireWritable(output);
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());
   const { mechanism, parameters, name } = chosen;
@@ -279,14 +313,20 @@ export async function run(args: Args): Promise<void> {
   const { certificate } = totals;
   const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });
 
-  const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
+  const isGuarded = state !== undefined;
+  const sink =
+    output === undefined ? new StandardOutput() : await AtomicFile.create(output, { isGuarded });
+  const interruption = isGuarded ? new Interruption() : undefined;
   const progress = new StepProgress(numSteps, { quiet });
   const before = totals.step;
   try {
+    const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
     const { mu, epsilon, delta, neighbours } = certificate;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
     const goesOn = state && { state: state.identity, step: state.numReleased };
-    await settings.budget?.spend(dp, { ...spending, ...goesOn, unit: whom.unit });
+    const all = { ...spending, ...goesOn, unit: whom.unit };
+    // What is paid for once must be known again, also where nothing comes to be released.
+    await settings.budget?.spend(dp, all, async () => state?.begin());
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const other = whatIsProtected(participation, chosen);
@@ -295,13 +335,13 @@ export async function run(args: Args): Promise<void> {
     if (!quiet && isPrivate) {
       process.stderr.write(`dp-ftrl release: ${guarantee(certificate, { name, mode, whom })}\n`);
     }
-    const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
     await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
-    let fault = await releaseAll(rows, stepper, async (steps) => {
+    const write = async (steps: Released) => {
       const stop = await writeSteps(steps, { writer, sink, totals });
       progress.report(totals.step);
       return stop;
-    });
+    };
+    let fault = await releaseAll(rows, { stepper, interruption, write });
     if (!fault && surveyed && totals.step < numSteps) {
       fault = new Error(`the input changed while it was read: ${totals.step} of ${numSteps} steps`);
     }
@@ -313,18 +353,13 @@ export async function run(args: Args): Promise<void> {
     await sink.commit();
   } catch (error) {
     progress.end();
-    if (settings.state && totals.step > before) {
-      // These steps are decided: their releases must not be lost, nor their rows come again.
-      await sink.commit();
-      if (error instanceof Error) {
-        const steps = `steps ${before + 1} to ${totals.step}`;
-        error.message += `; ${steps} are released: leave their rows out of the next run`;
-      }
-    } else {
-      await sink.abandon();
+    if (state && totals.step > before) {
+      throw await keep(sink, error, `${before + 1} to ${totals.step}`);
     }
+    await sink.abandon();
     throw error;
   } finally {
+    interruption?.end();
     try {
       if (state) await settings.budget?.finish(state.numReleased);
     } finally {

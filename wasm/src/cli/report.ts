@@ -9,12 +9,22 @@ function shortCell(value: number | boolean): string {
   return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
 }
 
-/** Six digits of a positive bound, which stays one: never below it. */
-export function roundedUp(bound: number): number {
-  const shown = Number(bound.toPrecision(6));
+/** Some digits of a positive bound, up to 15, which stays one: never below it. */
+export function roundedUp(bound: number, numDigits = 6): number {
+  const shown = Number(bound.toPrecision(numDigits));
   if (shown >= bound) return shown;
-  const [digits, exponent] = bound.toExponential(5).split('e') as [string, string];
-  return Number(`${Math.round(Number(digits) * 1e5) + 1}e${Number(exponent) - 5}`);
+  const after = numDigits - 1;
+  const [digits, exponent] = bound.toExponential(after).split('e') as [string, string];
+  return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
+}
+
+/** As few digits, from 6 on, as show that a bound is above a limit. */
+export function shownBeyond(bound: number, limit: number): string {
+  for (let numDigits = 6; numDigits <= 15; ++numDigits) {
+    const shown = Number(bound.toPrecision(numDigits));
+    if (shown > limit) return String(roundedUp(bound, numDigits));
+  }
+  return String(Math.max(bound, limit * (1 + Number.EPSILON)));
 }
 
 function cell(value: unknown): string {

@@ -81,8 +81,13 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
   return [...(await Promise.all(roles)), ...(files.length === 0 ? standardInput() : [])];
 }
 
-/** @throws Misuse naming both roles of a file that is written and has another one. */
+/**
+ * @throws Misuse for a file without a name, and naming both roles of a file that is written and has
+ *   another one.
+ */
 export async function requireOneRoleEach(command: string, args: Args): Promise<void> {
+  const nameless = [...WRITTEN, ...READ].find((option) => args.texts(option).includes(''));
+  if (nameless !== undefined) throw new Misuse(`--${nameless} must be the name of a file, got ""`);
   const roles = await rolesOf(command, args);
   roles.forEach((role, i) => {
     const other = roles

@@ -4,7 +4,8 @@
 
 import { parseNumber } from './args.js';
 import { csvRecords, isBlank, type CsvRecord } from './csv.js';
-import { Misuse, unknownName } from './failure.js';
+import { Misuse } from './failure.js';
+import { columnName, columnText, requireName, unknownColumn } from './header.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
 export interface Batch {
@@ -39,20 +40,15 @@ export interface NumericTable {
 const ROWS = 'rows';
 
 function chooseColumns(header: string[], names: readonly string[]): number[] {
-  const isNumber = (name: string) => parseNumber(name) !== undefined;
-  const noHeader = 'the first row does not look like a header that names the columns';
   const indices: number[] = [];
   for (const name of names) {
     const index = header.indexOf(name);
-    if (index < 0) {
-      // Without a header these are somebody's data: not for a log.
-      if (!header.some(isNumber)) throw unknownName('column', name, header);
-      const got = `${noHeader}: some of its cells are numbers`;
-      throw new Misuse(`there is no column ${JSON.stringify(name)}, and ${got}`);
-    }
-    if (isNumber(name)) throw new Misuse(`${noHeader}: its cell ${index + 1} is a number`);
-    if (header.includes(name, index + 1)) {
-      throw new Misuse(`the header has more than one column ${JSON.stringify(name)}`);
+    if (index < 0) throw unknownColumn('column', name, header);
+    requireName(header, index);
+    const other = header.indexOf(name, index + 1);
+    if (other >= 0) {
+      const what = `the header has more than one ${columnText(header, index)}`;
+      throw new Misuse(`${what}: cells ${index + 1} and ${other + 1}`);
     }
     if (indices.includes(index)) throw new Misuse(`column ${JSON.stringify(name)} is given twice`);
     indices.push(index);
@@ -121,14 +117,14 @@ class RowReader {
       const text = cells[index]!.trim();
       const value = parseNumber(text);
       if (value === undefined) {
-        const column = this.header[index]!;
-        const what =
-          text === '' ? 'is missing' : `is not a number: ${JSON.stringify(text.slice(0, 40))}`;
+        const what = text === '' ? 'is missing' : 'is not a number';
+        const column = columnName(this.header, index);
         const hint =
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
         const code = text === '' ? 'missing' : 'not_a_number';
-        const message = `${where}, column ${JSON.stringify(column)} ${what}${hint}`;
-        throw new Misuse(message, { code, row, line, column });
+        const message = `${where}, ${columnText(this.header, index)} ${what}${hint}`;
+        const fault = { code, row, line, ...(column !== undefined && { column }) };
+        throw new Misuse(message, fault, text);
       }
       out[j] = value;
     });

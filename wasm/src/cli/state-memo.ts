@@ -24,6 +24,13 @@ export interface Memo {
   counted: [person: string, times: number, last: number][];
 }
 
+/** What a run would go on with. */
+export interface Continued {
+  columns: readonly string[];
+  people: People | undefined;
+  times: Times | undefined;
+}
+
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
@@ -31,6 +38,13 @@ function hashOf(text: string): string {
 export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
   const text = JSON.stringify({ format: FORMAT, ...memo });
   return new TextEncoder().encode(`${hashOf(text)} ${text}`);
+}
+
+/** Before the first step. */
+export function memoOfNothing({ columns, people, times }: Continued): Uint8Array {
+  const time = times ? { column: times.column, bucket: times.bucket, origin: null } : null;
+  const counted: Memo['counted'] = [];
+  return writeMemo({ step: 0, columns: [...columns], people: people ?? null, time, counted });
 }
 
 export function readMemo(bytes: Uint8Array): Memo {
@@ -57,7 +71,7 @@ export function orderOf(memo: Memo | undefined, columns: readonly string[]): rea
 /** What goes on is of the same persons and buckets. */
 export function requireSame(
   memo: Memo | undefined,
-  { people, times }: { people: People | undefined; times: Times | undefined },
+  { people, times }: Continued,
 ): void {
   const isPlain = !people && !times;
   if (!memo?.people && !memo?.time) {

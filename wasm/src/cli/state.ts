@@ -9,9 +9,8 @@ import { unpack } from '../stored.js';
 import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../types.js';
 import type { Args, Known } from './args.js';
 import { Misuse } from './failure.js';
-import type { People } from './people.js';
-import { orderOf, readMemo, requireSame, writeMemo, type Memo } from './state-memo.js';
-import type { Times } from './time.js';
+import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
+import type { Continued, Memo } from './state-memo.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
@@ -40,13 +39,6 @@ export function readState(args: Args): StateSettings | undefined {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
   }
   return { path, firstStep: step === undefined ? undefined : step - 1 };
-}
-
-/** What a run would go on with. */
-export interface Continued {
-  columns: readonly string[];
-  people: People | undefined;
-  times: Times | undefined;
 }
 
 interface Opening {
@@ -133,6 +125,8 @@ export class LedgerTotals {
     readonly memo: Memo | undefined,
     /** In the order of the first run. */
     readonly columns: readonly string[],
+    /** What a new state begins with. */
+    private first: Uint8Array | undefined,
   ) {}
 
   static async open(
@@ -156,7 +150,8 @@ export class LedgerTotals {
         const what = `at most ${ledger.step + 1}, the first step without a release`;
         throw new Misuse(`--first-step must be ${what}, got ${next + 1}`);
       }
-      return new LedgerTotals(path, store, ledger, next, memo, columns);
+      const first = stored ? undefined : memoOfNothing({ ...wanted, columns });
+      return new LedgerTotals(path, store, ledger, next, memo, columns, first);
     } catch (error) {
       await store.close();
       throw error;
@@ -188,6 +183,12 @@ export class LedgerTotals {
 
   stddev(step: number): number {
     return this.ledger.stddev(step);
+  }
+
+  /** Stores a new state before its first step: its key is that of the next run from then on. */
+  async begin(): Promise<void> {
+    if (this.first) await this.ledger.releaseSteps(0, [], this.first);
+    this.first = undefined;
   }
 
   /** A step of each row. */

@@ -128,9 +128,8 @@ export class Clock {
     const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
     const time = parseTime(text.trim());
     if (time === undefined) {
-      const got = JSON.stringify(text.slice(0, 40));
       const fault = { code: 'not_a_time', ...where, column };
-      throw new Misuse(`${place} must be ${WANTED}, got ${got}`, fault);
+      throw new Misuse(`${place} must be ${WANTED}`, fault, text);
     }
     const index = bucketOf(time, bucket);
     this.first ??= index;
