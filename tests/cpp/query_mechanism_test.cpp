@@ -358,12 +358,12 @@ TEST(QueryMechanism, refuses_bad_input) {
   EXPECT_ERROR(
       QueryMechanism(factorize_queries(QueryWorkload::identity(1)),
                      {.epsilon = 1, .delta = kDelta, .neighbours = Neighbours::replace_one}),
-      "invalid_argument", "at least 2");
+      "invalid_argument", "queries must differ between values");
   for (const QueryPrivacy& privacy : all_privacies(1)) {
     const Matrix alike{{2, 2, 2}, {-1, -1, -1}};
     if (privacy.neighbours == Neighbours::replace_one) {
       EXPECT_ERROR(own_mechanism(QueryWorkload::matrix(alike), privacy), "invalid_argument",
-                   "columns alike");
+                   "queries must differ between values");
     } else {
       EXPECT_GT(own_mechanism(QueryWorkload::matrix(alike), privacy).standard_errors()(0), 0);
     }

@@ -69,7 +69,9 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
   const bool is_all_public =
       std::find(is_public_.begin(), is_public_.end(), false) == is_public_.end();
   if (is_all_public || !(sensitivity_ > 0))
-    fail_argument(kFunction, "num_values", "at least 2 with replace_one", "1, or columns alike");
+    fail(ErrorCode::invalid_argument,
+         "query_mechanism: queries must differ between values: between these neighbours the number "
+         "of records is public");
   if (noise_ == QueryNoise::gaussian) {
     const double multiplier =
         noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});
