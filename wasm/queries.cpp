@@ -97,11 +97,15 @@ val queries_search(const val& options) {
                                .neighbours = neighbours_from_string(text(options, "neighbours")),
                                .max_contributions = count(options, "maxContributions")};
     privacy.require_sound();
+    const Objective objective = objective_named(text(options, "objective"));
+    // The last digits of the largest error take most of the search.
+    const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
     QueryFactorizer factorizer(workload_of(options["workload"]),
                                {.strategy = strategy_named(text(options, "strategy")),
                                 .noise = privacy.noise(),
                                 .neighbours = privacy.neighbours,
-                                .objective = objective_named(text(options, "objective"))});
+                                .objective = objective,
+                                .solver = {.gap = gap}});
     return handles().add(
         std::make_unique<QuerySearch>(QuerySearch{std::move(factorizer), privacy}));
   });

@@ -89,6 +89,17 @@ test('queries: answers, errors and matrices are those of the library', async () 
   await page.close();
 });
 
+test('queries: with replace-one the number of records is public, and exact', async () => {
+  const { page } = await open('histogram=5,0,40,7&queries=ranges&neighbours=replace-one');
+  const rows = await table(page, { queries: 10 });
+  const neighbours = 'replace-one';
+  assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7], { neighbours }));
+  const [, answer, std] = rows.find(([label]) => label === '0..3');
+  assert.deepEqual([answer, std], [52, 0]);
+  assert.match(await textOf(page, '#queries-note'), /above the least .* one row of M counts/);
+  await page.close();
+});
+
 test('queries: bars are drawn with the pointer and with the keyboard', async () => {
   const { page, said } = await open('histogram=10,10,10,10&queries=identity');
   const box = await page.$eval('.bars', (bars) => {

@@ -358,7 +358,16 @@ TEST(QueryMechanism, refuses_bad_input) {
   EXPECT_ERROR(
       QueryMechanism(factorize_queries(QueryWorkload::identity(1)),
                      {.epsilon = 1, .delta = kDelta, .neighbours = Neighbours::replace_one}),
-      "invalid_argument", "at least 2");
+      "invalid_argument", "queries must differ between values");
+  for (const QueryPrivacy& privacy : all_privacies(1)) {
+    const Matrix alike{{2, 2, 2}, {-1, -1, -1}};
+    if (privacy.neighbours == Neighbours::replace_one) {
+      EXPECT_ERROR(own_mechanism(QueryWorkload::matrix(alike), privacy), "invalid_argument",
+                   "queries must differ between values");
+    } else {
+      EXPECT_GT(own_mechanism(QueryWorkload::matrix(alike), privacy).standard_errors()(0), 0);
+    }
+  }
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-9, .delta = 0}), "unsupported",
                "noise must stay within");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-12, .delta = 1e-12}), "unsupported",

@@ -679,7 +679,10 @@ export interface QueriesOptions {
    * proof; for Laplace noise (delta 0) the best of several that are known to be good.
    */
   strategy?: 'optimal' | 'identity' | 'queries';
-  /** Least root mean square error ('mean', the default) or least worst error ('max'). */
+  /**
+   * Least root mean square error ('mean', the default; certified to 1e-6) or least worst error
+   * ('max', to 1e-4); with 'replace-one' both to 1e-4.
+   */
   objective?: 'mean' | 'max';
 }
 

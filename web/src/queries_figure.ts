@@ -370,13 +370,17 @@ export class QueriesFigure {
   private summarise(): void {
     const { each, best } = this.found!;
     const [plain, good] = [rms(each.standardErrors), rms(best.standardErrors)];
+    const publicTotal =
+      best.neighbours === 'replace-one'
+        ? ' How many records there are is public: one row of M counts them, without noise.'
+        : '';
     const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
     setText(
       this.note,
       `${count(best.numQueries)} queries about ${count(best.numValues)} values. Root mean square ` +
         `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
         `factorization, ${quantity(plain / good, 3)} times less, and proved to be at most ` +
-        `${quantity(gap)} % above the least of any factorization.`,
+        `${quantity(gap)} % above the least of any factorization.${publicTotal}`,
     );
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_mechanism.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -63,8 +64,14 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
   const bool replaces = privacy.neighbours == Neighbours::replace_one;
   textbook_ =
       times_up(replaces ? sensitivity.textbook : sensitivity.add_remove, privacy.max_contributions);
-  if (!(sensitivity_ > 0))
-    fail_argument(kFunction, "num_values", "at least 2 with replace_one", "1, or columns alike");
+  is_public_.assign(static_cast<std::size_t>(factorization_.num_measurements()), false);
+  if (replaces) is_public_ = factorization_.public_measurements();
+  const bool is_all_public =
+      std::find(is_public_.begin(), is_public_.end(), false) == is_public_.end();
+  if (is_all_public || !(sensitivity_ > 0))
+    fail(ErrorCode::invalid_argument,
+         "query_mechanism: queries must differ between values: between these neighbours the number "
+         "of records is public");
   if (noise_ == QueryNoise::gaussian) {
     const double multiplier =
         noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});
@@ -81,23 +88,19 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
 QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
                                      const Key& key) const {
   QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
-  // Without noise what neighbours have in common.
-  std::vector<bool> is_public(release.measurements.size(), false);
-  if (privacy_.neighbours == Neighbours::replace_one)
-    is_public = factorization_.public_measurements();
   std::vector<double> numbers;
   if (noise_ == QueryNoise::gaussian) {
     const NoiseStreamOptions options{.key = detail::key_for(detail::QueryUse::gaussian, key)};
     const DecoderForm form = IdentityDecoder{};
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
-      if (!is_public[i])
+      if (!is_public_[i])
         release.measurements[i] +=
             exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
   } else {
     const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
     const Key own = detail::key_for(detail::QueryUse::laplace, key);
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
-      if (!is_public[i])
+      if (!is_public_[i])
         release.measurements[i] += laplace.sample(own, {.row = 0, .coordinate = i});
   }
   for (const std::int64_t y : release.measurements) numbers.push_back(static_cast<double>(y));

@@ -145,7 +145,8 @@ class QueryFactorizer {
 /// @cost    of every factor: a few products where columns or rows are orthogonal and for prefixes
 ///          (1 s at 1024 values, 9 s at 2048); else its optimum (find_dense_optimum) and up to
 ///          eight products (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen
-///          eigendecompositions more.
+///          eigendecompositions more. replace_one: an eigendecomposition for each of 15 to 200
+///          iterations (2 s at 256 values, 10 s at 512).
 /// @throws Error{unsupported} Objective::max for more than 361 ranges, whose rows it needs; more
 ///         than three factors (combine small ones by to_matrix()), too many
 ///         queries for QueryStrategy::queries; as find_dense_optimum.

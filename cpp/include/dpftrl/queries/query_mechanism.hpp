@@ -45,9 +45,9 @@ struct QueryRelease {
 
 class QueryMechanism {
  public:
-  /// @throws Error{invalid_argument} epsilon or delta out of range, one value only with
-  ///         replace_one, a factorization that require_sound refuses; Error{unsupported} so much
-  ///         privacy that the noise leaves the integers.
+  /// @throws Error{invalid_argument} epsilon or delta out of range, one value only or columns alike
+  ///         with replace_one, a factorization that require_sound refuses; Error{unsupported} so
+  ///         much privacy that the noise leaves the integers.
   QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy);
 
   /// One release. Every release takes a key of its own: two with the same one have the same noise,
@@ -96,7 +96,8 @@ class QueryMechanism {
   double sensitivity_ = 0;
   double textbook_ = 0;
   double unit_error_ = 0;
-  Vector row_norms_;  ///< of R, over what gets noise
+  Vector row_norms_;             ///< of R, over what gets noise
+  std::vector<bool> is_public_;  ///< measurements that get none
   double mu_ = 0;
   double noise_scale_ = 0;
 };
