@@ -237,7 +237,8 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     const rows = float64s(where, 'features', features);
     const scores = new Float64Array(known.length * this.numScores);
     if (predictions !== undefined) {
-      requireLength(where, 'predictions', writableLength(where, 'predictions', predictions), scores.length);
+      const length = writableLength(where, 'predictions', predictions);
+      requireLength(where, 'predictions', length, scores.length);
     }
     await this.inTurn(() => this.learnNow(rows, known, scores));
     // They tell of the weights: not before those were stored.
