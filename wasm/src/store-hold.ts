@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both would
-// go on from the same step with the same noise, each for other records.
+// One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both
+// would go on from the same step with the same noise, each for other records.
 
 import { makeError } from './errors.js';
 import type { ReleaseStore } from './types.js';
