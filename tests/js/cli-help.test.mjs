@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { fails } from './support/command.mjs';
 import { cli, consumer, dpFtrl, run } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-help-'));
@@ -41,6 +42,13 @@ test('help: every example of every command runs', async () => {
       assert.equal(stdout === '', example.includes('--output'), example);
     }
   }
+});
+
+test('help: of a command by its name', async () => {
+  const { code, stdout } = await dpFtrl(['help', 'release']);
+  assert.equal(code, 0);
+  assert.equal(stdout, (await dpFtrl(['release', '--help'])).stdout);
+  await fails(['help', 'relase'], 2, /unknown command "relase"; did you mean release\?/);
 });
 
 test('help: beside the package its tables are named from there', async () => {

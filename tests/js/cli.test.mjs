@@ -407,7 +407,8 @@ test('release: the cells of a file without header are not taken for names', asyn
     '"alice\tmary"',
   ]) {
     for (const options of [['--column', 'alicf'], ['--column', 'alice@example.com']]) {
-      const { stderr } = await fails([...release, ...options], 2, looks, { input: `${first}\n1,2\n` });
+      const input = `${first}\n1,2\n`;
+      const { stderr } = await fails([...release, ...options], 2, looks, { input });
       assert.doesNotMatch(stderr, /alice\b(?!@example\.com)|mary|eve/);
     }
   }
@@ -435,7 +436,7 @@ test('release: headers that cannot be right', async () => {
     ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
     ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
     ['mon,7\n3,4\n', ['--column', '7'], /not look like a header.*: its cell 2 is a number/],
-    ['mon,7\n3,4\n', ['--column', 'mom'], /no column "mom", and the first row does not look like a header that names the columns$/],
+    ['mon,7\n3,4\n', ['--column', 'mom'], /no column "mom", and .* not look like a header that names/],
     ['x,y\n1,2\n', ['--column', 'z'], /unknown column "z"/],
     ['count\n1\n', ['--column', 'conut'], /unknown column "conut"; did you mean count\?/],
     ['x,x\n1,2\n', [], /more than one column "x"/],

@@ -189,7 +189,7 @@ test('ledger: a store without bytes is empty, one with something else is refused
   const ledger = await dp.ledger({ ...target, store: odd(null) });
   assert.equal(ledger.step, 0);
   ledger.dispose();
-  const refused = code('wrong_type', /ledger: what is stored must be a Uint8Array, got string "bytes"/);
+  const refused = code('wrong_type', /what is stored must be a Uint8Array, got string "bytes"/);
   await assert.rejects(dp.ledger({ ...target, store: odd('bytes') }), refused);
 });
 
@@ -369,7 +369,7 @@ test('file store: nothing is saved over what others have saved since', async () 
   const other = await FileStore.open(path);
   const second = await dp.ledger({ ...target, store: other });
   await second.release(2, [1]);
-  const refused = code('store_in_use', /since must not be in use, got one that was saved/);
+  const refused = code('store_in_use', /since must not be in use, got one that others saved/);
   await assert.rejects(ledger.release(2, [0]), refused);
   await assert.rejects(ledger.release(3, [0]), code('store_failed', /saving failed before/));
   ledger.dispose();
@@ -386,9 +386,11 @@ test('file store: nothing is saved over what others have saved since', async () 
 
 test('file store: what is no path is refused', async () => {
   for (const path of [undefined, 5, {}]) {
-    await assert.rejects(FileStore.open(path), code('wrong_type', /FileStore: path must be a string/));
+    const refused = code('wrong_type', /FileStore: path must be a string/);
+    await assert.rejects(FileStore.open(path), refused);
   }
-  await assert.rejects(FileStore.open(''), code('invalid_argument', /path must be the name of a file, got ""/));
+  const empty = code('invalid_argument', /path must be the name of a file, got ""/);
+  await assert.rejects(FileStore.open(''), empty);
 });
 
 const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '8'];

@@ -83,6 +83,13 @@ test('load: over HTTP, streamed and not', async () => {
   }
 });
 
+test('load: an error that nobody catches has the name of its class', async () => {
+  const source = `import { load } from 'dp-ftrl'; await load({ wasm: new Uint8Array() });`;
+  const { code, stderr } = await node(['--input-type=module', '-e', source]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^DpError: load: /m);
+});
+
 test('load: a page instead of the file is named as such', async () => {
   const page = '<!DOCTYPE html><title>Not found</title>';
   const got = /got 3c 21 44 4f \("<!DOCTYPE html><title>No": an HTML page/;
@@ -113,7 +120,7 @@ test('load: bytes that are no module, empty, cut short or of another program', a
   });
   await refused(load({ wasm: streamed }), 'load_failed', /damaged or cut short/);
   const other = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
-  await refused(load({ wasm: other }), 'load_failed', /is not the one of dp-ftrl/);
+  await refused(load({ wasm: other }), 'load_failed', /is not the one of dp-ftrl \d+\.\d+\.\d+$/);
 });
 
 test('load: an answer with an error status, a refused connection, a missing file', async () => {

@@ -121,6 +121,7 @@ test('noise: rows are exactly rounded at every scale', () => {
 test('noise: bad options are refused', () => {
   const make = (more) => () => withNoise(more, () => {});
   rejects(make({ key: new Uint8Array(31) }), TypeError, 'wrong_length', /32 bytes, got 31/);
+  rejects(make({ key: new Uint8Array(32) }), RangeError, 'invalid_argument', /key .* got zeros/);
   rejects(make({ key: 'secret' }), TypeError, 'wrong_type', /key must be a Uint8Array/);
   rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /one of key, insecureSeed/);
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);

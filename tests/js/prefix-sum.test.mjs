@@ -536,6 +536,19 @@ test('steady state: batches into arrays of ours allocate no array, on either sid
   assert.ok(fresh > 1_000_000, `the check can fail: ${fresh}`);
 });
 
+test('messages begin with the method that was called', () => {
+  const sums = dp.prefixSum({ ...target, numSteps: 2 });
+  const refused = { code: 'invalid_argument' };
+  assert.throws(() => sums.release([NaN]), { ...refused, message: /^release: record\[0\] must be/ });
+  const second = /^releaseMany: record 1: record\[0\] must be/;
+  assert.throws(() => sums.releaseMany([1, NaN]), { ...refused, message: second });
+  const first = /^contribute: record 0: record\[0\] must be/;
+  assert.throws(() => sums.contribute([NaN]), { ...refused, message: first });
+  sums.dispose();
+  const large = { ...target, mechanism: 'tree', numSteps: 2, dimension: 2 ** 31 };
+  assert.throws(() => dp.prefixSum(large), { message: /^prefixSum: not enough memory/ });
+});
+
 test('memory growth between calls: copies stay right, handles go on', async () => {
   const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
   const options = { mechanism: 'honaker', numSteps: 64, dimension: 4, ...target, insecureSeed: 21 };

@@ -282,7 +282,7 @@ test('queries: what cannot be right is refused by name', () => {
     [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, order: 1 } }, 'wrong_type', /unknown option "order"/],
-    [{ workload: { identity: 0 } }, 'invalid_argument', /numValues must be/],
+    [{ workload: { identity: 0 } }, 'invalid_argument', /workload\.identity must be at least 1, got 0/],
     [{ workload: { identity: 1.5 } }, 'invalid_argument', /identity must be an integer/],
     [{ workload: { matrix: [[1, 2], [3]] } }, 'wrong_length', /matrix\[1\] must have 2/],
     [{ workload: { matrix: [] } }, 'invalid_argument', /number of queries/],

@@ -326,7 +326,7 @@ test('worker: serve() answers on any port', async () => {
   await assert.rejects(other.calibrate(target), code('disposed'));
 });
 
-test('worker: one that ends rejects what is pending, and every later call', { timeout: 30000 }, async () => {
+test('worker: one that ends rejects what is pending, and every later call', async () => {
   const script = entryUrl('dp-ftrl/worker');
   const stopped = new Worker(script);
   const source = `import(${JSON.stringify(script.href)}).then(() => process.exit(3))`;

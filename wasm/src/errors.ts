@@ -28,6 +28,8 @@ const BRAND: unique symbol = Symbol.for('dp-ftrl.DpError') as never;
 
 /** A failure that is neither a value out of range nor a wrong type. */
 export class DpError extends Error {
+  /** Not the one that a minifier gives it. */
+  static override readonly name = 'DpError';
   /** What went wrong, stable across versions. */
   readonly code: ErrorCode;
 
@@ -54,4 +56,10 @@ export function makeError(code: ErrorCode, message: string, cause?: unknown): Er
     return Object.assign(new TypeError(message, options), { code });
   }
   return new DpError(code, message, options);
+}
+
+/** An error of the core begins with the method that was called, not with what it belongs to. */
+export function rename(error: Error, where: string): Error {
+  error.message = error.message.replace(/^\w+(?=: )/, where);
+  return error;
 }

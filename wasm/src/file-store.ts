@@ -17,8 +17,8 @@ function hashOf(bytes: Uint8Array): string {
 /**
  * A file, beside it FILE.lock while it is open and FILE.new while it is replaced. Saving writes
  * FILE.new, syncs it, renames it to FILE and syncs the folder: at any instant there are whole
- * bytes, the old ones or the new ones. Before that it looks whether the file still has the bytes that
- * this store read or saved last.
+ * bytes, the old ones or the new ones. Before that it looks whether the file still has the bytes
+ * that this store read or saved last.
  *
  * A path through symbolic links means the file they lead to. A file with several names (hard
  * links) is refused: only one of them would go on.
@@ -42,8 +42,8 @@ export class FileStore implements ReleaseStore {
    *
    * @throws TypeError for a path that is no string.
    * @throws DpError `store_in_use` while another process, or this one, has it open.
-   * @throws RangeError for an empty path, a link to nothing, for a file with several names, and where the
-   *   folder does not exist.
+   * @throws RangeError for an empty path, for a link to nothing, for a file with several names, and
+   *   where the folder does not exist.
    * @throws DpError `store_failed` where the file system refuses, with its error as `cause`.
    */
   static async open(path: string): Promise<FileStore> {
@@ -125,7 +125,7 @@ export class FileStore implements ReleaseStore {
   private async requireSame(): Promise<void> {
     const bytes = await this.read();
     if ((bytes && hashOf(bytes)) === this.seen) return;
-    const what = 'must not be in use, got one that was saved or removed elsewhere since it was read';
+    const what = 'must not be in use, got one that others saved or removed since it was read';
     throw makeError('store_in_use', `FileStore: ${this.path} ${what}; close it and open it again`);
   }
 

@@ -6,7 +6,7 @@
 import { optionsObject, outOfRange, Reader, Scratch, wrongType } from './check.js';
 import { overwrite, writableLength } from './check.js';
 import type { Core } from './core.js';
-import { makeError } from './errors.js';
+import { makeError, rename } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
 import { NEIGHBOURS, readOptions, requireLength } from './options.js';
@@ -74,8 +74,7 @@ export function numbered(
     }
     failed.learned = first + failed.released / dimension;
     delete failed.released;
-    failed.message = `${where}: example ${failed.learned}: ${failed.message}`;
-    throw failed;
+    throw rename(failed, `${where}: example ${failed.learned}`);
   }
 }
 

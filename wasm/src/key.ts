@@ -32,6 +32,9 @@ export function withKey<O extends { insecureSeed: bigint | undefined }, T>(
   make: (options: O & { key: Uint8Array | undefined }) => T,
   given?: Uint8Array,
 ): T {
+  if (given?.every((byte) => byte === 0)) {
+    throw makeError('invalid_argument', `${where}: key must be random bytes, got zeros`);
+  }
   const fresh = () => given?.slice() ?? keyFromEntropy(where);
   const key = options.insecureSeed === undefined ? fresh() : undefined;
   try {

@@ -48,12 +48,8 @@ async function instantiate(module: WebAssembly.Module, renewal: Renewal): Promis
     core = await Core.create(module, renewal);
     version = core.call('version');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DpError(
-      'load_failed',
-      `load: the WebAssembly module is not the one of dp-ftrl ${PACKAGE_VERSION} (${why})`,
-      { cause },
-    );
+    const what = `load: the WebAssembly module is not the one of dp-ftrl ${PACKAGE_VERSION}`;
+    throw new DpError('load_failed', what, { cause });
   }
   if (version !== PACKAGE_VERSION) {
     throw new DpError(

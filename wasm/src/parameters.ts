@@ -62,7 +62,7 @@ const TOPICS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'sa
  */
 export function inCall(where: string, message: string, mechanisms: readonly string[]): string {
   const [, head, text] = /^([\w-]+): (.*)$/s.exec(message) ?? [];
-  if (head === undefined || text === undefined) return camelCase(message);
+  if (head === undefined || text === undefined) return `${where}: ${camelCase(message)}`;
   const words = camelCase(text).replace(
     /^[a-z]+(?= (?:must be|cannot be) )/,
     (name) => RENAMED_WORDS[name] ?? name,

@@ -88,6 +88,10 @@ export function makePeopleSum(
   options: unknown,
 ): PeopleSum {
   return makeTotals('peopleSum', mechanisms, options, (complete) => {
+    if (complete.participation.kind === 'fixed-epoch') {
+      const wanted = "'single' or { participations, minSeparation }";
+      throw makeError('invalid_argument', `peopleSum: participation must be ${wanted}, got epochs`);
+    }
     const made = core.call('peopleSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Core, CorePrefixSum } from './core.js';
+import { rename } from './errors.js';
 import type { Backstop } from './handle.js';
 import { requireLength } from './options.js';
 import { makeTotals, NoisyTotals } from './totals.js';
@@ -31,8 +32,8 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
     try {
       this.core.call('prefixSumRelease', this.id, values);
     } catch (error) {
-      if (error instanceof Error) delete (error as { released?: unknown }).released;
-      throw error;
+      delete (error as { released?: unknown }).released;
+      throw rename(error as Error, 'release');
     }
     return this.handOut(values, out);
   }

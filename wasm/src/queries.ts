@@ -80,9 +80,11 @@ function readWorkload(where: string, value: unknown, depth = 0): CoreQueryWorklo
     const values = readCounts(where, 'marginals', fields['marginals']);
     return { ...plain, values, order: reader.count('order') };
   }
-  if (kind !== 'parities') return { ...plain, size: reader.count(kind) };
+  const size = reader.count(kind);
+  if (size === 0) throw outOfRange(where, `workload.${kind}`, 'at least 1', size);
+  if (kind !== 'parities') return { ...plain, size };
   const withLowerOrders = reader.has('withLowerOrders') && reader.flag('withLowerOrders');
-  return { ...plain, size: reader.count(kind), order: reader.count('order'), withLowerOrders };
+  return { ...plain, size, order: reader.count('order'), withLowerOrders };
 }
 
 function readSeed(reader: Reader): bigint | undefined {

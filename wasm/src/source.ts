@@ -125,7 +125,9 @@ async function compileUrl(source: string | URL, signal: AbortSignal): Promise<We
   try {
     response = await fetch(from, { signal, credentials: 'same-origin' });
   } catch (cause) {
-    throw readError(cause, from);
+    // A policy that forbids it looks like any other failure.
+    const hint = 'document' in globalThis ? " (is it in connect-src of the policy?)" : '';
+    throw readError(cause, `${from}${hint}`);
   }
   return compileResponse(response);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both would
-// go on from the same step with the same noise, each for other records.
+// One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both
+// would go on from the same step with the same noise, each for other records.
 
 import { makeError } from './errors.js';
 import type { ReleaseStore } from './types.js';
@@ -13,19 +13,12 @@ interface Holder {
   end: Promise<unknown> | undefined;
 }
 
-/** On the store itself, so that other entries of the package and other copies of it see it, too. */
-const HOLDER: unique symbol = Symbol.for('dp-ftrl.holder') as never;
-type Held = { [HOLDER]?: Holder | undefined };
-/** Of stores that nothing can be added to. */
-const frozen = new WeakMap<object, Holder>();
+const HOLDERS: unique symbol = Symbol.for('dp-ftrl.holders') as never;
 
-function holderOf(store: object): Holder | undefined {
-  return Object.isExtensible(store) ? (store as Held)[HOLDER] : frozen.get(store);
-}
-
-function setHolder(store: object, value: Holder): void {
-  if (!Object.isExtensible(store)) frozen.set(store, value);
-  else Object.defineProperty(store, HOLDER, { value, configurable: true });
+/** One table for all entries and copies of the package, made by the first ledger. */
+function holders(): WeakMap<object, Holder> {
+  const host = globalThis as { [HOLDERS]?: WeakMap<object, Holder> };
+  return (host[HOLDERS] ??= new WeakMap<object, Holder>());
 }
 
 /** That a store is had. */
@@ -38,16 +31,17 @@ export class StoreHold {
    * @throws DpError `store_in_use` while another ledger has it.
    */
   static async take(where: string, store: ReleaseStore): Promise<StoreHold> {
+    const all = holders();
     for (;;) {
-      const other = holderOf(store);
+      const other = all.get(store);
       if (other?.end) await other.end;
       else if (other && (!other.owner || other.owner.deref())) {
         const what = 'must not be in use, got one that another ledger has; dispose of that first';
         throw makeError('store_in_use', `${where}: store ${what}`);
       }
-      if (holderOf(store) !== other) continue; // Somebody was faster.
+      if (all.get(store) !== other) continue; // Somebody was faster.
       const holder: Holder = { owner: undefined, end: undefined };
-      setHolder(store, holder);
+      all.set(store, holder);
       return new StoreHold(holder);
     }
   }

@@ -5,6 +5,7 @@
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from './check.js';
 import { Scratch, writableLength, wrongType, type Reader } from './check.js';
 import type { Core, CoreMechanism, CorePrefixSum } from './core.js';
+import { rename } from './errors.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { withKey } from './key.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from './options.js';
@@ -131,9 +132,9 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     out: Float64Array | undefined,
   ): unknown {
     const failed = error as Error & { released?: number | Float64Array };
-    if (typeof failed.released !== 'number') return error;
     const done = failed.released;
-    failed.message = `${where}: record ${done / this.dimension}: ${failed.message}`;
+    if (typeof done !== 'number') return rename(failed, where);
+    rename(failed, `${where}: record ${done / this.dimension}`);
     failed.released = values.slice(0, done);
     if (out) overwrite(out, failed.released);
     return failed;
@@ -142,11 +143,10 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   /** The error says which contribution was refused, and how many there were before it. */
   protected nameContributed(error: unknown): unknown {
     const failed = error as Error & { released?: number; contributed?: number };
-    if (typeof failed.released !== 'number') return error;
+    if (typeof failed.released !== 'number') return rename(failed, 'contribute');
     failed.contributed = failed.released / this.dimension;
     delete failed.released;
-    failed.message = `contribute: record ${failed.contributed}: ${failed.message}`;
-    return failed;
+    return rename(failed, `contribute: record ${failed.contributed}`);
   }
 }
 

@@ -203,12 +203,12 @@ export interface Client {
   /** As in the library: {@link api.DpFtrl.bounds}. */
   bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /**
-   * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker is busy
-   * until its piece ends. The pieces of `optimal` are its iterations: for prefix sums and decay up to
-   * 10^4 steps milliseconds, at 10^6 seconds; with dense matrices (windows, matrices, epochs) tens of
-   * milliseconds at 256 steps, up to half a second at 512, seconds at 1024. Momentum is one piece:
-   * a second at 512 steps, 3 to 4 at 1024. So are other mechanisms. Where that is too long, end the
-   * worker with `terminate` and connect to a new one.
+   * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker is
+   * busy until its piece ends. The pieces of `optimal` are its iterations, if it needs any: for prefix
+   * sums and decay up to 10^4 steps milliseconds, at 10^6 seconds; with dense matrices (momentum,
+   * windows, matrices, epochs) up to 0.2 s at 256 steps, a second at 512, 2 to 4 s at 1024. Other
+   * mechanisms are one piece. Where that is too long, end the worker with `terminate` and connect
+   * to a new one.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   /** As in the library: {@link api.DpFtrl.certificate}. */

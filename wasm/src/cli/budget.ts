@@ -44,7 +44,7 @@ interface Ledger {
   neighbours: Neighbours;
   /** Whose part in the data the limit protects, in words. */
   unit: string;
-  /** Of all releases together: Gaussian DP, and the least epsilon known at the delta of the limit. */
+  /** Of all releases together: Gaussian DP, and the least epsilon known at the limit's delta. */
   spent: { mu: number; epsilon: number };
   releases: Entry[];
 }
@@ -153,7 +153,8 @@ export class Budget {
       const limit = `(${ledger.limit.epsilon}, ${delta})`;
       if (!fits(dp, all, ledger.limit)) {
         const which = isNew ? 'this release' : `with this release all ${all.length}`;
-        const what = `${which} would spend (${shownBeyond(epsilon, ledger.limit.epsilon)}, ${delta})`;
+        const shown = shownBeyond(epsilon, ledger.limit.epsilon);
+        const what = `${which} would spend (${shown}, ${delta})`;
         const message = `${what}, beyond the limit ${limit} of ${this.path}`;
         throw new Misuse(message, { code: 'budget_exceeded' });
       }

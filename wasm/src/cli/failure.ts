@@ -74,6 +74,8 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 /** Where the command has no number for it. */
 const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/^numValues must be (.*), got /, '--domain must have $1 values in all, got '],
+  [/^grid must (be at most .*), got /, '--clip is too large: the grid made for it must $1, got '],
+  [/^noiseStddev must (be at least .*), got /, '--clip is too small: noise must $1, got '],
   [/^(noise must stay within .* takes a larger) epsilon or delta/, '$1 --epsilon or --delta'],
 ];
 

@@ -34,7 +34,8 @@ export function unknownColumn(what: string, name: string, header: readonly strin
   const known = header.filter(isName);
   if (known.length > 0 && !header.some(isData)) return unknownName(what, name, known);
   const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
-  const hint = separator ? `: cells must be separated by commas, not ${JSON.stringify(separator[0])}` : '';
+  const got = separator && JSON.stringify(separator[0]);
+  const hint = got ? `: cells must be separated by commas, not ${got}` : '';
   return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
 }
 

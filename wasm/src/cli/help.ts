@@ -43,7 +43,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
 
-  dp-ftrl COMMAND --help    its options
+  dp-ftrl COMMAND --help    its options; also dp-ftrl help COMMAND
   dp-ftrl --version         also after COMMAND
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
@@ -100,10 +100,11 @@ or --participations promise.
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
-  --steps N        horizon: rows the noise is calibrated for. With it rows are released as they
-                   arrive, and rows already written stay valid when a later one is bad. Without it
-                   the whole input is read first (a file twice, from a pipe it is kept in memory),
-                   and a bad row means that nothing is written
+  --steps N        horizon: rows the noise is calibrated for. With it, or with --strategy or --from
+                   and --to, which have one, rows are released as they arrive, and rows already
+                   written stay valid when a later one is bad. Else the whole input is read first (a
+                   file twice, from a pipe it is kept in memory), and a bad row means that nothing
+                   is written
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
 

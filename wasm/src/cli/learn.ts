@@ -190,7 +190,7 @@ function learnFrom(
       const what = `${where} is past the horizon of --steps ${numSteps}`;
       throw new Misuse(what, { code, row, line });
     }
-    const why = (error as Error).message.replace(/^learn: example \d+: (learner: )?/, '');
+    const why = (error as Error).message.replace(/^learn: example \d+: /, '');
     const [, what = why, got] = /^(.*), got (.*)$/.exec(why) ?? [];
     throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
   }

@@ -46,7 +46,10 @@ function isCommand(name: string): name is keyof typeof COMMANDS {
 
 async function run(name: string | undefined, argv: string[]): Promise<void> {
   const print = (text: string) => new StandardOutput().write(text);
-  if (name === '--help' || name === '-h' || name === 'help') return print(MAIN_HELP);
+  if (name === '--help' || name === '-h' || (name === 'help' && argv.length === 0)) {
+    return print(MAIN_HELP);
+  }
+  if (name === 'help') return run(argv[0], [...argv.slice(1), '--help']);
   if (name === '--version') return print(`${PACKAGE_VERSION}\n`);
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
