@@ -33,5 +33,5 @@ test('size: the main entry, WebAssembly inlined', (t) => {
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 22_500);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 23_500);
 });
