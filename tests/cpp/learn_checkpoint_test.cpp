@@ -220,7 +220,9 @@ TEST(LearnerCheckpoint, bytes_that_contradict_themselves_are_refused_and_nothing
       {"shorter sums", [=](Bytes& b) { set_word(b, kCounts + 24, sums_size - 8); }},
       {"sums without a header", [](Bytes& b) { set_word(b, kCounts + 24, 8); }},
       {"a weight that is not finite",
-       [=](Bytes& b) { set_word(b, kCounts + 32 + sums_size, infinite); }},
+       [=](Bytes& b) {
+         set_word(b, kCounts + 32 + static_cast<std::size_t>(sums_size), infinite);
+       }},
       {"a number less", [](Bytes& b) { b.resize(b.size() - 8); }},
       {"a number more", [](Bytes& b) { b.resize(b.size() + 8); }},
       {"half a number more", [](Bytes& b) { b.resize(b.size() + 4); }},

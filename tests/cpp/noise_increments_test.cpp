@@ -76,7 +76,7 @@ TEST(NoiseIncrements, a_stream_that_seeks_or_is_restored_has_the_bits_of_one_tha
       NoiseStream other(*strategy, options(5, true));
       other.restore(stream.checkpoint());
       EXPECT_TRUE(other.next_rounded(row, 1, 100));
-      EXPECT_TRUE(std::equal(row.begin(), row.end(), walked.begin() + 5 * step)) << family;
+      EXPECT_TRUE(std::equal(row.begin(), row.end(), walked.data() + 5 * step)) << family;
       EXPECT_EQ(other.rounded_entry({step, 4}, 100), row[4]) << family;
     }
   }
