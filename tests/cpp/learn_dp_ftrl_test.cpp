@@ -57,6 +57,24 @@ TEST(DpFtrl, iterates_are_a_function_of_the_releases_alone) {
       }
 }
 
+TEST(DpFtrl, features_that_are_the_iterate_are_refused) {
+  // They would be read while the release writes them, and no norm would hold.
+  for (const std::int64_t batch_size : {1, 2}) {
+    DpFtrlOptions made = options();
+    made.batch_size = batch_size;
+    DpFtrl learner(made);
+    const Vector& iterate = learner.iterate();
+    const std::span<const double> features(iterate.data(),
+                                           static_cast<std::size_t>(iterate.size()));
+    EXPECT_ERROR(learner.step(features, 1), "invalid_argument",
+                 "features must be apart from the iterate, got a part of it");
+    EXPECT_EQ(learner.num_examples(), 0);
+    const std::vector<double> copy(features.begin(), features.end());
+    learner.step(copy, 1);
+    EXPECT_EQ(learner.num_examples(), 1);
+  }
+}
+
 TEST(DpFtrl, prediction_is_made_before_learning) {
   DpFtrl learner(options());
   std::vector<double> x(kDimension);

@@ -504,6 +504,7 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(BandedInverseDecoder{}, "coefficients must be of at least 1 entries");
   expect_refusal(BandedInverseDecoder{{1, -kInfinity}}, "coefficients[1] must be at most 2^20");
   expect_refusal(MovingSumDecoder{}, "coefficients must be of at least 1 entries");
+  expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)}, "number of coefficients must be");
   expect_refusal(MovingSumDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entries, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");

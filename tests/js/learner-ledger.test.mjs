@@ -132,6 +132,26 @@ test('learner ledger: nothing is shown that could not be stored', async () => {
   next.dispose();
 });
 
+test('learner ledger: a loss of the caller sees nothing that was not stored', async () => {
+  const store = memory();
+  const asked = [];
+  const loss = (predictions, labels) => {
+    asked.push({ predictions: [...predictions], numSaves: store.numSaves });
+    return { slopes: predictions.map((p, i) => p - labels[i]) };
+  };
+  const ledger = await dp.learnerLedger({ ...target, batchSize: 2, loss, store });
+  const rows = [0, 1, 2, 3, 4].flatMap(example);
+  const predictions = new Float64Array(5);
+  await ledger.learn(rows, [1, -1, 1, -1, 1], predictions);
+  assert.deepEqual(asked.flatMap((it) => it.predictions), [...predictions]);
+  assert.deepEqual(asked.map((it) => it.numSaves), [1, 2, 3], 'stored before each batch is shown');
+  store.broken = true;
+  await assert.rejects(ledger.learn(rows, [1, -1, 1, -1, 1]), /disk full/);
+  assert.equal(asked.length, 4, 'the batch that could not be stored was the last one');
+  assert.equal(ledger.numExamples, 6);
+  ledger.dispose();
+});
+
 test('learner ledger: a refused example is named, and those before it are stored', async () => {
   const store = memory();
   const ledger = await dp.learnerLedger({ ...target, store });

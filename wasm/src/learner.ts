@@ -57,6 +57,14 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
   };
 }
 
+/** Some of a call, and where the scores go. */
+interface Examples {
+  rows: Float64Array;
+  labels: Float64Array;
+  scores: Float64Array;
+  first: number;
+}
+
 /** What a learner and one whose state is stored have in common. */
 abstract class LearnerHandle extends CoreHandle {
   readonly certificate: Certificate;
@@ -117,7 +125,18 @@ abstract class LearnerHandle extends CoreHandle {
     return values;
   }
 
-  protected learnNow(features: unknown, labels: unknown, predictions?: Float64Array): void {
+  /** Whether the caller's loss is asked, and so shown predictions. */
+  protected get asksCaller(): boolean {
+    return this.batchLoss !== undefined;
+  }
+
+  /** `first`: which example of a call the first one is. */
+  protected learnNow(
+    features: unknown,
+    labels: unknown,
+    predictions?: Float64Array,
+    first = 0,
+  ): void {
     const where = 'learn';
     if (this.isAsking) throw makeError('bad_state', 'learn: called by the loss of this learner');
     const known = this.labels.copy(where, 'labels', labels);
@@ -129,23 +148,18 @@ abstract class LearnerHandle extends CoreHandle {
       requireLength(where, 'predictions', length, numScores);
     }
     const scores = this.scores.array(where, 'predictions', numScores);
-    if (this.batchLoss) this.learnAlong(this.batchLoss, rows, known, scores);
-    else this.numbered(0, () => this.core.call('learnerLearn', this.id, rows, known, scores));
+    if (this.batchLoss) this.learnAlong(this.batchLoss, { rows, labels: known, scores, first });
+    else this.numbered(first, () => this.core.call('learnerLearn', this.id, rows, known, scores));
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
   /** Examples up to the end of their batch meet the same weights, and the loss all at once. */
-  private learnAlong(
-    loss: BatchLoss,
-    rows: Float64Array,
-    labels: Float64Array,
-    scores: Float64Array,
-  ): void {
+  private learnAlong(loss: BatchLoss, { rows, labels, scores, first }: Examples): void {
     for (let begin = 0, end; begin < labels.length; begin = end) {
       end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
       const batch = rows.slice(begin * this.dimension, end * this.dimension);
       const predicted = new Float64Array(end - begin);
-      this.numbered(begin, () => {
+      this.numbered(first + begin, () => {
         this.core.call('learnerPredict', this.id, batch, predicted);
         const slopes = this.slopesOf(loss, predicted.slice(), labels.slice(begin, end));
         this.core.call('learnerLearnAlong', this.id, batch, slopes);
@@ -216,10 +230,10 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     backstop: Backstop,
     made: CorePrefixSum,
     facts: Facts,
-    private readonly stored: Stored,
+    private readonly opened: Stored,
   ) {
     super(core, backstop, made, facts);
-    this.saved = stored.state === undefined ? '' : this.place();
+    this.saved = opened.state === undefined ? '' : this.place();
   }
 
   get numExamples(): number {
@@ -240,43 +254,56 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
       const length = writableLength(where, 'predictions', predictions);
       requireLength(where, 'predictions', length, scores.length);
     }
-    await this.inTurn(() => this.learnNow(rows, known, scores));
+    requireLength(where, 'features', rows.length, known.length * this.dimension);
+    await this.inTurn(async () => {
+      for (let begin = 0, end; begin < known.length; begin = end) {
+        // The caller's loss is shown predictions: of a batch only when the one before is stored.
+        const room = this.asksCaller ? this.batchSize - this.numWaiting : known.length;
+        end = Math.min(known.length, begin + room);
+        const batch = rows.subarray(begin * this.dimension, end * this.dimension);
+        const into = scores.subarray(begin * this.numScores, end * this.numScores);
+        const [first, labelled] = [begin, known.subarray(begin, end)];
+        await this.stored(() => this.learnNow(batch, labelled, into, first));
+      }
+    });
     // They tell of the weights: not before those were stored.
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
   async endBatch(): Promise<void> {
-    return this.inTurn(() => this.endBatchNow());
+    return this.inTurn(() => this.stored(() => this.endBatchNow()));
   }
 
   async model(): Promise<LearnedModel> {
-    return this.inTurn(() => this.modelNow());
+    return this.inTurn(() => this.stored(() => this.modelNow()));
   }
 
   override dispose(): void {
-    this.stored.key.fill(0);
-    this.stored.hold.release(this.last);
+    this.opened.key.fill(0);
+    this.opened.hold.release(this.last);
     super.dispose();
   }
 
-  private inTurn<T>(act: () => T): Promise<T> {
-    const result = this.last.then(async () => {
-      // What an earlier call could not store comes first: nothing is shown before.
-      await this.save();
-      try {
-        return act();
-      } finally {
-        await this.save();
-      }
-    });
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.last.then(act);
     this.last = result.catch(() => undefined);
     return result;
+  }
+
+  /** What an earlier call could not store comes first: nothing is shown before. */
+  private async stored<T>(act: () => T): Promise<T> {
+    await this.save();
+    try {
+      return act();
+    } finally {
+      await this.save();
+    }
   }
 
   private async save(): Promise<void> {
     const place = this.place();
     if (place === this.saved) return;
-    const { store, key, memo } = this.stored;
+    const { store, key, memo } = this.opened;
     await store.save(pack(key, memo, this.core.call('learnerCheckpoint', this.id)));
     this.saved = place;
   }

@@ -63,10 +63,11 @@ struct ProductRecord {
 
 /// Is given a release block by block, each while it is in the cache; then the next iterate of a
 /// learner costs no way to memory of its own. Does not throw: the release is spent.
+/// Must not write to the record, of which later blocks are read afterwards.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
-  /// Coordinates of a block, but of the last.
+  /// Coordinates of a block in mode grid, but of the last; in mode lattice all are one.
   static constexpr std::size_t kBlock = 1024;
   /// Coordinates first, first + 1, ...: in order, each once.
   virtual void take(std::size_t first, std::span<const double> block) = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <string_view>
 
 #include "checkpoint.hpp"
@@ -136,6 +137,12 @@ void DpFtrl::step_along(std::span<const double> features, std::span<const double
 }
 
 void DpFtrl::take_gradient(std::span<const double> features) {
+  // They are read while the iterate is written.
+  const std::less<> is_before;
+  const double* const begin = iterate().data();
+  if (is_before(features.data(), begin + iterate().size()) &&
+      is_before(begin, features.data() + features.size()))
+    fail_argument("dp_ftrl", "features", "apart from the iterate", "a part of it");
   scales_of_clipped_gradient(scales_, features, mechanism().clip_norm(), scales_);
   const ProductRecord gradient{scales_, features};
   if (num_waiting_ + 1 < batch_size_) {

@@ -61,6 +61,9 @@ std::int64_t binomial(std::int64_t n, std::int64_t k, std::int64_t limit) {
   return std::min(value, limit);
 }
 
+/// Blocks of normals that a row is made of: some hundred MB.
+constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
+
 struct RequireForm {
   const ProgramOptions& options;
 
@@ -138,6 +141,8 @@ struct RequireForm {
 
   void operator()(const MovingSumDecoder& decoder) const {
     require_length_at_least("coefficients", std::ssize(decoder.coefficients), 1);
+    require_between(kFunction, "number of coefficients", std::ssize(decoder.coefficients), 1,
+                    kMaxMovingTerms);
     require_coefficients("coefficients", decoder.coefficients);
   }
 

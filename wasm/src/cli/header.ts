@@ -39,6 +39,12 @@ export function unknownColumn(what: string, name: string, header: readonly strin
   return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
 }
 
+/** Names of columns, if they look like names. */
+export function columnList(names: readonly string[]): string {
+  const areNames = names.every(isName) && !names.some(isData);
+  return areNames ? names.map((name) => JSON.stringify(name)).join(', ') : `others: ${NO_HEADER}`;
+}
+
 /** @throws Misuse for a column whose name is a number. */
 export function requireName(header: readonly string[], index: number): void {
   if (parseNumber(header[index]!) === undefined) return;

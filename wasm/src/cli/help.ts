@@ -120,7 +120,8 @@ ${STRATEGY}
   --from TIME, --to TIME
                    first and last bucket. Default: those of the first and the last row, which are
                    then known to everybody
-  --budget FILE    ledger of all releases of a data set, which together stay within its limit; a
+  --budget FILE    ledger of all releases of a data set, which together stay within its limit, as long
+                   as their epsilons and kinds were not chosen by what came out before; a
                    release that would exceed it is refused. Begun with --budget-epsilon E and
                    --budget-delta D. It remembers how far a --state has come, and refuses older
                    copies of it

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { Misuse } from './failure.js';
+import { columnList } from './header.js';
 import type { People } from './people.js';
 import type { Times } from './time.js';
 
@@ -64,8 +65,7 @@ export function orderOf(memo: Memo | undefined, columns: readonly string[]): rea
   if (known === undefined) return columns;
   const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
   if (sorted(known) === sorted(columns)) return known;
-  const list = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
-  throw new Misuse(`it sums the columns ${list(known)}, this run ${list(columns)}`);
+  throw new Misuse(`it sums the columns ${columnList(known)}, this run ${columnList(columns)}`);
 }
 
 /** What goes on is of the same persons and buckets. */
