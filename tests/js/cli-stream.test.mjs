@@ -94,7 +94,7 @@ test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async
   // Seconds of search: what takes less than one shows nothing.
   const few = table(1000);
   const asked = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--domain'];
-  const searched = await onTerminal([...asked, fractions(250), few]);
+  const searched = await onTerminal([...asked, fractions(640), few]);
   assert.match(searched, /\r\x1b\[Kqueries: measurements \[#*\.*\] \d+ iterations, \d+ s/);
 });
 

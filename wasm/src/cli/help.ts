@@ -120,8 +120,8 @@ ${STRATEGY}
   --from TIME, --to TIME
                    first and last bucket. Default: those of the first and the last row, which are
                    then known to everybody
-  --budget FILE    ledger of all releases of a data set, which together stay within its limit, as long
-                   as their epsilons and kinds were not chosen by what came out before; a
+  --budget FILE    ledger of all releases of a data set, which together stay within its limit, as
+                   long as their epsilons and kinds were not chosen by what came out before; a
                    release that would exceed it is refused. Begun with --budget-epsilon E and
                    --budget-delta D. It remembers how far a --state has come, and refuses older
                    copies of it
@@ -386,9 +386,9 @@ What is searched for fits the workload and the participation where there is such
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
 participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
-1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps:
---objective mean, or blt. What is found for another workload than prefix sums serves error, compare
-and the noise of the package; release and learn add up, and take strategies for prefix sums.
+1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048
+steps: --objective mean, or blt. What is found for another workload than prefix sums serves error,
+compare and the noise of the package; release and learn add up, and take strategies for prefix sums.
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
