@@ -509,8 +509,12 @@ class QueryFactorizer::State {
       return detail::queried_factor(f, bits_);
     const DistinctColumns columns(queries(), false);
     const Matrix searched = queries()(Eigen::all, columns.first);
-    const Matrix m = is_gaussian ? detail::triangular_measurements(optimum.encoder)
-                                 : detail::best_l1_measurements(searched, optimum.encoder,
+    // Closed forms have all columns, searches those that differ.
+    const bool is_of_all = optimum.encoder.cols() == f.cols();
+    const Matrix encoder =
+        is_of_all ? Matrix(optimum.encoder(Eigen::all, columns.first)) : optimum.encoder;
+    const Matrix m = is_gaussian ? detail::triangular_measurements(encoder)
+                                 : detail::best_l1_measurements(searched, encoder,
                                                                 {.objective = options_.objective});
     QueryFactorization::Factor found =
         detail::rounded_factor(f(Eigen::all, columns.first), m, bits_);
