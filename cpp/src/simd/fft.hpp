@@ -54,24 +54,26 @@ inline void inverse_butterflies(double* real, double* imaginary, std::size_t len
   }
 }
 
+template <class Stage>
+inline void with_known_length(std::size_t half, const Stage& stage) {
+  if (half == 1)
+    stage(One());
+  else if (half == 2)
+    stage(Two());
+  else
+    stage(half);
+}
+
 void forward_stage(double* real, double* imaginary, std::size_t length, std::size_t half,
                    const double* cosine, const double* sine) {
-  if (half == 1)
-    forward_butterflies(real, imaginary, length, One(), cosine, sine);
-  else if (half == 2)
-    forward_butterflies(real, imaginary, length, Two(), cosine, sine);
-  else
-    forward_butterflies(real, imaginary, length, half, cosine, sine);
+  with_known_length(
+      half, [=](auto known) { forward_butterflies(real, imaginary, length, known, cosine, sine); });
 }
 
 void inverse_stage(double* real, double* imaginary, std::size_t length, std::size_t half,
                    const double* cosine, const double* sine) {
-  if (half == 1)
-    inverse_butterflies(real, imaginary, length, One(), cosine, sine);
-  else if (half == 2)
-    inverse_butterflies(real, imaginary, length, Two(), cosine, sine);
-  else
-    inverse_butterflies(real, imaginary, length, half, cosine, sine);
+  with_known_length(
+      half, [=](auto known) { inverse_butterflies(real, imaginary, length, known, cosine, sine); });
 }
 
 }  // namespace
