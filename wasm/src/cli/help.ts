@@ -195,7 +195,8 @@ first.
   --momentum B, --rates A,B,...
                    of --descent: momentum, and rates in units of 1 / L, the last one for the rest
   --momentum-through post-processing|workload
-                   the encoder is that for prefix sums (default), or made for the momentum
+                   the encoder is that for prefix sums (default), or made for the momentum or, with
+                   --mechanism optimal, for the rates
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
   --passes K       reads the rows K times, in the same order (default 1): the noise is that for one
