@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The package as its users get it: packed, and installed from the tarball into an empty folder far
-// from this repository. Done once for a given dist/, shared by the test files.
+// from this repository. Done once for a given dist/, shared by the test files. Test files that run
+// side by side may all come here first; `npm run test:js` therefore runs this file before them.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -35,13 +36,16 @@ function fingerprint() {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Installations of other builds, once they are an hour old. */
+/** Removes installations of other builds that are an hour old, as far as they are ours to remove. */
 function removeOld() {
   for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith('dp-ftrl-consumer-')) continue;
     const path = join(tmpdir(), name);
-    if (!name.startsWith('dp-ftrl-consumer-') || Date.now() - statSync(path).mtimeMs < 3.6e6)
-      continue;
-    rmSync(path, { recursive: true, force: true });
+    try {
+      if (Date.now() - statSync(path).mtimeMs > 3.6e6) rmSync(path, { recursive: true });
+    } catch {
+      // Somebody else's, or another process is removing it: either way it is no reason to fail.
+    }
   }
 }
 
