@@ -6,8 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <type_traits>
 
 #include "dpftrl/error.hpp"
+#include "gaussian_extended.hpp"
 #include "gaussian_kernels.hpp"
 #include "simd/simd.hpp"
 
@@ -15,7 +17,7 @@ namespace dpftrl {
 namespace {
 
 using detail::kNumPlanes;
-using detail::SinCos;
+using detail::NormalPair;
 
 using Word = std::uint32_t;
 using Long = std::uint64_t;
@@ -29,6 +31,10 @@ bool normals_from_words(std::span<const Word> words, double* out) {
 }
 bool normals_from_words(std::span<const Word> words, float* out) {
   return simd::kernels().normals_float(words.data(), words.size(), out);
+}
+bool normals_from_words(std::span<const Word> words, DoubleDouble* out) {
+  static_assert(sizeof(DoubleDouble) == 2 * sizeof(double));
+  return simd::kernels().normals_extended(words.data(), words.size(), &out->high);
 }
 
 SinCos sincos_2pi(std::uint64_t fraction) {
@@ -50,12 +56,12 @@ namespace {
 constexpr std::size_t kGroupsPerChunk = 8;
 constexpr std::size_t kWordsPerChunk = kGroupsPerChunk * kWordsPerGroup;
 
+/// Words of one pair (cos and sin) of a block.
 template <class T>
-constexpr std::size_t kNormalsPerGroup = kWordsPerGroup * sizeof(Word) / sizeof(T);
+constexpr std::size_t kWordsPerPair = std::is_same_v<T, float> ? 2 : 4;
 
-/// Words of one pair (cos and sin) of a block: 4 for double, 2 for float.
 template <class T>
-constexpr std::size_t kWordsPerPair = sizeof(T) / 2;
+constexpr std::size_t kNormalsPerGroup = 2 * kWordsPerGroup / kWordsPerPair<T>;
 
 /// Where the words of a pair came from: the block, and the first word in it.
 struct Source {
@@ -76,12 +82,15 @@ bool is_below(Word high_word_of_u1, Word limit) {
 bool is_exceptional(Lane w, double) {
   return is_below(w[1], detail::kExceptionalHighWord);
 }
+bool is_exceptional(Lane w, DoubleDouble) {
+  return is_below(w[1], detail::kExceptionalHighWordExtended);
+}
 bool is_exceptional(Lane w, float) {
   return is_below(w[0], detail::kExceptionalWordFloat);
 }
 
-/// Doubles: plane 1 follows plane 0; planes 2 and 3 are needed only after planes of zeros.
-SinCos redo(const Key& key, Source source, Lane w, double) {
+/// Plane 1 follows plane 0; planes 2 and 3 are needed only after planes of zeros.
+NormalPair redo(const Key& key, Source source, Lane w, DoubleDouble) {
   std::array<Long, kNumPlanes> u1{Long{w[1]} << 32 | w[0]};
   for (std::size_t plane = 1; plane < kNumPlanes; ++plane) {
     if (plane >= 2 && u1[plane - 2] != 0) break;
@@ -92,13 +101,25 @@ SinCos redo(const Key& key, Source source, Lane w, double) {
   return detail::careful_pair(u1, Long{w[3]} << 32 | w[2]);
 }
 
+NormalPair redo(const Key& key, const Source& source, Lane w, double) {
+  return redo(key, source, w, DoubleDouble{});
+}
+
 /// Floats: 32 more bits of u1, and then the midpoints of the cells.
-SinCos redo(const Key& key, Source source, Lane w, float) {
+NormalPair redo(const Key& key, Source source, Lane w, float) {
   constexpr Long kMiddle = Long{1} << 63;
   source.address.plane = 1;
   const std::array<Word, kWordsPerBlock> block = random_block(key, source.address);
   return detail::careful_pair({Long{w[0]} << 32 | block[source.first_word], kMiddle},
                               Long{w[1]} << 32 | kMiddle >> 32);
+}
+
+template <class T>
+T rounded_to(const DoubleDouble& x) {
+  if constexpr (std::is_same_v<T, DoubleDouble>)
+    return x;
+  else
+    return static_cast<T>(x.high);
 }
 
 /// Normals of `words`, each four pairs; source_of(i, lane) is the source of lane `lane` of the i-th
@@ -111,9 +132,9 @@ void transform(const Key& key, std::span<const Word> words, T* out, SourceOf sou
     for (std::size_t lane = 0; lane < kBlocksPerGroup; ++lane) {
       const Lane w{&words[kFourPairs * i + lane]};
       if (!is_exceptional(w, T{})) continue;
-      const SinCos pair = redo(key, source_of(i, lane), w, T{});
-      out[8 * i + lane] = static_cast<T>(pair.cos);
-      out[8 * i + 4 + lane] = static_cast<T>(pair.sin);
+      const NormalPair pair = redo(key, source_of(i, lane), w, T{});
+      out[8 * i + lane] = rounded_to<T>(pair.cos);
+      out[8 * i + 4 + lane] = rounded_to<T>(pair.sin);
     }
   }
 }
@@ -132,10 +153,10 @@ void transform_row(const Key& key, const BlockAddress& row, std::uint64_t first_
 }
 
 template <class T>
-constexpr std::uint64_t kMaxCoordinates = sizeof(T) == 8 ? kMaxNormals : kMaxNormalsFloat;
+constexpr std::uint64_t kMaxCoordinates = std::is_same_v<T, float> ? kMaxNormalsFloat : kMaxNormals;
 
 template <class T>
-constexpr const char* kCoordinateLimit = sizeof(T) == 8 ? "below 2^35" : "below 2^36";
+constexpr const char* kCoordinateLimit = std::is_same_v<T, float> ? "below 2^36" : "below 2^35";
 
 template <class T>
 void fill_row(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first,
@@ -239,6 +260,16 @@ void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,
 
 void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,
                        std::uint64_t coordinate, std::span<float> out) {
+  fill_rows(key, stream, first_row, coordinate, out);
+}
+
+void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
+                  std::span<DoubleDouble> out) {
+  fill_row(key, stream, row, first_coordinate, out);
+}
+
+void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,
+                       std::uint64_t coordinate, std::span<DoubleDouble> out) {
   fill_rows(key, stream, first_row, coordinate, out);
 }
 

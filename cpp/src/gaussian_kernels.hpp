@@ -19,6 +19,8 @@
 #include <span>
 #include <utility>
 
+#include "double_double.hpp"
+
 #if defined(__FAST_MATH__)
 #error "the noise needs IEEE arithmetic as written: build without -ffast-math"
 #endif
@@ -51,6 +53,8 @@ SinCos sincos_2pi(std::uint64_t fraction);
 inline constexpr std::uint32_t kExceptionalHighWord = std::uint32_t{1} << 18;
 /// The same for the 32 bits of a float's u1. Probability 2^-17.
 inline constexpr std::uint32_t kExceptionalWordFloat = std::uint32_t{1} << 14;
+/// The same for extended normals. Probability 2^-8.
+inline constexpr std::uint32_t kExceptionalHighWordExtended = std::uint32_t{1} << 23;
 /// Planes 0 .. kNumPlanes - 1 of u1 are looked at, at most.
 inline constexpr std::size_t kNumPlanes = 4;
 
@@ -60,10 +64,17 @@ bool normals_from_words(std::span<const std::uint32_t> words, double* out);
 /// For each 8 words (u1, u2; four lanes each) 8 floats (4 cosines, 4 sines). The number of words is
 /// a multiple of 16. Returns whether some pair was exceptional.
 bool normals_from_words(std::span<const std::uint32_t> words, float* out);
+/// As for double, each as an unevaluated sum.
+bool normals_from_words(std::span<const std::uint32_t> words, DoubleDouble* out);
 
-/// The pair of normals for the leading planes of u1 and plane 0 of u2; for exceptional pairs only.
-/// (cos, sin are the two normals here.)
-SinCos careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::uint64_t u2);
+/// The two normals of one pair of uniforms.
+struct NormalPair {
+  DoubleDouble cos;
+  DoubleDouble sin;
+};
+
+/// The pair of normals for the leading planes of u1 and plane 0 of u2, u1 not in [1/2, 3/4).
+NormalPair careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::uint64_t u2);
 
 // Coefficients: tests/reference/gaussian_coefficients.py (which also certifies their errors).
 
@@ -140,23 +151,38 @@ inline Reduction<T, D, U> reduce(D x) {
   return {std::bit_cast<D>(scale_bits), U(shifted >> kShift)};
 }
 
-/// (L) -ln u1 from w = min(u1, 1 - u1) and a mask that is all ones where u1 > 1/2.
+/// u1 = 2^-k (1 + f).
+template <class D, class U>
+struct Reduced {
+  D f;
+  D k;
+  D scale;  ///< 2^k
+  U sign;   ///< of w in f
+};
+
+/// (F) From w = min(u1, 1 - u1) and a mask that is all ones where u1 > 1/2.
 ///
 /// `exponent` turns Reduction::biased_exp into k as a floating number. f comes out EXACT: it is
 /// 2^k w - 1 for small u1, and (2^k - 1) - 2^k w with k = 0 or 1 for large u1.
 template <class T, class D, class U, class Exponent>
-inline D minus_log(D w, U upper_half, Exponent exponent) {
-  using C = Coefficients<T>;
-  using Bits = typename C::Bits;
+inline Reduced<D, U> reduce_uniform(D w, U upper_half, Exponent exponent) {
+  using Bits = typename Coefficients<T>::Bits;
   constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
   constexpr Bits kOne = std::bit_cast<Bits>(T{1});
-  const D signed_w = std::bit_cast<D>(U(std::bit_cast<U>(w) ^ (upper_half & kSign)));
+  const U sign = upper_half & kSign;
+  const D signed_w = std::bit_cast<D>(U(std::bit_cast<U>(w) ^ sign));
   const D x = std::bit_cast<D>(U(upper_half & kOne)) + signed_w;
   const Reduction<T, D, U> r = reduce<T, D, U>(x);
   const D scale_or_zero = std::bit_cast<D>(U(std::bit_cast<U>(r.scale) & upper_half));
-  const D f = (scale_or_zero - T{1}) + r.scale * signed_w;
-  const D k = exponent(r.biased_exp);
-  return k * C::kLn2High + (k * C::kLn2Low - log_near_one<T>(f));
+  return {(scale_or_zero - T{1}) + r.scale * signed_w, exponent(r.biased_exp), r.scale, sign};
+}
+
+/// (L) -ln u1, of what reduce_uniform takes.
+template <class T, class D, class U, class Exponent>
+inline D minus_log(D w, U upper_half, Exponent exponent) {
+  using C = Coefficients<T>;
+  const Reduced<D, U> r = reduce_uniform<T>(w, upper_half, exponent);
+  return r.k * C::kLn2High + (r.k * C::kLn2Low - log_near_one<T>(r.f));
 }
 
 /// (C), (S) cos and sin of pi y / 2 for |y| <= 1/2.

@@ -109,8 +109,7 @@ class RoundingSink final : public noise::Sink<double> {
 
   static RowErrorBound error_bound(noise::Precision precision, const noise::Bound& bound) {
     // Extended numbers are given out by their high parts.
-    const bool is_extended = precision == noise::Precision::extended;
-    return {bound.error * noise::kSlack, is_extended ? noise::kUnitRoundoff : 0};
+    return {bound.error * noise::kSlack, noise::is_extended(precision) ? noise::kUnitRoundoff : 0};
   }
 
  private:
@@ -256,28 +255,34 @@ std::int64_t NoiseStream::rounded(std::int64_t coordinate, double scale) const {
 std::int64_t NoiseStream::rounded_entry(const Entry& entry, double scale) const {
   require_between("noise_stream", "step", entry.step, step_ > 0 ? 0 : -1, step_ - 1);
   if (!options_.exact_only && step_ > 0)
-    if (const auto nearest = rounded_by_extended_row(entry, scale)) return *nearest;
+    if (const auto nearest = rounded_by_refined_row(entry, scale)) return *nearest;
   return exact_rounded_entry(*form_, options_, entry.step, entry.coordinate, scale);
 }
 
-/// The entry by way of a stream of its coordinate alone, where more precise than this one.
-std::optional<std::int64_t> NoiseStream::rounded_by_extended_row(const Entry& entry,
-                                                                 double scale) const {
-  if (!noise::is_recursive(*form_) || rows_->window().precision() == noise::Precision::extended)
-    return std::nullopt;
+/// The entry from refined normals of its coordinate alone, where more precise than this stream.
+std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& entry,
+                                                                double scale) const {
+  const auto* const toeplitz = std::get_if<ToeplitzDecoder>(form_.get());
+  const bool is_refined = rows_->window().precision() == noise::Precision::refined;
+  if (toeplitz == nullptr && (!noise::adds_up(*form_) || is_refined)) return std::nullopt;
   require_between("noise_stream", "coordinate", entry.coordinate, 0, dimension() - 1);
   NoiseStreamOptions one = options_;
   one.first_coordinate += entry.coordinate;
   one.dimension = 1;
   noise::ProgramOptions how = program_options(one, entry.step + 1);
-  how.precision = noise::Precision::extended;
-  Rows rows(how, *form_);
-  std::vector<double> column(static_cast<std::size_t>(entry.step + 1));
-  rows.next_rows(column, entry.step + 1);
-  const RowErrorBound bound =
-      RoundingSink::error_bound(noise::Precision::extended, rows.last_bound());
+  how.precision = noise::Precision::refined;
+  noise::RefinedEntry refined;
+  if (toeplitz != nullptr) {
+    refined = noise::refined_entry(how, *toeplitz, entry.step);
+  } else {
+    Rows rows(how, *form_);
+    rows.seek(entry.step);
+    rows.next({&refined.value, 1});
+    refined.error = rows.last_bound().error;
+  }
+  const RowErrorBound bound = RoundingSink::error_bound(how.precision, {.error = refined.error});
   std::int64_t nearest = kUndecided;
-  simd::kernels().round_row({scale, bound.absolute, bound.relative}, &column.back(), 1, &nearest);
+  simd::kernels().round_row({scale, bound.absolute, bound.relative}, &refined.value, 1, &nearest);
   if (nearest == kUndecided) return std::nullopt;
   return nearest;
 }

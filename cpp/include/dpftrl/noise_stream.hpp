@@ -168,7 +168,7 @@ class NoiseStream {
   /// Appends the state at a step up to `step`, and returns that step.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out);
   void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
-  std::optional<std::int64_t> rounded_by_extended_row(const Entry& entry, double scale) const;
+  std::optional<std::int64_t> rounded_by_refined_row(const Entry& entry, double scale) const;
 
   std::int64_t num_steps_;
   NoiseStreamOptions options_;

@@ -97,7 +97,7 @@ class BlockProgram final : public Program {
     if (block().closing_row < 0) {
       scale = block().total_scale;
       plan.draw(closing_, first_measurement_ + block().num_measurements);
-      closing_bound_ = {kNormalErrorBound, kTail};
+      closing_bound_ = {normal_error(options_.precision), kTail};
     }
     plan.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
     carry_bound_ = with_own(scale, closing_bound_);

@@ -22,14 +22,15 @@ class DyadicProgram final : public Program {
         partial_sums_(slots.states(weights_.size())),
         fresh_(slots.scratch()),
         bounds_(weights_.size()) {
-    bounds_[0] = {kNormalErrorBound, 1};
+    const double fresh = normal_error(options.precision);
+    bounds_[0] = {fresh, 1};
     const double combination = step_error_ + combine_error(options.precision, 2);
     for (std::size_t l = 1; l < weights_.size(); ++l) {
       const double weight = weights_[l];
       const double children = 2 * (1 - weight);
       const NodeBound& below = bounds_[l - 1];
       const double rounding = combination * kTail * (weight + children * std::sqrt(below.variance));
-      bounds_[l] = {weight * kNormalErrorBound + children * below.error + rounding,
+      bounds_[l] = {weight * fresh + children * below.error + rounding,
                     weight * weight + children * (1 - weight) * below.variance};
     }
   }

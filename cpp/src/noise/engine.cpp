@@ -124,7 +124,7 @@ void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
     for (std::size_t i = 0; i < num_steps; ++i) {
       const auto step = static_cast<std::int64_t>(i);
       draw(window.draws(step).front() + window.measurement_shift(step), {first, width, width},
-           &tile_[i * tile_width]);
+           &tile_[i * tile_width], nullptr);
     }
     Value* const rows = sink.rows();
     simd::BufferSteps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
@@ -180,10 +180,22 @@ void Machine<Number>::read_state(std::span<const std::byte> bytes) {
 }
 
 template <class Number>
-void Machine<Number>::draw(std::int64_t measurement, const Block& block, Value* out) {
-  fill_normals(options_.key, stream(), static_cast<std::uint64_t>(measurement),
-               static_cast<std::uint64_t>(options_.first_coordinate) + block.first,
-               std::span<Value>(out, block.width));
+void Machine<Number>::draw(std::int64_t measurement, const Block& block, Value* out, Value* low) {
+  const auto row = static_cast<std::uint64_t>(measurement);
+  const auto first = static_cast<std::uint64_t>(options_.first_coordinate) + block.first;
+  if constexpr (kParts == 2) {
+    if (options_.precision == Precision::refined) {
+      refined_.resize(block.width);
+      fill_normals(options_.key, stream(), row, first, std::span(refined_));
+      for (std::size_t i = 0; i < block.width; ++i) {
+        out[i] = refined_[i].high;
+        low[i] = refined_[i].low;
+      }
+      return;
+    }
+    std::fill_n(low, block.padded, 0.0);
+  }
+  fill_normals(options_.key, stream(), row, first, std::span<Value>(out, block.width));
 }
 
 template <class Number>
@@ -209,20 +221,17 @@ void Machine<Number>::combine(std::span<const Term> terms, Slot target, const Bl
 template <class Number>
 void Machine<Number>::run_step(const Window& window, std::int64_t i, const Block& block,
                                Sink<Value>& sink) {
-  const auto set_low_to_zero = [&](Slot target) {
-    if constexpr (kParts == 2) std::fill_n(part(target, block, 1), block.padded, 0.0);
-  };
   for (const Operation& operation : window.operations(i)) {
     const Slot target = operation.target;
     switch (operation.kind) {
       case Operation::Kind::draw:
-        draw(operation.number + window.measurement_shift(i), block, part(target, block, 0));
-        set_low_to_zero(target);
+        draw(operation.number + window.measurement_shift(i), block, part(target, block, 0),
+             kParts == 2 ? part(target, block, 1) : nullptr);
         break;
       case Operation::Kind::load:
         std::transform(operation.source + block.first, operation.source + block.first + block.width,
                        part(target, block, 0), [](double x) { return static_cast<Value>(x); });
-        set_low_to_zero(target);
+        if constexpr (kParts == 2) std::fill_n(part(target, block, 1), block.padded, 0.0);
         break;
       case Operation::Kind::combine:
         combine(window.terms(operation), target, block);

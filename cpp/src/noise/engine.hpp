@@ -127,7 +127,8 @@ class Machine {
   void run_buffers(const Window& window, Sink<Value>& sink)
     requires(!std::is_same_v<Number, DoubleDouble>);
   void run_step(const Window& window, std::int64_t i, const Block& block, Sink<Value>& sink);
-  void draw(std::int64_t measurement, const Block& block, Value* out);
+  /// Into row `out`, and their low parts into `low` if that is not null.
+  void draw(std::int64_t measurement, const Block& block, Value* out, Value* low);
   void combine(std::span<const Term> terms, Slot target, const Block& block);
   /// Part 0 or 1 (the low parts) of a slot's coordinates in the block.
   Value* part(Slot slot, const Block& block, std::size_t number) {
@@ -141,6 +142,7 @@ class Machine {
   std::vector<std::vector<Value>> state_;
   std::vector<std::vector<Value>> scratch_;
   std::vector<Factor> factors_;
+  std::vector<DoubleDouble> refined_;
   Narrow<Number> narrow_;
   std::vector<Value> tile_;
 };

@@ -15,7 +15,8 @@ namespace {
 /// A row of num_nodes normals, the last of num_additions >= num_nodes additions.
 Bound sum_bound(const ProgramOptions& options, double num_nodes, double num_additions) {
   const double rounding = step_error(options.precision) * 2 * kTail * std::sqrt(num_additions);
-  return {num_nodes * kNormalErrorBound + num_additions * rounding, kTail * std::sqrt(num_nodes)};
+  return {num_nodes * normal_error(options.precision) + num_additions * rounding,
+          kTail * std::sqrt(num_nodes)};
 }
 
 /// Counts steps in base k. partial_sums_[l] belongs to the digits of levels l and above; counting
@@ -162,7 +163,7 @@ class SmoothProgram final : public Program {
   Bound bound(std::int64_t) override {
     Bound bound = sum_bound(options_, num_nodes_, num_nodes_);
     bound.magnitude = kTail * std::sqrt(num_nodes_ + own_scale_ * own_scale_);
-    bound.error += own_scale_ * kNormalErrorBound +
+    bound.error += own_scale_ * normal_error(options_.precision) +
                    step_error(options_.precision) * (own_scale_ * kTail + bound.magnitude);
     return bound;
   }
@@ -242,7 +243,7 @@ class HaarProgram final : public Program {
     }
     const double num_terms = static_cast<double>(levels_.size() + 1);
     const double rounding = combine_error(options_.precision, num_terms) * kNormalMax;
-    return {sum * (kNormalErrorBound + rounding), kTail * std::sqrt(variance)};
+    return {sum * (normal_error(options_.precision) + rounding), kTail * std::sqrt(variance)};
   }
 
  private:

@@ -14,9 +14,9 @@ namespace {
 /// Measurements drawn for nothing cost less than another call.
 constexpr std::int64_t kMaxGap = 2;
 
-template <class Number>
-Number number_of(double x) {
-  if constexpr (std::is_same_v<Number, DoubleDouble>)
+template <class Number, class Drawn>
+Number number_of(const Drawn& x) {
+  if constexpr (std::is_same_v<Number, DoubleDouble> && !std::is_same_v<Drawn, DoubleDouble>)
     return {x, 0};
   else
     return static_cast<Number>(x);
@@ -81,6 +81,7 @@ void Narrow<Number>::lay_out(const Window& window) {
 }
 
 template <class Number>
+template <class Drawn>
 void Narrow<Number>::draw(const Window& window) {
   measurements_.clear();
   for (std::int64_t i = 0; i < window.num_steps(); ++i)
@@ -90,6 +91,7 @@ void Narrow<Number>::draw(const Window& window) {
   const Stream stream = sizeof(Value) == 4 ? options.float_stream : Stream::noise;
   const std::size_t num_draws = measurements_.size();
   drawn_.resize(num_draws * width_of(options));
+  std::vector<Drawn> run;
   for (std::size_t begin = 0; begin < num_draws;) {
     std::size_t end = begin + 1;
     while (end < num_draws && measurements_[end] > measurements_[end - 1] &&
@@ -97,15 +99,14 @@ void Narrow<Number>::draw(const Window& window) {
       ++end;
     const std::int64_t first = measurements_[begin];
     const auto length = static_cast<std::size_t>(measurements_[end - 1] - first + 1);
-    const bool has_gaps = length > end - begin;
-    if (has_gaps) run_.resize(length);
+    run.resize(length);
     for (std::size_t c = 0; c < width_of(options); ++c) {
-      Value* const drawn = drawn_.data() + c * num_draws;
       fill_normals_rows(options.key, stream, static_cast<std::uint64_t>(first),
                         static_cast<std::uint64_t>(options.first_coordinate) + c,
-                        std::span<Value>(has_gaps ? run_.data() : drawn + begin, length));
-      for (std::size_t k = begin; has_gaps && k < end; ++k)
-        drawn[k] = run_[static_cast<std::size_t>(measurements_[k] - first)];
+                        std::span<Drawn>(run));
+      for (std::size_t k = begin; k < end; ++k)
+        drawn_[c * num_draws + k] =
+            number_of<Number>(run[static_cast<std::size_t>(measurements_[k] - first)]);
     }
     begin = end;
   }
@@ -114,7 +115,7 @@ void Narrow<Number>::draw(const Window& window) {
 template <class Number>
 void Narrow<Number>::run_coordinate(const Window& window, std::size_t coordinate, Number* rows) {
   const std::size_t dimension = width_of(window.options());
-  const Value* fresh = drawn_.data() + coordinate * measurements_.size();
+  const Number* fresh = drawn_.data() + coordinate * measurements_.size();
   Value* out = made_.data() + coordinate;
   const Term* const terms = terms_.data();
   for (std::int64_t i = 0; i < window.num_steps(); ++i) {
@@ -122,7 +123,7 @@ void Narrow<Number>::run_coordinate(const Window& window, std::size_t coordinate
       Number& target = rows[row_of(operation.target)];
       switch (operation.kind) {
         case Operation::Kind::draw:
-          target = number_of<Number>(*fresh++);
+          target = *fresh++;
           break;
         case Operation::Kind::load:
           target = number_of<Number>(operation.source[coordinate]);
@@ -146,7 +147,10 @@ template <class Number>
 std::span<const typename Narrow<Number>::Value> Narrow<Number>::run(
     const Window& window, std::vector<std::vector<Value>>& state) {
   constexpr bool kIsPair = std::is_same_v<Number, DoubleDouble>;
-  draw(window);
+  if constexpr (kIsPair)
+    window.precision() == Precision::refined ? draw<DoubleDouble>(window) : draw<double>(window);
+  else
+    draw<Value>(window);
   const std::size_t dimension = width_of(window.options());
   const auto num_steps = static_cast<std::size_t>(window.num_steps());
   made_.resize(num_steps * dimension);

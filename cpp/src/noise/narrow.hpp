@@ -48,15 +48,15 @@ class Narrow {
   static Term make_term(const noise::Term& term);
   static Number combine(const Term* terms, std::size_t num_terms, const Number* rows);
   void lay_out(const Window& window);
-  /// Normals of all draws of the window.
+  /// Normals of all draws of the window, made as Drawn.
+  template <class Drawn>
   void draw(const Window& window);
   void run_coordinate(const Window& window, std::size_t coordinate, Number* rows);
 
-  std::vector<Term> terms_;   ///< of the plan
-  std::vector<Number> rows_;  ///< of one coordinate: scratch, backward, then state
-  std::vector<Value> made_;   ///< rows of the steps
-  std::vector<Value> drawn_;  ///< for one coordinate after the other
-  std::vector<Value> run_;    ///< of measurements, for one coordinate
+  std::vector<Term> terms_;    ///< of the plan
+  std::vector<Number> rows_;   ///< of one coordinate: scratch, backward, then state
+  std::vector<Value> made_;    ///< rows of the steps
+  std::vector<Number> drawn_;  ///< for one coordinate after the other
   std::vector<std::int64_t> measurements_;
 };
 

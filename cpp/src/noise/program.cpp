@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noise/program.hpp"
 
+#include <algorithm>
 #include <utility>
-
-#include "dpftrl/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -13,6 +12,9 @@ namespace {
 constexpr double kLargestPlainError = 0x1p-22;
 /// Beyond it the error is not even worth computing in advance.
 constexpr std::int64_t kMaxPlainRows = std::int64_t{1} << 16;
+/// Beyond it what normals are off by leaves open more than refined ones cost: an entry that is left
+/// open takes all normals before it once more.
+constexpr std::int64_t kMaxUnrefinedRows = std::int64_t{1} << 17;
 
 std::vector<Bound> bounds_of(const ProgramOptions& options, const DecoderForm& form) {
   SlotAllocator slots;
@@ -43,6 +45,20 @@ bool is_always_plain(const DecoderForm& form) {
          std::holds_alternative<MovingSumDecoder>(form);
 }
 
+/// A filter whose rows are those of its base.
+bool changes_nothing(const FilteredDecoder& filter) {
+  return filter.workload.is_prefix() && filter.column_scales.empty();
+}
+
+/// Decoders B = A C^-1 by recursions for w = C^-1 z.
+bool is_recursive(const DecoderForm& form) {
+  return std::holds_alternative<BandedDecoder>(form) ||
+         std::holds_alternative<BandedInverseDecoder>(form) ||
+         std::holds_alternative<BufferedDecoder>(form) ||
+         std::holds_alternative<VaryingBufferedDecoder>(form) ||
+         std::holds_alternative<VaryingBandedDecoder>(form);
+}
+
 }  // namespace
 
 void fill_measurement(const ProgramOptions& options, std::int64_t measurement,
@@ -57,13 +73,18 @@ ProgramPointer make_program(const ProgramOptions& options, const DecoderForm& fo
   return std::visit([&](const auto& decoder) { return make(options, decoder, slots); }, form);
 }
 
-bool is_recursive(const DecoderForm& form) {
-  if (const auto* filter = std::get_if<FilteredDecoder>(&form)) return is_recursive(*filter->base);
-  return std::holds_alternative<BandedDecoder>(form) ||
-         std::holds_alternative<BandedInverseDecoder>(form) ||
-         std::holds_alternative<BufferedDecoder>(form) ||
-         std::holds_alternative<VaryingBufferedDecoder>(form) ||
-         std::holds_alternative<VaryingBandedDecoder>(form);
+bool adds_up(const DecoderForm& form) {
+  if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
+    return std::ranges::any_of(dyadic->node_weights, [](double weight) { return weight != 1; });
+  if (const auto* blocks = std::get_if<BlockDecoder>(&form))
+    return std::ranges::any_of(blocks->blocks,
+                               [](const auto& block) { return adds_up(*block.form); });
+  if (const auto* filter = std::get_if<FilteredDecoder>(&form)) {
+    const DecoderForm& base = *filter->base;
+    return !std::holds_alternative<ToeplitzDecoder>(base) &&
+           (adds_up(base) || !changes_nothing(*filter));
+  }
+  return std::holds_alternative<RunningSumDecoder>(form) || is_recursive(form);
 }
 
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
@@ -74,8 +95,7 @@ std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
     return step;
   }
   if (const auto* filter = std::get_if<FilteredDecoder>(&form)) {
-    const bool changes_nothing = filter->workload.is_prefix() && filter->column_scales.empty();
-    return changes_nothing ? resume_point(*filter->base, step) : 0;
+    return changes_nothing(*filter) ? resume_point(*filter->base, step) : 0;
   }
   if (const auto* blocks = std::get_if<BlockDecoder>(&form)) {
     std::int64_t first = 0;
@@ -87,11 +107,11 @@ std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
     }
     return first;
   }
-  const bool adds_up = is_recursive(form) || std::holds_alternative<RunningSumDecoder>(form);
-  return adds_up ? 0 : step;
+  return adds_up(form) ? 0 : step;
 }
 
 PrecisionChoice choose_precision(const ProgramOptions& options, const DecoderForm& form) {
+  if (options.num_rows > kMaxUnrefinedRows && adds_up(form)) return {Precision::refined, {}};
   if (is_always_plain(form)) return {Precision::plain, {}};
   if (!may_be_plain(form) || options.num_rows > kMaxPlainRows) return {Precision::extended, {}};
   ProgramOptions plain = options;

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "dpftrl/decoder_form.hpp"
+#include "dpftrl/gaussian.hpp"
 #include "dpftrl/random.hpp"
+#include "gaussian_extended.hpp"
 #include "noise/plan.hpp"
 
 namespace dpftrl::noise {
@@ -23,7 +25,12 @@ enum class Precision {
   single,    ///< float, for simulation
   plain,     ///< double
   extended,  ///< unevaluated sums of two doubles
+  refined,   ///< the same, and normals that are such sums
 };
+
+inline bool is_extended(Precision precision) {
+  return precision == Precision::extended || precision == Precision::refined;
+}
 
 struct ProgramOptions {
   Key key;
@@ -82,13 +89,18 @@ inline constexpr double kTail = 20;
 
 /// Rounding of one Plan::combine, relative to the sum of the magnitudes of its terms.
 inline double combine_error(Precision precision, double num_terms) {
-  if (precision == Precision::extended) return (num_terms + 3) * (num_terms + 3) * 0x1p-103;
+  if (is_extended(precision)) return (num_terms + 3) * (num_terms + 3) * 0x1p-103;
   return (num_terms + 1) * kUnitRoundoff;
 }
 
 /// a + f b is off by at most this times |f b| + |a + f b|, and a + b by this times |a| + |b|.
 inline double step_error(Precision precision) {
-  return precision == Precision::extended ? 0x1p-97 : kUnitRoundoff;
+  return is_extended(precision) ? 0x1p-97 : kUnitRoundoff;
+}
+
+/// Of a normal that was drawn.
+inline double normal_error(Precision precision) {
+  return precision == Precision::refined ? kExtendedNormalErrorBound : kNormalErrorBound;
 }
 
 /// The larger of two errors; one that is not a number, of which nothing is known, stays.
@@ -116,11 +128,21 @@ void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decode
 ProgramPointer make_program(const ProgramOptions& options, const DecoderForm& form,
                             SlotAllocator& slots);
 
-/// Forms whose rows extended precision makes more accurate than plain precision does.
-bool is_recursive(const DecoderForm& form);
+/// Forms whose rows are made of the normals of nearly all steps before them, and are no
+/// convolutions.
+bool adds_up(const DecoderForm& form);
 
 /// The last step, at most `step`, that a program of the form reaches without those before it.
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step);
+
+/// Row `step` of a stream of one coordinate as a plain sum of refined terms: more accurate than the
+/// convolution that makes all rows, and as much work for one of them as that for a few.
+struct RefinedEntry {
+  double value;
+  double error;  ///< beside the rounding of `value`
+};
+RefinedEntry refined_entry(const ProgramOptions& options, const ToeplitzDecoder& decoder,
+                           std::int64_t step);
 
 struct PrecisionChoice {
   Precision precision;
@@ -128,7 +150,7 @@ struct PrecisionChoice {
 };
 
 /// plain where its error bound is small enough for the rounding test to leave few entries open,
-/// extended elsewhere (docs/math/grid.md, section 3).
+/// extended elsewhere, refined at long horizons (docs/math/grid.md, section 3).
 PrecisionChoice choose_precision(const ProgramOptions& options, const DecoderForm& form);
 
 ProgramPointer make(const ProgramOptions&, const IdentityDecoder&, SlotAllocator&);

@@ -278,6 +278,7 @@ class ResponseBounds {
   ResponseBounds(const ProgramOptions& options, const Recursion& recursion)
       : num_rows_(options.num_rows),
         step_error_(step_error(options.precision)),
+        normal_error_(normal_error(options.precision)),
         recursion_(recursion),
         impulse_(recursion) {}
 
@@ -312,7 +313,7 @@ class ResponseBounds {
   Bound evaluate() const {
     const double num_steps = static_cast<double>(num_steps_);
     const Rounding rounding = recursion_.rounding(responses_, w_sum_.high, num_steps);
-    const double input = kNormalErrorBound + rounding.input;
+    const double input = normal_error_ + rounding.input;
     const double magnitude = kTail * row_.root();
     const double sums = num_steps * step_error_ * (kTail * responses_.w.root() + magnitude);
     const double error = input * row_sum_.high + sums + rounding.output;
@@ -325,6 +326,7 @@ class ResponseBounds {
 
   std::int64_t num_rows_;
   double step_error_;
+  double normal_error_;
   const Recursion& recursion_;
   typename Recursion::template Impulse<Number> impulse_;
   std::int64_t num_steps_ = 0;
@@ -356,7 +358,7 @@ class RecursiveProgram final : public Program {
     return total_;
   }
   Bound bound(std::int64_t step) override {
-    return options_.precision == Precision::extended ? extended_.at(step) : plain_.at(step);
+    return is_extended(options_.precision) ? extended_.at(step) : plain_.at(step);
   }
   std::int64_t period() const override { return recursion_.period(); }
   std::optional<BufferShape> buffers() const override {
@@ -420,7 +422,8 @@ class VaryingBufferedProgram final : public Program {
     }
     const double input = (combine_error(options_.precision, num_terms) * terms + states) / scale;
     inputs_squared_ += input * input;
-    const double inputs = std::sqrt(num_steps) * kNormalErrorBound + std::sqrt(inputs_squared_);
+    const double inputs =
+        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
     const double sums = num_steps * step_error(options_.precision) * 3 * row;
     const double error = numbers_.max_row_stddev * inputs + sums;
     const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev &&
@@ -480,7 +483,8 @@ class VaryingBandedProgram final : public Program {
     const double input =
         combine_error(options_.precision, static_cast<double>(numbers_.num_bands)) * terms;
     inputs_squared_ += input * input;
-    const double inputs = std::sqrt(num_steps) * kNormalErrorBound + std::sqrt(inputs_squared_);
+    const double inputs =
+        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
     const double sums = num_steps * step_error(options_.precision) * 3 * row;
     const double error = numbers_.max_row_stddev * inputs + sums;
     const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev;

@@ -78,7 +78,7 @@ class RowMaker {
 
   /// Of one slot.
   std::size_t state_bytes() const {
-    const std::size_t parts = window_.precision() == Precision::extended ? 2 : 1;
+    const std::size_t parts = is_extended(window_.precision()) ? 2 : 1;
     return dimension() * sizeof(Value) * parts;
   }
 
@@ -172,7 +172,7 @@ class RowMaker {
 
   static Machines make_machine(const Window& window) {
     if constexpr (std::is_same_v<Value, double>)
-      if (window.precision() == Precision::extended) return Machine<DoubleDouble>(window.options());
+      if (is_extended(window.precision())) return Machine<DoubleDouble>(window.options());
     return Machine<Value>(window.options());
   }
 

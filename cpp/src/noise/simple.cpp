@@ -13,17 +13,20 @@ namespace {
 class IdentityProgram final : public Program {
  public:
   IdentityProgram(const ProgramOptions& options, SlotAllocator& slots)
-      : first_measurement_(options.first_measurement), row_(slots.scratch()) {}
+      : first_measurement_(options.first_measurement),
+        normal_error_(normal_error(options.precision)),
+        row_(slots.scratch()) {}
 
   Slot emit(std::int64_t step, Plan& plan) override {
     plan.draw(row_, first_measurement_ + step);
     return row_;
   }
-  Bound bound(std::int64_t) override { return {kNormalErrorBound, kTail}; }
+  Bound bound(std::int64_t) override { return {normal_error_, kTail}; }
   std::int64_t period() const override { return 1; }
 
  private:
   std::int64_t first_measurement_;
+  double normal_error_;
   Slot row_;
 };
 
@@ -31,6 +34,7 @@ class RunningSumProgram final : public Program {
  public:
   RunningSumProgram(const ProgramOptions& options, SlotAllocator& slots)
       : first_measurement_(options.first_measurement),
+        normal_error_(normal_error(options.precision)),
         step_error_(step_error(options.precision)),
         fresh_(slots.scratch()),
         total_(slots.state()) {}
@@ -43,12 +47,13 @@ class RunningSumProgram final : public Program {
   Bound bound(std::int64_t step) override {
     const double num_terms = static_cast<double>(step + 1);
     const double magnitude = kTail * std::sqrt(num_terms);
-    return {num_terms * (kNormalErrorBound + step_error_ * 2 * magnitude), magnitude};
+    return {num_terms * (normal_error_ + step_error_ * 2 * magnitude), magnitude};
   }
   std::int64_t period() const override { return 1; }
 
  private:
   std::int64_t first_measurement_;
+  double normal_error_;
   double step_error_;
   Slot fresh_;
   Slot total_;
@@ -60,6 +65,7 @@ class MovingSumProgram final : public Program {
   MovingSumProgram(const ProgramOptions& options, const MovingSumDecoder& decoder,
                    SlotAllocator& slots)
       : first_measurement_(options.first_measurement),
+        normal_error_(normal_error(options.precision)),
         relative_(
             combine_error(options.precision, static_cast<double>(decoder.coefficients.size()))),
         coefficients_(decoder.coefficients) {
@@ -84,11 +90,12 @@ class MovingSumProgram final : public Program {
   }
   /// Of the first rows, which have fewer terms, as well.
   Bound bound(std::int64_t) override {
-    return {sum_ * (kNormalErrorBound + relative_ * kNormalMax), kTail * std::sqrt(squares_)};
+    return {sum_ * (normal_error_ + relative_ * kNormalMax), kTail * std::sqrt(squares_)};
   }
 
  private:
   std::int64_t first_measurement_;
+  double normal_error_;
   double relative_;  ///< of the magnitudes of the terms
   const std::vector<double>& coefficients_;
   double sum_ = 0;  ///< of the coefficients' magnitudes

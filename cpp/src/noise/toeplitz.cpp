@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <new>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "double_double.hpp"
 #include "dpftrl/error.hpp"
 #include "dpftrl/gaussian.hpp"
 #include "fft.hpp"
@@ -191,6 +193,30 @@ void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decode
 ProgramPointer make(const ProgramOptions& options, const ToeplitzDecoder& decoder,
                     SlotAllocator& slots) {
   return std::make_unique<ToeplitzProgram>(options, decoder, slots);
+}
+
+RefinedEntry refined_entry(const ProgramOptions& options, const ToeplitzDecoder& decoder,
+                           std::int64_t step) {
+  constexpr std::size_t kChunk = 512;
+  const auto last = static_cast<std::size_t>(step + decoder.num_future);
+  const std::size_t num_terms = num_normals(decoder, last + 1);
+  std::array<DoubleDouble, kChunk> normals;
+  DoubleDouble sum;
+  double coefficients = 0;
+  for (std::size_t begin = 0; begin < num_terms; begin += kChunk) {
+    const std::span<DoubleDouble> some =
+        std::span(normals).first(std::min(kChunk, num_terms - begin));
+    fill_normals_rows(options.key, Stream::noise,
+                      static_cast<std::uint64_t>(options.first_measurement) + begin,
+                      static_cast<std::uint64_t>(options.first_coordinate), some);
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      const double c = decoder.coefficients[last - begin - k];
+      sum = add(sum, multiply(some[k], c));
+      coefficients += std::abs(c);
+    }
+  }
+  const double rounding = (static_cast<double>(num_terms) + 1) * 0x1p-101 * kNormalMax;
+  return {sum.high, coefficients * (kExtendedNormalErrorBound + rounding)};
 }
 
 }  // namespace dpftrl::noise

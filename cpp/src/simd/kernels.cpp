@@ -27,6 +27,7 @@ const Kernels& DPFTRL_KERNELS() {
       .block_of_rows = block_of_rows,
       .normals_double = normals_double,
       .normals_float = normals_float,
+      .normals_extended = normals_extended,
       .combine_double = combine_double,
       .combine_float = combine_float,
       .combine_pair = combine_pair,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "gaussian_extended_kernels.hpp"
 #include "gaussian_kernels.hpp"
 #include "simd/vectors.hpp"
 
@@ -105,6 +106,24 @@ inline bool any(V mask) {
   return all != 0;
 }
 
+/// k of the exponent that reduce_uniform found.
+inline Doubles exponent_of(Longs biased) {
+  return (0x1p52 + 1023) - std::bit_cast<Doubles>(Longs(biased | (Long{kTwoTo52} << 32)));
+}
+
+/// Quarter turns by the top two bits of j_high: a cosine and a sine each time it is called.
+template <int Half>
+struct Quarters {
+  explicit Quarters(Word4 j_high)
+      : odd(widen_mask<Half>(std::bit_cast<Int4>(j_high << 1) >> 31)),
+        cos_sign(high_words<Half>((j_high ^ (j_high << 1)) & 0x80000000)),
+        sin_sign(high_words<Half>(j_high & 0x80000000)) {}
+  std::pair<Doubles, Doubles> operator()(Doubles c, Doubles s) const {
+    return dpftrl::detail::turn_quarters(c, s, odd, cos_sign, sin_sign);
+  }
+  Longs odd, cos_sign, sin_sign;
+};
+
 /// Two (four) of the four lanes of 16 words; see docs/math/gaussian.md for each line.
 template <int Half>
 inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high,
@@ -114,9 +133,7 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
       (std::bit_cast<Doubles>(low_words<Half>(v_high, kTwoTo20)) - 0x1p20) +
       (std::bit_cast<Doubles>(low_words<Half>(v_low, kTwoToMinus12)) - (0x1p-12 - 0x1p-65));
   const Doubles minus_log_u1 =
-      dpftrl::detail::minus_log<double>(w, widen_mask<Half>(upper_half), [](Longs biased) {
-        return (0x1p52 + 1023) - std::bit_cast<Doubles>(Longs(biased | (Long{kTwoTo52} << 32)));
-      });
+      dpftrl::detail::minus_log<double>(w, widen_mask<Half>(upper_half), exponent_of);
   // (R)
   const Doubles radius = square_root(Doubles(minus_log_u1 + minus_log_u1));
   // (Y) y = (rest + 1/2) 2^-62 - 1/2, one rounding.
@@ -124,11 +141,7 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
       (std::bit_cast<Doubles>(low_words<Half>(j_high & 0x3fffffff, kTwoTo22)) - (0x1p22 + 0.5)) +
       (std::bit_cast<Doubles>(low_words<Half>(j_low, kTwoToMinus10)) - (0x1p-10 - 0x1p-63));
   const auto [c, s] = dpftrl::detail::cos_sin_quarter<double>(y);
-  const Int4 odd = std::bit_cast<Int4>(j_high << 1) >> 31;
-  const Word4 cos_sign = (j_high ^ (j_high << 1)) & 0x80000000;
-  const Word4 sin_sign = j_high & 0x80000000;
-  const auto [cosine, sine] = dpftrl::detail::turn_quarters(
-      c, s, widen_mask<Half>(odd), high_words<Half>(cos_sign), high_words<Half>(sin_sign));
+  const auto [cosine, sine] = Quarters<Half>(j_high)(c, s);
   // (Z)
   const Doubles z_cos = radius * cosine;
   const Doubles z_sin = radius * sine;
@@ -136,22 +149,77 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
   store(out + 4 + 2 * Half, z_sin);
 }
 
-bool normals_double(const Word* words, std::size_t num_words, double* out) {
+/// The same with w and y as sums, which they are exactly, and what is made of them.
+template <int Half>
+inline void extended_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high,
+                           double* out) {
+  namespace d = dpftrl::detail;
+  using Sums = d::Sum<Doubles>;
+  const Sums w = d::fast_sum(
+      Doubles(std::bit_cast<Doubles>(low_words<Half>(v_high, kTwoTo20)) - 0x1p20),
+      Doubles(std::bit_cast<Doubles>(low_words<Half>(v_low, kTwoToMinus12)) - (0x1p-12 - 0x1p-65)));
+  const auto reduced = d::reduce_uniform<double>(w.high, widen_mask<Half>(upper_half), exponent_of);
+  const Doubles f_low =
+      reduced.scale * std::bit_cast<Doubles>(Longs(std::bit_cast<Longs>(w.low) ^ reduced.sign));
+  const Sums minus_log_u1 = d::minus_log_of(Sums{reduced.f, f_low}, reduced.k);
+  const Sums radius = d::root_of_twice(minus_log_u1, square_root(Doubles(2.0 * minus_log_u1.high)));
+  const Sums y = d::fast_sum(
+      Doubles(std::bit_cast<Doubles>(low_words<Half>(j_high & 0x3fffffff, kTwoTo22)) -
+              (0x1p22 + 0.5)),
+      Doubles(std::bit_cast<Doubles>(low_words<Half>(j_low, kTwoToMinus10)) - (0x1p-10 - 0x1p-63)));
+  const auto [c, s] = d::turn_of(y);
+  const Quarters<Half> turned(j_high);
+  const auto [cos_high, sin_high] = turned(c.high, s.high);
+  const auto [cos_low, sin_low] = turned(c.low, s.low);
+  const Sums z_cos = d::normal_of(radius, Sums{cos_high, cos_low});
+  const Sums z_sin = d::normal_of(radius, Sums{sin_high, sin_low});
+  for (std::size_t lane = 0; lane < sizeof(Doubles) / sizeof(double); ++lane) {
+    double* const here = out + 2 * (2 * Half + lane);
+    here[0] = z_cos.high[lane];
+    here[1] = z_cos.low[lane];
+    here[8] = z_sin.high[lane];
+    here[9] = z_sin.low[lane];
+  }
+}
+
+/// Calls fill(v_low, v_high, upper_half, j_low, j_high) for every 16 words: four pairs. Returns
+/// whether a pair was exceptional.
+template <class Fill>
+inline bool for_four_pairs(const Word* words, std::size_t num_words, Word exceptional_word,
+                           Fill fill) {
   Int4 exceptional{};
-  for (std::size_t i = 0; i < num_words; i += 16, out += 8) {
-    const Word* p = words + i;
+  for (const Word* p = words; p != words + num_words; p += 16) {
     const Word4 i_high = load<Word4>(p + 4);
     const Int4 upper_half = std::bit_cast<Int4>(i_high) >> 31;
     const Word4 mask = std::bit_cast<Word4>(upper_half);
     const Word4 v_low = load<Word4>(p) ^ mask;
     const Word4 v_high = i_high ^ mask;
-    exceptional |= std::bit_cast<Int4>(v_high) < std::int32_t{dpftrl::detail::kExceptionalHighWord};
+    exceptional |= std::bit_cast<Int4>(v_high) < static_cast<std::int32_t>(exceptional_word);
     const Word4 j_low = load<Word4>(p + 8);
     const Word4 j_high = load<Word4>(p + 12) + 0x20000000;  // j + 2^61: quadrant = top two bits
-    double_lanes<0>(v_low, v_high, upper_half, j_low, j_high, out);
-    if constexpr (kHalves == 2) double_lanes<1>(v_low, v_high, upper_half, j_low, j_high, out);
+    fill(v_low, v_high, upper_half, j_low, j_high);
   }
   return any(exceptional);
+}
+
+bool normals_double(const Word* words, std::size_t num_words, double* out) {
+  return for_four_pairs(words, num_words, dpftrl::detail::kExceptionalHighWord,
+                        [&](Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high) {
+                          double_lanes<0>(v_low, v_high, upper_half, j_low, j_high, out);
+                          if constexpr (kHalves == 2)
+                            double_lanes<1>(v_low, v_high, upper_half, j_low, j_high, out);
+                          out += 8;
+                        });
+}
+
+bool normals_extended(const Word* words, std::size_t num_words, double* out) {
+  return for_four_pairs(words, num_words, dpftrl::detail::kExceptionalHighWordExtended,
+                        [&](Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high) {
+                          extended_lanes<0>(v_low, v_high, upper_half, j_low, j_high, out);
+                          if constexpr (kHalves == 2)
+                            extended_lanes<1>(v_low, v_high, upper_half, j_low, j_high, out);
+                          out += 16;
+                        });
 }
 
 /// One vector of float pairs: u1 bits i, u2 bits j.

@@ -73,6 +73,8 @@ struct Kernels {
   /// See gaussian_kernels.hpp.
   bool (*normals_double)(const std::uint32_t* words, std::size_t num_words, double* out);
   bool (*normals_float)(const std::uint32_t* words, std::size_t num_words, float* out);
+  /// Two doubles each, high and low.
+  bool (*normals_extended)(const std::uint32_t* words, std::size_t num_words, double* out);
   /// out = sum of value * row, from the first factor to the last; out may be one of the rows.
   void (*combine_double)(double* out, const Factor<double>* factors, std::size_t num_factors,
                          std::size_t width);
