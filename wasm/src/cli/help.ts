@@ -209,6 +209,13 @@ ${STRATEGY}
                    and the number of its rows is public
   --budget FILE, --budget-epsilon E, --budget-delta D
                    as in dp-ftrl release
+  --state FILE     goes on after the last row that earlier runs with this file learned from; all runs
+                   together are one learning with horizon --steps, and each ends with its model. FILE
+                   holds the key and the true sums of gradients: as secret as the rows. Options are
+                   those of the first run, and columns, found by their names in any order. A --batch
+                   that a run leaves open goes on in the next. A header without rows gives the model
+                   again, and says how many rows are learned from, also after a crash. Not with
+                   --passes, --show-nonprivate
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}
