@@ -251,7 +251,7 @@ function describe(model: LearnedModel, learner: Learner | LearnerLedger): string
     regularisation: lambda,
     ...(nonprivate && {
       'progressive loss (NOT private)': nonprivate.progressiveLoss,
-      'loss of no model (NOT private)': nonprivate.zeroLoss,
+      'loss of predicting 0 (NOT private)': nonprivate.zeroLoss,
       ...(nonprivate.progressiveAccuracy !== null && {
         'progressive accuracy (NOT private)': nonprivate.progressiveAccuracy,
       }),
@@ -341,6 +341,12 @@ async function learnAll(
       throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
     }
   }
+}
+
+/** Features that are not scaled: large ones leave little of the others when gradients are clipped. */
+function unscaledText(inputs: readonly ModelInput[]): string {
+  const { length } = inputs.filter(({ low }) => low === undefined);
+  return length === 0 ? '' : `; ${length} of ${inputs.length} features used as they are (see --range)`;
 }
 
 /** What has to be said before the first row is read. */
@@ -460,6 +466,7 @@ export async function run(args: Args): Promise<void> {
       numSteps,
       instead: '--participations, a promise that is not checked',
       passes,
+      batchSize: target.batchSize,
     });
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
     const goesOn = state && { state: state.identity, step: learner.step };
@@ -467,7 +474,7 @@ export async function run(args: Args): Promise<void> {
     // What is paid for once must be known again, also where nothing comes to be learned from.
     await settings.budget?.spend(dp, all, async () => state?.begin());
     const spoken = { name, mode: settings.mode, whom, what: 'its gradient ' };
-    const sentence = guarantee(learner.certificate, spoken);
+    const sentence = `${guarantee(learner.certificate, spoken)}${unscaledText(made.inputs)}`;
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
     const report = () => progress.report(learner.step);
     await learnAll(learning, { rows, passes, digest, report, interruption });
