@@ -296,6 +296,25 @@ test('learn --state: a budget is spent once, and knows old copies', async () => 
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
 });
 
+test('learn --state: what a budget paid for is known again, also where nothing was learned', async () => {
+  const [state, budget] = [freshState(), join(folder, 'early.json')];
+  const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const run = [...tree, ...limit, '--state', state];
+  await fails(run, 2, /row 1 \(line 2\), column "a" is not a number/, { input: `${header}x,1,1\n` });
+  assert.equal((await modelOf(run, table(0, 2))).numExamples, 2);
+  assert.equal(JSON.parse(readFileSync(budget, 'utf8')).releases.length, 1);
+});
+
+test('learn --state: one run at a time', async () => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+  const used = /--state .* must not be in use, got one that process \d+ has/;
+  await fails(run, 2, used, { input: table(3, 4) });
+  child.stdin.end();
+  assert.equal(JSON.parse((await ended).stdout).numExamples, 3);
+});
+
 test('learn --state: kill -9 at any instant loses and repeats no row', async (t) => {
   const state = freshState();
   const run = [...seeded, '--state', state];
