@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { consumer, importEntry, installed, node, root } from './support/consumer.mjs';
+import { freshConsumer, importEntry, installed, node, root } from './support/consumer.mjs';
 
 const dist = join(installed, 'dist');
 const declarations = readdirSync(dist).filter((name) => name.endsWith('.d.ts'));
@@ -48,12 +48,17 @@ test('api documentation: every example runs', async () => {
   );
   assert.ok(programs.length >= 10);
   for (const [name, program] of programs) {
-    const file = join(consumer, `api-${name}.mjs`);
-    writeFileSync(file, program);
-    const { code, stdout, stderr } = await node([file]);
-    assert.equal(code, 0, `${name}: ${stderr}`);
-    assert.equal(stderr, '', name);
-    assert.notEqual(stdout, '', name);
+    const folder = freshConsumer();
+    try {
+      const file = join(folder, `${name}.mjs`);
+      writeFileSync(file, program);
+      const { code, stdout, stderr } = await node([file], { cwd: folder });
+      assert.equal(code, 0, `${name}: ${stderr}`);
+      assert.equal(stderr, '', name);
+      assert.notEqual(stdout, '', name);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   }
 });
 

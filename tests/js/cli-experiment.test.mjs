@@ -128,6 +128,30 @@ test('experiment: the picture is drawn from the numbers that were saved', async 
   assert.equal(points.split(' ').length, 16);
 });
 
+test('experiment: long names fit, and few values have ticks between them', async () => {
+  const [saved, drawn] = [join(folder, 'long.json'), join(folder, 'long.svg')];
+  const first = await experiment('error-per-step', 16);
+  const name = 'FTRL without privacy, with the lambda of the theorem';
+  for (const [log, most, wanted] of [
+    [true, 0.05, ['0.03', '0.035', '0.04', '0.045', '0.05']],
+    [true, 30, ['0.1', '1', '10']],
+    [false, 0.13, ['0.04', '0.06', '0.08', '0.1', '0.12']],
+  ]) {
+    const axis = { label: 'value', log };
+    const series = [0.03, most].map((y, i) => ({ name: `${name} ${i}`, x: [0.03, most], y: [y, y] }));
+    const panels = [{ title: 'p', x: axis, y: axis, series }];
+    writeFileSync(saved, JSON.stringify({ ...first, panels }));
+    const { code, stderr } = await dpFtrl(['experiment', '--from', saved, '--plot', drawn]);
+    assert.equal(code, 0, stderr);
+    const picture = readFileSync(drawn, 'utf8');
+    const texts = [...picture.matchAll(/<text x="([\d.]+)" y="([\d.]+)"([^>]*)>([^<]*)/g)];
+    const names = texts.filter(([, , , , words]) => words.startsWith(name));
+    assert.deepEqual(names.map(([, x]) => Number(x)), [90, 90], 'one below the other');
+    const ticks = texts.filter(([, , , more]) => /"end"/.test(more)).map((it) => it[4]);
+    assert.deepEqual(ticks, wanted);
+  }
+});
+
 test('experiment: what is wrong is refused by name', async () => {
   await fails(['experiment'], 2, /give an experiment: error-per-step, regret/);
   await fails(['experiment', 'regrets'], 2, /experiment.*regrets/);

@@ -280,6 +280,7 @@ test('learn: misuse is one line, and nothing is written', async () => {
     [['--label', 'y'], 'a,y\n1,1\nx,0\n', /row 2 \(line 3\), column "a" is not a number/],
     [['--label', 'y', '--steps', '1'], 'a,y\n1,1\n2,0\n', /row 2 \(line 3\) is past the horizon/],
     [['--label', 'y', '--radius', '0'], csv, /--radius must be a positive number/],
+    [['--label', 'y', '--user-column', 'a'], csv, /option "--user-column"; --help lists the options$/],
     [[], csv, /--label is required/],
   ];
   for (const [args, input, message] of cases) {
@@ -407,7 +408,12 @@ test('learn: several passes are one stream in which every row comes again', asyn
 
   const { stderr } = await dpFtrl([...learn, '--passes', '2', path]);
   assert.match(stderr, /: one row is protected in all 2 passes, not a person with several, /);
-  assert.match(stderr, /horizon 800 rows in 2 passes \(the number of rows is public\)\n$/);
+  assert.match(stderr, /horizon 800 rows in 2 passes \(the number of rows is public\); 2 of 2 /);
+  const inBatches = await dpFtrl([...learn, '--range', 'b=0:100', '--batch', '30', path]);
+  assert.match(inBatches.stderr, /; mechanism honaker, .* horizon 14 batches of 30 rows \(the num/);
+  assert.match(inBatches.stderr, /\); 1 of 2 features used as they are \(see --range\)\n$/);
+  const bothWays = await dpFtrl([...learn, '--batch', '30', '--passes', '2', path]);
+  assert.match(bothWays.stderr, /horizon 28 batches of 30 rows in 2 passes \(/);
   const wrong = ['--passes', '2', '--steps', '801', path];
   await fails([...learn, ...wrong], 2, /2 passes over 400 rows have 800 steps, not 801/);
   await fails([...learn, '--passes', '2', '--epochs', '2', path], 2, /: not with --epochs/);

@@ -11,7 +11,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fails } from './support/command.mjs';
+import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-state-'));
@@ -69,18 +69,8 @@ test('state: what was released before a fault is written, and goes on after it',
   assert.match(rest.join(), /^3,/);
 });
 
-/** A run whose input stays open: it has three rows, and says when they are released. */
-async function running(args, isReleased) {
-  const child = spawn(cli, args);
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text) => (said.stdout += text));
-  child.stderr.on('data', (text) => (said.stderr += text));
-  child.stdin.on('error', () => {});
-  child.stdin.write('x\n1\n1\n1\n');
-  while (!isReleased(said)) await new Promise((resolve) => setTimeout(resolve, 10));
-  const ended = once(child, 'close').then(([code, signal]) => ({ ...said, code, signal }));
-  return { child, ended };
-}
+/** A run whose input stays open after three rows. */
+const running = (args, isReleased) => runningOn('x\n1\n1\n1\n', args, isReleased);
 
 const numLines = (text) => text.split('\n').length - 1;
 const RELEASED = 'steps 1 to 3 are released: leave their rows out of the next run';

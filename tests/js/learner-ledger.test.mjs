@@ -152,6 +152,33 @@ test('learner ledger: a loss of the caller sees nothing that was not stored', as
   ledger.dispose();
 });
 
+test('learner ledger: a memo is kept from the first life on, and a key has one identity', async () => {
+  const [store, other] = [memory(), memory()];
+  const memo = Uint8Array.of(1, 2, 3);
+  const ledger = await dp.learnerLedger({ ...target, store, memo });
+  memo.fill(9); // It was read.
+  ledger.memo.fill(9);
+  const { identity } = ledger;
+  assert.match(identity, /^[0-9a-f]{32}$/);
+  await ledger.learn(example(0), [1]);
+  assert.equal(ledger.identity, identity);
+  ledger.dispose();
+  for (const given of [{}, { memo: Uint8Array.of(7) }]) {
+    const next = await dp.learnerLedger({ ...target, ...given, store });
+    assert.deepEqual([next.memo, next.identity], [Uint8Array.of(1, 2, 3), identity]);
+    await next.learn(example(1), [1]);
+    next.dispose();
+  }
+  const plain = await dp.learnerLedger({ ...target, store: other });
+  assert.equal(plain.memo, undefined);
+  assert.notEqual(plain.identity, identity);
+  plain.dispose();
+  await assert.rejects(
+    dp.learnerLedger({ ...target, store: memory(), memo: 'x' }),
+    code('wrong_type', /learnerLedger: memo must be a Uint8Array, got string "x"/),
+  );
+});
+
 test('learner ledger: a refused example is named, and those before it are stored', async () => {
   const store = memory();
   const ledger = await dp.learnerLedger({ ...target, store });

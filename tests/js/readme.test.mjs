@@ -5,10 +5,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { consumer, dpFtrl, node, root } from './support/consumer.mjs';
+import { afterEach, beforeEach, test } from 'node:test';
+import { dpFtrl, freshConsumer, node, root } from './support/consumer.mjs';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** Of each test its own. */
+let folder;
+beforeEach(() => {
+  folder = freshConsumer();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
 
 function blocks(language) {
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
@@ -28,12 +35,10 @@ function commands() {
 test('readme: every JavaScript program runs and prints numbers', async () => {
   const programs = blocks('js');
   assert.ok(programs.length > 0);
-  // Of an earlier run, maybe of another README.
-  rmSync(join(consumer, 'visits.state'), { force: true });
   for (const [i, program] of programs.entries()) {
-    const file = join(consumer, `readme-${i}.mjs`);
+    const file = join(folder, `readme-${i}.mjs`);
     writeFileSync(file, program);
-    const { code, stdout, stderr } = await node([file]);
+    const { code, stdout, stderr } = await node([file], { cwd: folder });
     assert.equal(code, 0, stderr);
     assert.equal(stderr, '');
     const lines = stdout.trim().split('\n');
@@ -59,12 +64,11 @@ test('readme: a counter in 5 lines, learning in 15, going on after a reload in 5
   const goesOn = only('dp.ledger(');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
   // Three lives of it: each goes on after the other.
-  rmSync(join(consumer, 'visits.state'), { force: true });
-  const file = join(consumer, 'readme-reload.mjs');
+  const file = join(folder, 'readme-reload.mjs');
   const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
   writeFileSync(file, told);
   for (const steps of [4, 8, 12]) {
-    const { stdout } = await node([file]);
+    const { stdout } = await node([file], { cwd: folder });
     assert.equal(stdout.trim().split('\n').at(-1), `${steps}`);
   }
 });
@@ -76,7 +80,7 @@ test('readme: every command runs in the repository', async () => {
     ...['bench', 'calibrate', 'compare', 'error', 'learn', 'optimize', 'queries', 'release'],
   ]);
   // What is written goes to a folder of ours, and is read from there.
-  const place = (arg) => (arg.endsWith('.json') ? join(consumer, arg) : arg);
+  const place = (arg) => (arg.endsWith('.json') ? join(folder, arg) : arg);
   for (const words of all) {
     const [args, output] = words.includes('>') ? [words.slice(0, -2), words.at(-1)] : [words];
     const { code, stdout, stderr } = await dpFtrl(args.map(place), { cwd: root });

@@ -9,7 +9,7 @@ import { withKey } from './key.js';
 import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from './options.js';
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
-import { openStored, pack, type Stored } from './stored.js';
+import { identityOf, openStored, pack, readMemo, type Stored } from './stored.js';
 import { MODE_OPTIONS, readMode } from './totals.js';
 import type { BatchLoss, Certificate, LearnedModel, Learner } from './types.js';
 import type { LearnerLedger, MechanismName } from './types.js';
@@ -219,6 +219,9 @@ class CoreLearner extends LearnerHandle implements Learner {
   }
 }
 
+/** Where a checkpoint says which key it is of: docs/math/checkpoints.md. */
+const COMMITMENT = [40, 56] as const;
+
 class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
   /** Examples and steps of what was stored last. */
   private saved: string;
@@ -238,6 +241,14 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
 
   get numExamples(): number {
     return this.state().numExamples;
+  }
+
+  get memo(): Uint8Array | undefined {
+    return this.opened.memo?.slice();
+  }
+
+  get identity(): string {
+    return identityOf(this.core.call('learnerCheckpoint', this.id).subarray(...COMMITMENT));
   }
 
   async learn(
@@ -352,10 +363,13 @@ export async function makeLearnerLedger(
   mechanisms: readonly MechanismName[],
   options: unknown,
 ): Promise<LearnerLedger> {
-  const reader = readOptions('learnerLedger', options, [...OPTIONS, 'store']);
+  const where = 'learnerLedger';
+  const reader = readOptions(where, options, [...OPTIONS, 'store', 'memo']);
   const { complete, facts } = readLearner(reader, mechanisms);
+  const first = readMemo(where, reader.raw('memo'));
   return openStored(reader, complete, (given, stored) => {
     const made = core.call('learnerCreate', given);
-    return new CoreLearnerLedger(core, backstop, made, facts, stored);
+    const memo = given.state === undefined ? first : stored.memo;
+    return new CoreLearnerLedger(core, backstop, made, facts, { ...stored, memo });
   });
 }

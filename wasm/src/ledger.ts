@@ -8,7 +8,7 @@ import type { Core, CorePrefixSum } from './core.js';
 import { CoreHandle, type Backstop } from './handle.js';
 import { countRecords, readOptions, requireLength } from './options.js';
 import type { StoreHold } from './store-hold.js';
-import { openStored, pack, type Stored } from './stored.js';
+import { identityOf, openStored, pack, readMemo, type Stored } from './stored.js';
 import { readTotals, TOTALS_OPTIONS } from './totals.js';
 import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from './types.js';
 
@@ -51,8 +51,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.hold = made.hold;
     this.key = made.key;
     this.kept = made.memo;
-    const commitment = core.call('ledgerCommitment', made.sums.id);
-    this.identity = Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    this.identity = identityOf(core.call('ledgerCommitment', made.sums.id));
   }
 
   get memo(): Uint8Array | undefined {
@@ -99,14 +98,12 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   ): Promise<Float64Array> {
     const where = 'releaseSteps';
     if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
-    if (memo !== undefined && !(memo instanceof Uint8Array)) {
-      throw wrongType(where, 'memo', 'a Uint8Array', memo);
-    }
+    const kept = readMemo(where, memo);
     const all = steps.map((step, i) => float64s(where, `steps[${i}]`, step));
     const decide = (): void => {
       all.forEach((step, i) => this.core.call('ledgerDecideStep', this.id, firstStep + i, step));
     };
-    return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: memo?.slice() });
+    return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: kept });
   }
 
   override dispose(): void {

@@ -41,6 +41,18 @@ export function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state:
   return { memo: rest.slice(MEMO_HEAD, end), state: rest.subarray(end) };
 }
 
+/** 32 hexadecimal digits that tell a key from others, and say nothing of it. */
+export function identityOf(commitment: Uint8Array): string {
+  return Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** What is to be kept with a state, if anything is given. */
+export function readMemo(where: string, memo: unknown): Uint8Array | undefined {
+  if (memo === undefined) return undefined;
+  if (!(memo instanceof Uint8Array)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
+  return memo.slice();
+}
+
 function readStore(reader: Reader): ReleaseStore {
   const store = reader.raw('store');
   const methods = ['load', 'save', 'close'] as const;

@@ -1004,6 +1004,11 @@ export interface Learner extends Handle {
 
 export interface LearnerLedgerOptions extends LearnerOptions {
   store: ReleaseStore;
+  /**
+   * Kept with a new state: what its features are, say. A state that goes on keeps its own, which the
+   * ledger has as `memo`.
+   */
+  memo?: Uint8Array;
 }
 
 /**
@@ -1027,6 +1032,10 @@ export interface LearnerLedger
   ): Promise<void>;
   endBatch(): Promise<void>;
   model(): Promise<LearnedModel>;
+  /** What the first life gave as `memo`: as secret as the rest. */
+  readonly memo: Uint8Array | undefined;
+  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  readonly identity: string;
 }
 
 /** What twin and comparator have to know of a learner, as its options say it. */

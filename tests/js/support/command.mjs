@@ -3,7 +3,9 @@
 // Runs of the installed command that must succeed or fail in a certain way.
 
 import assert from 'node:assert/strict';
-import { dpFtrl } from './consumer.mjs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cli, dpFtrl } from './consumer.mjs';
 
 /** What the command prints with --json. */
 export async function json(args, options) {
@@ -25,4 +27,17 @@ export async function fails(args, code, message, options) {
   assert.match(lines[0], /^dp-ftrl( [a-z]+)?: /);
   assert.equal(result.code, code, result.stderr);
   return result;
+}
+
+/** A run whose input stays open, once `isReady` of what it said; `ended` is how it ends. */
+export async function runningOn(input, args, isReady) {
+  const child = spawn(cli, args);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => (said.stdout += text));
+  child.stderr.on('data', (text) => (said.stderr += text));
+  child.stdin.on('error', () => {});
+  child.stdin.write(input);
+  while (!isReady(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+  const ended = once(child, 'close').then(([code, signal]) => ({ ...said, code, signal }));
+  return { child, ended };
 }

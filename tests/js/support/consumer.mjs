@@ -7,7 +7,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -81,6 +81,13 @@ if (!existsSync(consumer)) install(consumer);
 
 export const installed = join(consumer, 'node_modules/dp-ftrl');
 export const cli = join(consumer, 'node_modules/.bin/dp-ftrl');
+
+/** A fresh folder in which the package is installed, for programs that write files. */
+export function freshConsumer() {
+  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-program-'));
+  symlinkSync(join(consumer, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
 
 /** Address of an entry of the installed package: `dp-ftrl`, `dp-ftrl/worker`, ... */
 export function entryUrl(specifier) {

@@ -89,7 +89,7 @@ export async function run(args: Args): Promise<void> {
   const from = args.text('from');
   const found = from === undefined ? await measure(args) : await readResult(args, from);
   const json = `${JSON.stringify(found)}\n`;
-  if (resultPath !== undefined) await writeFile(resultPath, json, 'result');
-  if (plotPath !== undefined) await writeFile(plotPath, plot(found), 'plot');
+  if (resultPath !== undefined) await writeFile(resultPath, json, { option: 'result' });
+  if (plotPath !== undefined) await writeFile(plotPath, plot(found), { option: 'plot' });
   await new StandardOutput().write(args.has('json') ? json : describe(found));
 }

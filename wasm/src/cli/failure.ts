@@ -129,8 +129,14 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-export function unknownName(what: string, name: string, known: readonly string[]): Misuse {
+/** `otherwise`: what to say where none is close, instead of naming all. */
+export function unknownName(
+  what: string,
+  name: string,
+  known: readonly string[],
+  otherwise = `known are ${known.join(', ')}`,
+): Misuse {
   const near = closest(name, known);
-  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+  const hint = near === undefined ? otherwise : `did you mean ${near}?`;
   return new Misuse(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
 }

@@ -166,10 +166,16 @@ their running totals get noise, and the weights follow from those alone. So the 
 Nobody's rows are left out: where somebody has more of them than promised, take the surplus out
 first.
 
+To learn well give every feature a --range: a gradient is the row of features times the slope of the
+loss, and where a long one is clipped, large features leave little of the others. With ranges a row of
+m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Try options
+on data that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
+
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
   --classes K      of --loss softmax: labels are 0 to K - 1
-  --quantile T     of the label that --loss quantile is after, between 0 and 1 (default 0.5)
+  --quantile T     which quantile of the label --loss quantile predicts, between 0 and 1 (default
+                   0.5)
   --huber-threshold H
                    errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
@@ -196,7 +202,7 @@ first.
                    of --descent: momentum, and rates in units of 1 / L, the last one for the rest
   --momentum-through post-processing|workload
                    the encoder is that for prefix sums (default), or made for the momentum or, with
-                   --mechanism optimal, for the rates
+                   --mechanism optimal, for the rates (momentum for optimal: minutes at 1024 steps)
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
   --passes K       reads the rows K times, in the same order (default 1): the noise is that for one
@@ -206,15 +212,25 @@ ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
   --steps N        horizon: steps the noise is calibrated for. Without it the input is read twice,
-                   and the number of its rows is public
+                   and the number of its rows is public. With it a bad row, or one too many, is
+                   found while learning: there is no model then, and what --budget paid is gone
   --budget FILE, --budget-epsilon E, --budget-delta D
                    as in dp-ftrl release
+  --state FILE     goes on after the last row that earlier runs with this file learned from; all runs
+                   together are one learning with horizon --steps, and each ends with its model. FILE
+                   holds the key and the true sums of gradients: as secret as the rows. Options are
+                   those of the first run, and columns, found by their names in any order. A --batch
+                   that a run leaves open goes on in the next. A header without rows gives the model
+                   again, and says how many rows are learned from, also after a crash. Not with
+                   --passes, --show-nonprivate
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}
   --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
-  --json           the model on standard output: format, version, loss, inputs, intercept, weights,
-                   lastWeights, numExamples, private, certificate, protects
+  --json           the model on standard output: format, version, loss, inputs, intercept, weights
+                   (of each feature, then of the intercept; averages over the steps, which is what is
+                   printed without --json), lastWeights (the latest), numExamples, private,
+                   certificate, protects
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
@@ -229,6 +245,10 @@ Examples, with files of the package:
       examples/pendulum.csv > model.json && head -c 300 model.json
   dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 \\
       --clip 2 --mechanism honaker --radius 5 examples/tide.csv
+  head -n 1001 examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 \\
+      --clip 1 --no-intercept --steps 2000 --state pendulum.state
+  sed 2,1001d examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 \\
+      --clip 1 --no-intercept --steps 2000 --state pendulum.state
 `,
   queries: `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]

@@ -3,10 +3,10 @@
 // What is measured of a learner on the data: NOT private.
 
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../types.js';
-import type { Learner, LearnerOptions, Twin } from '../types.js';
+import type { LearnerOptions, Twin } from '../types.js';
 import { Examples } from './examples.js';
 import { Misuse } from './failure.js';
-import { Progressive } from './progressive.js';
+import { Progressive, type Losses } from './progressive.js';
 import { RowStream } from './stream.js';
 
 /** Numbers of the examples that are kept for the best fixed weights: 128 MB. */
@@ -39,7 +39,7 @@ export class Hindsight {
   private readonly comparator: Comparator | undefined;
 
   /** @param numRows  different ones, at most. */
-  constructor(dp: DpFtrl, learner: Learner, { how, numRows }: { how: Options; numRows: number }) {
+  constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: Options; numRows: number }) {
     this.own = new Progressive(learner);
     this.exact = new Progressive(learner);
     const shared = pick(how, SHARED) as HindsightOptions;
@@ -85,7 +85,7 @@ export class Hindsight {
 export async function heldOut(
   dp: DpFtrl,
   { learner, model, label, file }: {
-    learner: Learner;
+    learner: Losses;
     model: LearnedModel;
     label: string;
     file: string;

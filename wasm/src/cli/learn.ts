@@ -6,13 +6,15 @@ import { load } from '../index.js';
 import { DOMAINS, LOSSES } from '../loss.js';
 import { scaled } from '../model.js';
 import { foundFirst } from '../searches.js';
-import type { LearnedModel, Learner, ModelInput, Participation } from '../types.js';
+import type { DpFtrl, LearnedModel, Learner, LearnerLedger, LearnerOptions } from '../types.js';
+import type { ModelInput, Participation } from '../types.js';
 import { Args, required, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
 import { Examples, RowsHash, survey } from './examples.js';
 import { Misuse } from './failure.js';
 import { heldOut, Hindsight, MAX_KEPT } from './hindsight.js';
 import type { Labelled } from './labels.js';
+import { LearnerState, optionsOf } from './learn-state.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from './mechanism.js';
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { MODE_OPTIONS, readMode } from './mode.js';
@@ -22,6 +24,8 @@ import { guarantee, protection } from './protection.js';
 import { readInputs } from './ranges.js';
 import { report } from './report.js';
 import type { Batch } from './rows.js';
+import { Interruption } from './signals.js';
+import { readState, unfinished } from './state-file.js';
 import { StepProgress } from './step-progress.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from './strategy.js';
 import type { Chosen } from './strategy.js';
@@ -55,6 +59,7 @@ export const options: Known = {
   passes: 'value',
   ...PARTICIPATION_OPTIONS,
   ...BUDGET_OPTIONS,
+  state: 'value',
   neighbours: 'value',
   ...MODE_OPTIONS,
   seed: 'value',
@@ -121,6 +126,11 @@ function readSettings(args: Args) {
   if (args.has('test') && !showTrue) {
     throw new Misuse('--test measures a loss on data: it needs --show-nonprivate');
   }
+  const passes = args.count('passes') ?? 1;
+  const state = readState(args);
+  if (state && passes > 1) {
+    throw new Misuse('--state does not go with --passes; for rows that come again in a later run there is --epochs');
+  }
   const loss = args.oneOf('loss', [...LOSSES, 'softmax'], 'logistic');
   const { mode, how } = readMode(args);
   const optional = {
@@ -140,13 +150,14 @@ function readSettings(args: Args) {
       doubling: args.has('doubling'),
       batchSize,
       ...how,
-      ...Object.fromEntries(
+      ...(Object.fromEntries(
         Object.entries(optional).filter(([, value]) => value !== undefined),
-      ),
+      ) as Partial<Omit<LearnerOptions, 'loss'>>),
     },
     mode,
     label: required('label', args.text('label')),
-    passes: args.count('passes') ?? 1,
+    passes,
+    state,
     intercept: !args.has('no-intercept'),
     budget: Budget.read(args),
     seed: args.seed(),
@@ -158,17 +169,19 @@ function readSettings(args: Args) {
 
 type Settings = ReturnType<typeof readSettings>;
 
+/** What learns from the rows of this run. */
+interface Learning {
+  learner: Learner | LearnerLedger;
+  examples: Examples;
+  inputs: readonly ModelInput[];
+  /** Rows learned from so far: with --state those whose learning is stored. */
+  numLearned: number;
+  hindsight?: Hindsight;
+}
+
 /** Learns from a batch; a row that is refused is named. */
-function learnFrom(
-  learner: Learner,
-  batch: Batch,
-  { examples, inputs, hindsight, areNew }: {
-    examples: Examples;
-    inputs: readonly ModelInput[];
-    hindsight: Hindsight | undefined;
-    areNew: boolean;
-  },
-): void {
+async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Promise<void> {
+  const { learner, examples, inputs, hindsight } = learning;
   const { numRows } = batch;
   const { dimension, numSteps } = learner;
   const features = new Float64Array(numRows * dimension).fill(1);
@@ -180,10 +193,11 @@ function learnFrom(
   }
   const predictions = hindsight && new Float64Array(numRows * learner.numScores);
   try {
-    learner.learn(features, labels, predictions);
+    await learner.learn(features, labels, predictions);
   } catch (error) {
     const { learned, code } = error as { learned?: number; code?: string };
     if (learned === undefined) throw error;
+    learning.numLearned += learned;
     const [row, line] = [batch.firstRow + learned, batch.lines[learned]!];
     const where = `row ${row} (line ${line})`;
     if (code === 'past_horizon') {
@@ -194,6 +208,7 @@ function learnFrom(
     const [, what = why, got] = /^(.*), got (.*)$/.exec(why) ?? [];
     throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
   }
+  learning.numLearned += numRows;
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
 }
 
@@ -213,8 +228,8 @@ function regretFacts(regret: NonNullable<LearnedModel['nonprivate']>['regret'] |
   };
 }
 
-function describe(model: LearnedModel, learner: Learner): string {
-  const { lambda, batchSize } = learner;
+function describe(model: LearnedModel, learner: Learner | LearnerLedger): string {
+  const { lambda, batchSize, numWaiting } = learner;
   const { certificate, inputs, intercept, weights, loss, numExamples, nonprivate } = model;
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
   const rows = Object.fromEntries(
@@ -226,6 +241,7 @@ function describe(model: LearnedModel, learner: Learner): string {
   const facts = {
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
+    ...(numWaiting > 0 && { 'in a batch that is not full, and not in the weights': numWaiting }),
     private: model.private ? 'yes' : 'NO',
     epsilon: certificate.epsilon,
     delta: certificate.delta,
@@ -235,7 +251,7 @@ function describe(model: LearnedModel, learner: Learner): string {
     regularisation: lambda,
     ...(nonprivate && {
       'progressive loss (NOT private)': nonprivate.progressiveLoss,
-      'loss of no model (NOT private)': nonprivate.zeroLoss,
+      'loss of predicting 0 (NOT private)': nonprivate.zeroLoss,
       ...(nonprivate.progressiveAccuracy !== null && {
         'progressive accuracy (NOT private)': nonprivate.progressiveAccuracy,
       }),
@@ -291,38 +307,46 @@ async function readProblem(
   return { ...seen, rows, examples, numSteps: known ? given : numSteps };
 }
 
-/** One pass after the other, each of the same rows, and the last batch of each ended. */
+/** One pass after the other, each of the same rows. */
 async function learnAll(
-  learner: Learner,
-  { rows, passes, digest, report, ...how }: {
+  learning: Learning,
+  { rows, passes, digest, report, interruption }: {
     rows: RowStream;
     passes: number;
     /** Of the rows as they were before, where there is more than one pass. */
     digest: string | undefined;
     report: () => void;
-    examples: Examples;
-    inputs: readonly ModelInput[];
-    hindsight: Hindsight | undefined;
+    /** With --state, where a batch that is not full goes on in the next run. */
+    interruption: Interruption | undefined;
   },
 ): Promise<void> {
+  const { learner, hindsight } = learning;
   for (let pass = 1; pass <= passes; ++pass) {
     if (pass > 1) await rows.rewind();
     const hash = new RowsHash();
-    for await (const batch of rows.rows()) {
+    const batches = rows.rows();
+    for await (const batch of interruption?.of(batches) ?? batches) {
       if (passes > 1) hash.see(batch);
-      if (batch.numRows > 0) learnFrom(learner, batch, { ...how, areNew: pass === 1 });
+      if (batch.numRows > 0) await learnFrom(learning, batch, pass === 1);
       if (batch.fault) throw batch.fault;
       report();
+      interruption?.check();
     }
-    if (learner.numWaiting > 0) {
-      learner.endBatch();
-      how.hindsight?.endBatch();
+    if (!interruption && learner.numWaiting > 0) {
+      await learner.endBatch();
+      hindsight?.endBatch();
     }
     // Another row in the place of one is another person's.
     if (passes > 1 && hash.digest() !== digest) {
       throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
     }
   }
+}
+
+/** Features that are not scaled: large ones leave little of the others when gradients are clipped. */
+function unscaledText(inputs: readonly ModelInput[]): string {
+  const { length } = inputs.filter(({ low }) => low === undefined);
+  return length === 0 ? '' : `; ${length} of ${inputs.length} features used as they are (see --range)`;
 }
 
 /** What has to be said before the first row is read. */
@@ -338,6 +362,67 @@ function announce(
   }
 }
 
+interface Made {
+  learner: Learner | LearnerLedger;
+  examples: Examples;
+  inputs: readonly ModelInput[];
+  /** Of a learner of several runs. */
+  state?: LearnerState;
+  close(): Promise<void>;
+}
+
+/** A learner of this run alone, or one that goes on, with columns in the order of its first run. */
+async function makeLearner(
+  dp: DpFtrl,
+  settings: Settings,
+  { how, chosen, problem }: {
+    how: LearnerOptions;
+    chosen: Chosen;
+    problem: { rows: RowStream; examples: Examples; inputs: readonly ModelInput[] };
+  },
+): Promise<Made> {
+  const { rows, examples, inputs } = problem;
+  const { state: file, label } = settings;
+  if (!file) {
+    const learner = dp.learner(how);
+    return { learner, examples, inputs, close: () => Promise.resolve(learner.dispose()) };
+  }
+  const options = optionsOf(how, { ...settings, chosen });
+  const wanted = { options, columns: rows.columns, inputs };
+  const state = await LearnerState.open(dp, file.path, { how, wanted });
+  rows.arrange(state.columns);
+  return {
+    learner: state.learner,
+    examples: new Examples(state.columns, label),
+    inputs: state.inputs,
+    state,
+    close: () => state.close(),
+  };
+}
+
+/** The model as it is now, with what is told of it. */
+async function modelOf(
+  dp: DpFtrl,
+  settings: Settings,
+  { learner, inputs, hindsight, protects }: Pick<Learning, 'learner' | 'inputs' | 'hindsight'> & {
+    protects: string;
+  },
+): Promise<LearnedModel> {
+  const { intercept, seed, showTrue, label, test: file } = settings;
+  const model: LearnedModel = {
+    ...(await learner.model()),
+    inputs: [...inputs],
+    intercept,
+    private: seed === undefined && !showTrue,
+    protects,
+  };
+  if (!hindsight) return model;
+  const heldOutLoss =
+    file === undefined ? undefined : await heldOut(dp, { learner, model, label, file });
+  const nonprivate = { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) };
+  return { ...model, nonprivate };
+}
+
 export async function run(args: Args): Promise<void> {
   const settings = readSettings(args);
   const { target, label, intercept, passes, seed, showTrue, quiet } = settings;
@@ -346,13 +431,9 @@ export async function run(args: Args): Promise<void> {
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = readPattern(args, chosen, { batchSize: target.batchSize, passes });
   await requireWritable(path, 'model');
-  const problem = await readProblem(args, {
-    label,
-    target,
-    passes,
-    given: stepsOf(args, chosen),
-  });
-  const { rows, examples, inputs, numSteps, digest } = problem;
+  const given = stepsOf(args, chosen);
+  const problem = await readProblem(args, { label, target, passes, given });
+  const { rows, numSteps, digest } = problem;
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how = {
     ...parameters,
@@ -361,17 +442,22 @@ export async function run(args: Args): Promise<void> {
     participation,
     mechanism: chosen.mechanism,
     numSteps,
-    dimension: inputs.length + Number(intercept),
+    dimension: problem.inputs.length + Number(intercept),
     ...(seed !== undefined && { insecureSeed: seed }),
   };
-  const line = `learn: ${chosen.name}`;
-  const found = quiet ? how : await watch(foundFirst(dp, how), new ProgressLine(line));
-  const learner = dp.learner(found);
+  const { name } = chosen;
+  // What goes on is named as it was begun.
+  const isSearched = settings.state === undefined && !quiet;
+  const progressLine = new ProgressLine(`learn: ${name}`);
+  const found = isSearched ? await watch(foundFirst(dp, how), progressLine) : how;
+  const made = await makeLearner(dp, settings, { how: found, chosen, problem });
+  const { learner, state } = made;
+  const learning: Learning = { ...made, numLearned: 0 };
+  const interruption = state && new Interruption();
   const progress = new StepProgress(numSteps, { quiet });
-  let hindsight: Hindsight | undefined;
   try {
     const numRows = (numSteps / passes) * target.batchSize;
-    hindsight = showTrue ? new Hindsight(dp, learner, { how: found, numRows }) : undefined;
+    if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how: found, numRows });
     const { mu, epsilon, delta, neighbours } = learner.certificate;
     const whom = protection({
       participation: passes > 1 ? 'single' : participation,
@@ -380,39 +466,36 @@ export async function run(args: Args): Promise<void> {
       numSteps,
       instead: '--participations, a promise that is not checked',
       passes,
+      batchSize: target.batchSize,
     });
-    const { name } = chosen;
     const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
-    await settings.budget?.spend(dp, { ...spending, columns: rows.columns, unit: whom.unit });
+    const goesOn = state && { state: state.identity, step: learner.step };
+    const all = { ...spending, ...goesOn, columns: rows.columns, unit: whom.unit };
+    // What is paid for once must be known again, also where nothing comes to be learned from.
+    await settings.budget?.spend(dp, all, async () => state?.begin());
     const spoken = { name, mode: settings.mode, whom, what: 'its gradient ' };
-    const sentence = guarantee(learner.certificate, spoken);
+    const sentence = `${guarantee(learner.certificate, spoken)}${unscaledText(made.inputs)}`;
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });
     const report = () => progress.report(learner.step);
-    await learnAll(learner, { rows, passes, digest, report, examples, inputs, hindsight });
+    await learnAll(learning, { rows, passes, digest, report, interruption });
     progress.end();
-    const bare: LearnedModel = {
-      ...learner.model(),
-      inputs,
-      intercept,
-      private: seed === undefined && !showTrue,
-      protects: whom.unit,
-    };
-    const heldOutLoss =
-      settings.test === undefined
-        ? undefined
-        : await heldOut(dp, { learner, model: bare, label, file: settings.test });
-    const model: LearnedModel = {
-      ...bare,
-      ...(hindsight && {
-        nonprivate: { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) },
-      }),
-    };
+    const model = await modelOf(dp, settings, { ...learning, protects: whom.unit });
     const json = `${JSON.stringify(model)}\n`;
-    if (path !== undefined) await writeFile(path, json, 'model');
+    const isGuarded = state !== undefined;
+    if (path !== undefined) await writeFile(path, json, { option: 'model', isGuarded });
     await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
-  } finally {
+  } catch (error) {
     progress.end();
-    hindsight?.dispose();
-    learner.dispose();
+    const { numLearned } = learning;
+    if (!state || numLearned === 0) throw error;
+    throw unfinished(error, `rows 1 to ${numLearned} of this input are learned from: leave them`);
+  } finally {
+    interruption?.end();
+    learning.hindsight?.dispose();
+    try {
+      if (state) await settings.budget?.finish(learner.step);
+    } finally {
+      await made.close();
+    }
   }
 }

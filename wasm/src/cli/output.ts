@@ -127,8 +127,12 @@ export async function requireWritable(path: string | undefined, option?: string)
 }
 
 /** The whole file or none of it. */
-export async function writeFile(path: string, text: string, option?: string): Promise<void> {
-  const file = await AtomicFile.create(path, { option });
+export async function writeFile(
+  path: string,
+  text: string,
+  options: FileOptions = {},
+): Promise<void> {
+  const file = await AtomicFile.create(path, options);
   try {
     await file.write(text);
     await file.commit();

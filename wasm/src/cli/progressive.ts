@@ -7,6 +7,9 @@ import type { LearnedModel, Learner } from '../types.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
+/** What says how bad predictions are. */
+export type Losses = Pick<Learner, 'loss' | 'losses' | 'numScores'>;
+
 /** Sums of the losses of predictions that were made before the label was known. */
 export class Progressive {
   private loss = 0;
@@ -16,7 +19,7 @@ export class Progressive {
   private lossOfAll = 0;
   private numOfAll = 0;
 
-  constructor(private readonly learner: Learner) {}
+  constructor(private readonly learner: Losses) {}
 
   /**
    * `scores` has as many entries for each label as the learner has scores. Only the mean loss reads

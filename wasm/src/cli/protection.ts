@@ -26,11 +26,20 @@ export interface Protected {
   instead?: string;
   /** How often every row is read. Default 1. */
   passes?: number;
+  /** Rows of a step. Default 1. */
+  batchSize?: number;
+}
+
+/** What a step is, plural. */
+function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
+  if (times) return `${times.bucket}s`;
+  const what = batchSize === 1 ? 'rows' : `batches of ${batchSize} rows`;
+  return passes === 1 ? what : `${what} in ${passes} passes`;
 }
 
 export function protection(given: Protected): Protection {
   const { participation, people, times, numSteps, instead, passes = 1 } = given;
-  const steps = times ? `${times.bucket}s` : passes === 1 ? 'rows' : `rows in ${passes} passes`;
+  const steps = stepsText(given);
   const isPublic = times
     ? `the first and the last ${times.bucket} of a run are public`
     : 'the number of rows is public';

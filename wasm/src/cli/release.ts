@@ -13,12 +13,13 @@ import { PARTICIPATION_OPTIONS, readNeighbours, readParticipation } from './mech
 import { STRATEGY_OPTIONS } from './mechanism.js';
 import { LedgerStepper } from './ledger-steps.js';
 import { MODE_OPTIONS, readMode } from './mode.js';
-import { AtomicFile, ClosedPipe, requireWritable, StandardOutput, type Sink } from './output.js';
+import { AtomicFile, requireWritable, StandardOutput, type Sink } from './output.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from './people.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { Interrupted, Interruption } from './signals.js';
-import { LedgerTotals, readState, STATE_OPTIONS } from './state.js';
+import { LedgerTotals, STATE_OPTIONS } from './state.js';
+import { readState, unfinished } from './state-file.js';
 import { StepProgress } from './step-progress.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
 import type { Released, RowSums, Stepper, Sums } from './steps.js';
@@ -176,11 +177,7 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
     () => error,
     (other: unknown) => other,
   );
-  if (last instanceof Error) {
-    last.message += `; steps ${released} are released: leave their rows out of the next run`;
-  }
-  if (last instanceof ClosedPipe || last instanceof Interrupted) last.mustBeSaid = true;
-  return last;
+  return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
 function warn(text: string): void {

@@ -36,9 +36,30 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
-  const text = JSON.stringify({ format: FORMAT, ...memo });
+/** JSON with its hash. */
+export function sealed(value: unknown): Uint8Array {
+  const text = JSON.stringify(value);
   return new TextEncoder().encode(`${hashOf(text)} ${text}`);
+}
+
+/**
+ * @param about  what the bytes speak of
+ * @throws Misuse for damaged bytes, and where `format` is none of those.
+ */
+export function unsealed(
+  bytes: Uint8Array,
+  { formats, about }: { formats: readonly string[]; about: string },
+): unknown {
+  const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
+  const text = rest.join(' ');
+  if (hash !== hashOf(text)) throw new Misuse(`what it says of ${about} is damaged`);
+  const value = JSON.parse(text) as { format: string };
+  if (!formats.includes(value.format)) throw new Misuse(`its format is not "${formats[0]}"`);
+  return value;
+}
+
+export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
+  return sealed({ format: FORMAT, ...memo });
 }
 
 /** Before the first step. */
@@ -49,23 +70,20 @@ export function memoOfNothing({ columns, people, times }: Continued): Uint8Array
 }
 
 export function readMemo(bytes: Uint8Array): Memo {
-  const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
-  const text = rest.join(' ');
-  if (hash !== hashOf(text)) throw new Misuse('what it says of columns and persons is damaged');
-  const memo = JSON.parse(text) as Memo;
-  if (![FORMAT, OLD_FORMAT].includes(memo.format)) {
-    throw new Misuse(`its format is not "${FORMAT}"`);
-  }
-  return memo;
+  const about = 'columns and persons';
+  return unsealed(bytes, { formats: [FORMAT, OLD_FORMAT], about }) as Memo;
 }
 
 /** The columns in the order of the state: they are found by their names. */
-export function orderOf(memo: Memo | undefined, columns: readonly string[]): readonly string[] {
-  const known = memo?.columns;
+export function orderOf(
+  known: readonly string[] | undefined,
+  columns: readonly string[],
+  does: string,
+): readonly string[] {
   if (known === undefined) return columns;
   const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
   if (sorted(known) === sorted(columns)) return known;
-  throw new Misuse(`it sums the columns ${columnList(known)}, this run ${columnList(columns)}`);
+  throw new Misuse(`it ${does} the columns ${columnList(known)}, this run ${columnList(columns)}`);
 }
 
 /** What goes on is of the same persons and buckets. */

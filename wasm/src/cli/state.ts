@@ -2,44 +2,15 @@
 
 // --state: a release that goes on in the next run.
 
-import { FileStore } from '../file-store.js';
-import { IN_NO_FOLDER } from '../files.js';
-import { KEY_BYTES } from '../key.js';
-import { unpack } from '../stored.js';
+import type { FileStore } from '../file-store.js';
 import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../types.js';
-import type { Args, Known } from './args.js';
+import type { Known } from './args.js';
 import { Misuse } from './failure.js';
+import { inWords, memoOf, openStore, type StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
-
-export interface StateSettings {
-  path: string;
-  /** Of the first row, 0-based; default: the first that was not released. */
-  firstStep: number | undefined;
-}
-
-/** Of these a repeated row would have to count as it did before, which nobody remembers. */
-const NOT_REPEATED = ['user-column', 'time-column'];
-
-export function readState(args: Args): StateSettings | undefined {
-  const path = args.text('state');
-  const step = args.count('first-step');
-  if (path === undefined) {
-    if (step !== undefined) throw new Misuse('--first-step goes with --state');
-    return undefined;
-  }
-  if (args.has('show-nonprivate')) throw new Misuse('--state does not go with --show-nonprivate');
-  const other = NOT_REPEATED.find((name) => args.has(name));
-  if (other !== undefined && step !== undefined) {
-    throw new Misuse(`--first-step does not go with --${other}`);
-  }
-  if (!args.has('steps') && !args.has('strategy')) {
-    throw new Misuse('--state needs --steps, the horizon of all runs together');
-  }
-  return { path, firstStep: step === undefined ? undefined : step - 1 };
-}
 
 interface Opening {
   stored: Uint8Array | undefined;
@@ -50,11 +21,10 @@ interface Opening {
 
 /** The ledger that was stored, if it is of the same columns, persons and times. */
 async function goOn(dp: DpFtrl, { stored, store, options, wanted }: Opening) {
-  if (stored?.length === 0) throw new Misuse('it is empty');
-  const bytes = stored && unpack(stored.subarray(KEY_BYTES)).memo;
+  const bytes = stored && memoOf(stored, 'release');
   const memo = bytes && readMemo(bytes);
   if (stored) requireSame(memo, wanted);
-  const columns = orderOf(memo, wanted.columns);
+  const columns = orderOf(memo?.columns, wanted.columns, 'sums');
   const ledger = await dp.ledger({ ...options, store });
   if (memo && memo.step !== ledger.step) {
     ledger.dispose();
@@ -64,33 +34,8 @@ async function goOn(dp: DpFtrl, { stored, store, options, wanted }: Opening) {
 }
 
 const OPTIONS =
-  'another --mechanism or parameter of it, --steps, --epsilon, --delta, --clip, --neighbours, ' +
-  '--mode, number of columns or kind of participation';
-
-/** What the core says of bytes, in the words of the command. */
-const REWORDED: readonly (readonly [RegExp, string])[] = [
-  [/mechanism, dimension and coordinates/, `it was begun with ${OPTIONS}`],
-  [/ must (begin with|be of (version|kind)) /, 'it is damaged, or no state of this version'],
-];
-
-/** Seeded states have a key of zeros. */
-function otherKey(stored: Uint8Array, isSeeded: boolean): string {
-  const wasSeeded = stored.subarray(0, KEY_BYTES).every((byte) => byte === 0);
-  if (wasSeeded && isSeeded) return 'it was begun with another --seed';
-  if (wasSeeded) return 'it was begun with --seed, this run has none';
-  return isSeeded ? 'it was begun without --seed' : 'it is damaged';
-}
-
-/** Why what is stored is refused, with the name of the file. */
-function inWords(error: unknown, path: string, { stored, options }: Opening): unknown {
-  const { code, message } = error as { code?: string; message: string };
-  if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
-  if (code !== 'bad_state' || !stored) return error;
-  const known = REWORDED.find(([pattern]) => pattern.test(message))?.[1];
-  const isKey = / be of this key/.test(message);
-  const why = isKey ? otherKey(stored, options.insecureSeed !== undefined) : known;
-  return new Misuse(`--state ${path}: ${why ?? 'it is damaged or cut short'}`, { code });
-}
+  '--mechanism or parameter of it, --steps, --epsilon, --delta, --clip, --neighbours, --mode, ' +
+  'number of columns or kind of participation';
 
 /** Steps count from 1 on here. */
 function ofStep(error: unknown, path: string): unknown {
@@ -99,19 +44,6 @@ function ofStep(error: unknown, path: string): unknown {
   if (code !== 'already_released' || step === undefined) return error;
   const what = `step ${Number(step) + 1} was released for another row`;
   return new Misuse(`--state ${path}: ${what}`, { code });
-}
-
-/** The file, for this process alone. */
-async function openStore(path: string): Promise<FileStore> {
-  try {
-    return await FileStore.open(path);
-  } catch (error) {
-    const { code = 'internal', message, cause } = error as Error & { code?: string };
-    const why = message.replace(`FileStore: ${path} `, '');
-    if (why === IN_NO_FOLDER) throw new Misuse(`--state ${path}: the folder does not exist`);
-    if (code === 'store_failed') throw new Error(`--state ${path} ${why}`, { cause });
-    throw new Misuse(`--state ${path} ${why}`, { code });
-  }
 }
 
 /** A ledger as a running total whose next step is that of the next row. */
@@ -139,7 +71,8 @@ export class LedgerTotals {
       const stored = await store.load();
       const opening = { stored, store, options, wanted };
       const { ledger, memo, columns } = await goOn(dp, opening).catch((error: unknown) => {
-        throw inWords(error, path, opening);
+        const isSeeded = options.insecureSeed !== undefined;
+        throw inWords(error, path, { stored, isSeeded, options: OPTIONS });
       });
       if (stored && memo?.columns === undefined) {
         const what = 'does not say which columns it sums: they are taken in the order of this run';

@@ -28,10 +28,10 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
     yield (i + 1) / MECHANISMS.length;
   }
   return result('error-per-step', 'Error of each prefix sum', {
-    settings: { steps, noise: 'unit noise multiplier, one participation' },
+    settings: { steps, noise: 'unit noise multiplier, one participation', objective: 'mean' },
     panels: [
       {
-        title: `${steps} steps`,
+        title: `${steps} steps, searched for the least mean square`,
         x: { label: 'step', log: false },
         y: { label: 'standard deviation', log: false },
         series,

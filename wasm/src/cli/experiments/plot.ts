@@ -5,7 +5,11 @@
 import type { Axis, Panel, Result, Series } from './result.js';
 
 const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
-const LEGEND_LINE = 15;
+const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
+/** Of a letter, about. */
+const LETTER = 6;
+/** So few say nothing of what lies between them. */
+const MIN_TICKS = 3;
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 
@@ -18,8 +22,18 @@ const round = (value: number) => String(Number(value.toFixed(2)));
 
 function tickText(value: number): string {
   const magnitude = Math.abs(value);
-  if (magnitude >= 1e5 || (magnitude > 0 && magnitude < 1e-3)) return value.toExponential(0);
+  if (magnitude >= 1e5 || (magnitude > 0 && magnitude < 1e-3)) return value.toExponential(0).replace('+', '');
   return String(Number(value.toPrecision(4)));
+}
+
+/** 4 to 10 equally distant round values. */
+function steps(low: number, high: number): number[] {
+  const most = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const step = power * [5, 2, 1].find((factor) => factor * power <= most)!;
+  const first = Math.ceil(low / step);
+  const count = Math.floor(high / step) - first + 1;
+  return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
 /** From a value to a place between `from` and `to`, with ticks at round values. */
@@ -39,7 +53,7 @@ class Scale {
     const [least, most] = [Math.min(...places), Math.max(...places)];
     const margin = most > least ? 0.04 * (most - least) : 0.5;
     [this.low, this.high] = [least - margin, most + margin];
-    this.ticks = axis.log ? this.decades() : this.steps();
+    this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
   }
 
   /** Whether there is a place for the value: on a logarithmic axis only positive ones have one. */
@@ -56,18 +70,13 @@ class Scale {
     return this.axis.log ? Math.log10(value) : value;
   }
 
-  private steps(): number[] {
-    const raw = (this.high - this.low) / 5;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw)!;
-    const first = Math.ceil(this.low / step);
-    const count = Math.floor(this.high / step) - first + 1;
-    return Array.from({ length: count }, (_, i) => (first + i) * step);
+  /** Powers of ten, with 2 and 5 between them where there are few, or less round values. */
+  private decades(): number[] {
+    const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));
+    return all.find(({ length }) => length >= MIN_TICKS) ?? steps(10 ** this.low, 10 ** this.high);
   }
 
-  /** Powers of ten, with 2 and 5 between them where there are few. */
-  private decades(): number[] {
-    const factors = this.high - this.low < 2 ? [1, 2, 5] : [1];
+  private multiples(factors: readonly number[]): number[] {
     const every = Math.max(1, Math.ceil((this.high - this.low) / 6));
     const ticks: number[] = [];
     for (let power = Math.floor(this.low); power <= this.high; ++power) {
@@ -109,10 +118,13 @@ function axes({ x, y }: Frame, panel: Panel): string[] {
   ];
 }
 
+function solid(index: number): string {
+  return `stroke="${COLOURS[index % COLOURS.length]}" fill="none" stroke-width="1.6"`;
+}
+
 function style(index: number): string {
   const dash = DASHES[Math.floor(index / COLOURS.length) % DASHES.length];
-  const stroke = `stroke="${COLOURS[index % COLOURS.length]}"`;
-  return `${stroke} fill="none" stroke-width="1.6"${dash ? ` stroke-dasharray="${dash}"` : ''}`;
+  return `${solid(index)}${dash ? ` stroke-dasharray="${dash}"` : ''}`;
 }
 
 function curve({ x, y }: Frame, series: Series, index: number): string[] {
@@ -128,18 +140,29 @@ function curve({ x, y }: Frame, series: Series, index: number): string[] {
     });
   return [
     `<polyline points="${points.join(' ')}" ${style(index)}/>`,
-    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${style(index)}/>`] : []),
+    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${solid(index)}/>`] : []),
   ];
 }
 
+/** Two columns, or one where a name would not fit. */
+function legendColumns({ series }: Panel): number {
+  const longest = Math.max(...series.map(({ name }) => name.length));
+  return LEGEND.stroke + LEGEND.gap + LETTER * longest <= LEGEND.column ? 2 : 1;
+}
+
+function legendHeight(panel: Panel): number {
+  return LEGEND.line * Math.ceil(panel.series.length / legendColumns(panel));
+}
+
 function legend(panel: Panel): string[] {
+  const columns = legendColumns(panel);
   return panel.series.flatMap(({ name }, i) => {
-    const [column, row] = [i % 2, Math.floor(i / 2)];
-    const left = PANEL.left + column * 205;
-    const y = PANEL.height + 8 + row * LEGEND_LINE;
+    const left = PANEL.left + (i % columns) * LEGEND.column;
+    const y = PANEL.height + 8 + Math.floor(i / columns) * LEGEND.line;
+    const end = left + LEGEND.stroke;
     return [
-      `<line x1="${left}" y1="${y - 4}" x2="${left + 22}" y2="${y - 4}" ${style(i)}/>`,
-      text(left + 28, y, name),
+      `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(i)}/>`,
+      text(end + LEGEND.gap, y, name),
     ];
   });
 }
@@ -164,9 +187,8 @@ function panelText(panel: Panel, offset: number): string {
 /** A picture of the panels of a result; the same text for the same result. */
 export function plot(result: Result): string {
   const { title, panels } = result;
-  const lines = Math.max(...panels.map(({ series }) => Math.ceil(series.length / 2)));
   const width = PANEL.width * panels.length;
-  const height = PANEL.height + 24 + 20 + lines * LEGEND_LINE;
+  const height = PANEL.height + 24 + 20 + Math.max(...panels.map(legendHeight));
   const open =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
     `height="${height}" font-family="sans-serif" font-size="11">`;

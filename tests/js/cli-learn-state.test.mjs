@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl learn --state: several runs are one learner, wherever they are cut apart.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fails, runningOn } from './support/command.mjs';
+import { cli, dpFtrl } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-learn-state-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let numStates = 0;
+const freshState = () => join(folder, `state-${++numStates}`);
+
+const random = generator(5);
+const header = 'a,b,y\n';
+const rows = Array.from({ length: 36 }, () => {
+  const b = random();
+  return `${random()},${b},${Number(b > 0.5)}\n`;
+});
+const table = (from, to) => header + rows.slice(from, to).join('');
+const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1'];
+const base = ['learn', ...privacy, '--label', 'y', '--steps', '36', '--json', '--quiet'];
+const tree = [...base, '--mechanism', 'tree'];
+const seeded = [...tree, '--seed', '5'];
+
+async function modelOf(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+/** Examples of a state: what follows the memo and the header of the core. */
+function numLearnedIn(path) {
+  if (!existsSync(path)) return 0;
+  const bytes = readFileSync(path);
+  return Number(bytes.readBigUInt64LE(40 + bytes.readUInt32LE(36) + 64));
+}
+
+for (const [name, options] of Object.entries({
+  ftrl: [],
+  'ranges and doubling': ['--range', 'a=0:1', '--doubling', '--no-intercept'],
+  descent: ['--descent', '--momentum', '0.5', '--rates', '1,0.5'],
+  'batches, cut apart within one': ['--batch', '4', '--domain', 'box'],
+  softmax: ['--loss', 'softmax', '--classes', '2'],
+  lattice: ['--mode', 'lattice'],
+  'a user with several rows': ['--participations', '2', '--min-separation', '4'],
+})) {
+  test(`learn --state: ${name}, several runs give what one gives`, async () => {
+    const whole = await modelOf([...seeded, ...options], table(0, 36));
+    const [state, model] = [freshState(), join(folder, 'model.json')];
+    const run = [...seeded, ...options, '--state', state, '--model', model];
+    for (const [from, to] of [[0, 7], [7, 7], [7, 30], [30, 36]]) {
+      const written = await modelOf(run, table(from, to));
+      assert.equal(written.numExamples, to);
+      assert.deepEqual(JSON.parse(readFileSync(model, 'utf8')), written);
+      if (to === 36) assert.deepEqual(written, whole);
+    }
+  });
+}
+
+test('learn --state: with one key, runs cut apart or not have the same model', async () => {
+  const [one, other] = [freshState(), freshState()];
+  const first = await modelOf([...tree, '--state', one], header);
+  assert.deepEqual([first.numExamples, first.private], [0, true]);
+  copyFileSync(one, other);
+  const whole = await modelOf([...tree, '--state', one], table(0, 36));
+  for (const [from, to] of [[0, 10], [10, 35], [35, 36]]) {
+    const part = await modelOf([...tree, '--state', other], table(from, to));
+    if (to === 36) assert.deepEqual(part, whole);
+  }
+  const fresh = await modelOf([...tree, '--state', freshState()], table(0, 36));
+  assert.notDeepEqual(fresh.weights, whole.weights);
+  await fails([...tree, '--state', one], 2, /row 1 \(line 2\) is past the horizon of --steps 36$/, {
+    input: table(0, 1),
+  });
+});
+
+test('learn --state: a batch that is not full is said to wait', async () => {
+  const words = seeded.filter((word) => word !== '--json');
+  const run = [...words, '--batch', '4', '--state', freshState()];
+  const waiting = /^in a batch that is not full, and not in the weights +3$/m;
+  assert.match((await dpFtrl(run, { input: table(0, 7) })).stdout, waiting);
+  assert.doesNotMatch((await dpFtrl(run, { input: table(7, 8) })).stdout, /not full/);
+});
+
+test('learn --state: columns are found by name, and others are refused', async () => {
+  const state = ['--state', freshState()];
+  const whole = await modelOf(seeded, table(0, 4));
+  await modelOf([...seeded, ...state], table(0, 2));
+  const turned = rows.slice(2, 4).map((row) => row.trim().split(',').reverse().join(','));
+  const input = `y,b,a\n${turned.join('\n')}\n`;
+  assert.deepEqual(await modelOf([...seeded, ...state], input), whole);
+  const refused = (args, pattern, header = 'a,b,y') =>
+    fails([...seeded, ...state, ...args], 2, pattern, { input: `${header}\n1,1,1\n` });
+  await refused([], /it learns from the columns "a", "b", "y", this run "a", "c", "y"$/, 'a,c,y');
+  await refused(['--column', 'a'], /"a", "b", "y", this run "a", "y"$/);
+  await refused(['--range', 'b=0:1'], /it was begun with another --range of the column "b"$/);
+});
+
+test('learn --state: other options are refused by name', async () => {
+  const state = freshState();
+  const begun = ['--loss', 'huber', '--radius', '2', '--batch', '2'];
+  const run = [...seeded, '--state', state];
+  await modelOf([...run, ...begun], table(0, 5));
+  const bytes = readFileSync(state);
+  const replaced = (name, value) => [...run, ...begun].with([...run, ...begun].indexOf(name) + 1, value);
+  for (const [args, was, is] of [
+    [replaced('--epsilon', '4'), '--epsilon 8', '--epsilon 4'],
+    [replaced('--delta', '1e-7'), '--delta 0.000001', '--delta 1e-7'],
+    [replaced('--clip', '2'), '--clip 1', '--clip 2'],
+    [replaced('--steps', '40'), '--steps 36', '--steps 40'],
+    [replaced('--mechanism', 'honaker'), '--mechanism tree', '--mechanism honaker'],
+    [replaced('--loss', 'squared'), '--loss huber', '--loss squared'],
+    [replaced('--radius', '3'), '--radius 2', '--radius 3'],
+    [replaced('--batch', '3'), '--batch 2', '--batch 3'],
+    [replaced('--label', 'a'), '--label y', '--label a'],
+    [[...run, ...begun, '--domain', 'box'], '--domain ball', '--domain box'],
+    [[...run, ...begun, '--neighbours', 'replace'], '--neighbours zero-out', '--neighbours replace-one'],
+    [[...run, ...begun, '--mode', 'lattice'], '--mode grid', '--mode lattice'],
+    [[...run, ...begun, '--doubling'], 'no --doubling', '--doubling'],
+    [[...run, ...begun, '--descent'], 'no --descent', '--descent'],
+    [[...run, ...begun, '--no-intercept'], 'no --no-intercept', '--no-intercept'],
+  ]) {
+    const { stderr } = await fails(args, 2, /^dp-ftrl learn: --state /, { input: table(5, 6) });
+    assert.ok(stderr.endsWith(`${state}: it was begun with ${was}, this run has ${is}\n`), stderr);
+  }
+  // What has no name, or no value in one of the two runs.
+  const other = /it was begun with another --mechanism or parameter of it, /;
+  for (const more of [['--regularisation', '3'], ['--huber-threshold', '2']]) {
+    await fails([...run, ...begun, ...more], 2, other, { input: table(5, 6) });
+  }
+  await fails([...run, ...begun.slice(0, 2), '--batch', '2'], 2, other, { input: table(5, 6) });
+  assert.deepEqual(readFileSync(state), bytes);
+  assert.equal((await modelOf([...run, ...begun], table(5, 6))).numExamples, 6);
+});
+
+test('learn --state: what cannot go on is refused', async () => {
+  const state = freshState();
+  const input = table(0, 2);
+  for (const [args, pattern] of [
+    [[...seeded, '--passes', '2'], /^dp-ftrl learn: --state does not go with --passes; for rows/],
+    [[...seeded, '--show-nonprivate'], /--state does not go with --show-nonprivate$/],
+    [[...seeded, '--test', 'x.csv'], /--test measures a loss on data: it needs --show-nonprivate/],
+    [['learn', ...privacy, '--label', 'y'], /--state needs --steps, the horizon of all runs/],
+    [[...seeded, '--first-step', '1'], /unknown option "--first-step"/],
+  ]) {
+    await fails([...args, '--state', state], 2, pattern, { input });
+    assert.ok(!existsSync(state));
+  }
+});
+
+test('learn --state: what is wrong with the file is said with its name', async () => {
+  const path = freshState();
+  const input = table(0, 1);
+  const other = (change) => {
+    const bytes = Buffer.from(readFileSync(path));
+    const name = `${path}-${++numStates}`;
+    writeFileSync(name, change(bytes));
+    return name;
+  };
+  const flipped = (at) => (bytes) => {
+    bytes[at < 0 ? bytes.length + at : at] ^= 1;
+    return bytes;
+  };
+  await modelOf([...tree, '--state', path], input);
+  const seed = freshState();
+  await modelOf([...seeded, '--state', seed], input);
+  const sums = freshState();
+  const release = ['release', ...privacy, '--steps', '36', '--mechanism', 'tree', '--quiet'];
+  await dpFtrl([...release, '--state', sums], { input });
+  const memoEnd = 40 + readFileSync(path).readUInt32LE(36);
+  for (const [file, words, ...more] of [
+    [sums, 'it is of dp-ftrl release'],
+    [path, 'it was begun without --seed', '--seed', '1'],
+    [seed, 'it was begun with --seed, this run has none'],
+    [seed, 'it was begun with another --seed', '--seed', '2'],
+    [other(() => Buffer.alloc(0)), 'it is empty'],
+    [other(() => Buffer.from('a,b\n')), 'it is damaged, or no state of dp-ftrl learn'],
+    [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
+    [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
+    [other(flipped(-1)), 'it is damaged or cut short'],
+    [other(flipped(0)), 'it is damaged'],
+    [other(flipped(100)), 'what it says of options and columns is damaged'],
+    [other((bytes) => Buffer.concat([bytes.subarray(0, 32), bytes.subarray(memoEnd)])), 'it is dam'],
+    [other(flipped(memoEnd)), 'it is damaged, or no state of this version'],
+    [folder, 'must be a file of one name, or the name of a new one, got something else'],
+    [join(folder, 'no/such'), 'the folder does not exist'],
+  ]) {
+    const { stderr } = await fails([...tree, '--state', file, ...more], 2, /learn: --state /, {
+      input,
+    });
+    assert.ok(new RegExp(`--state ${file}:? ${words}`).test(stderr), `${words}: ${stderr}`);
+  }
+  await fails([...release, '--state', path], 2, /release: --state .*: it is of dp-ftrl learn$/, {
+    input,
+  });
+  const roles = ['--model', path];
+  await fails([...tree, '--state', path, ...roles], 2, /are the same file/, { input });
+});
+
+test('learn --state: a bad row says which rows are learned from', async () => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  await modelOf(run, table(0, 3));
+  const after2 = 'rows 1 to 2 of this input are learned from: leave them out of the next run';
+  for (const [bad, why] of [
+    ['x,1,1', 'row 3 (line 4), column "a" is not a number; --column NAME picks columns'],
+    ['1,1,7', 'row 3 (line 4): label must be -1, 0 or 1'],
+  ]) {
+    const before = numLearnedIn(state);
+    const input = `${table(before, before + 2)}${bad}\n`;
+    const { stdout, stderr } = await fails(run, 2, /./, { input });
+    assert.deepEqual([stdout, stderr.split('\n').at(-2)], ['', `dp-ftrl learn: ${why}; ${after2}`]);
+    assert.equal(numLearnedIn(state), before + 2);
+  }
+  await fails(run, 2, /row 1 \(line 2\): label must be -1, 0 or 1$/, { input: 'a,b,y\n1,1,7\n' });
+  const rest = await modelOf(run, table(7, 9));
+  assert.deepEqual(rest, await modelOf(seeded, table(0, 9)));
+});
+
+const LEARNED = 'rows 1 to 3 of this input are learned from: leave them out of the next run';
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  test(`learn --state: ${signal} says what is learned from, and the next run goes on`, async () => {
+    const place = mkdtempSync(join(folder, 'signal-'));
+    const state = join(place, 'state');
+    const run = [...seeded, '--state', state, '--model', join(place, 'model')];
+    const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+    child.kill(signal);
+    const { stdout, stderr, ...end } = await ended;
+    assert.deepEqual([stdout, end.code, end.signal], ['', null, signal]);
+    assert.ok(stderr.endsWith(`learn: interrupted by ${signal}; ${LEARNED}\n`), stderr);
+    assert.deepEqual(readdirSync(place), ['state']);
+    assert.deepEqual(await modelOf(run, table(3, 9)), await modelOf(seeded, table(0, 9)));
+  });
+}
+
+test('learn --state: before the first row a signal ends the run without a word', async () => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  const { child, ended } = await runningOn(header, run, () => existsSync(`${state}.lock`));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  child.kill('SIGTERM');
+  const { stderr, signal } = await ended;
+  assert.equal(signal, 'SIGTERM');
+  assert.doesNotMatch(stderr, /interrupted|learned/);
+  assert.ok(!existsSync(`${state}.lock`));
+});
+
+test('learn --state: a closed pipe says what is learned from', async () => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+  child.stdout.destroy();
+  child.stdin.end();
+  const { stderr, ...end } = await ended;
+  assert.deepEqual([end.code, end.signal], [0, null]);
+  assert.ok(stderr.endsWith(`dp-ftrl learn: the output was closed; ${LEARNED}\n`), stderr);
+  assert.equal((await modelOf(run, header)).numExamples, 3);
+});
+
+test('learn --state: a model that cannot be written does not hide what is learned from', async () => {
+  const state = freshState();
+  const place = mkdtempSync(join(folder, 'gone-'));
+  const run = [...seeded, '--state', state, '--model', join(place, 'model')];
+  const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+  rmSync(place, { recursive: true });
+  child.stdin.end();
+  const { stderr, code } = await ended;
+  assert.equal(code, 2);
+  assert.ok(stderr.endsWith(`the folder does not exist; ${LEARNED}\n`), stderr);
+});
+
+test('learn --state: a budget is spent once, and knows old copies', async () => {
+  const [state, copy, budget] = [freshState(), freshState(), join(folder, 'budget.json')];
+  const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const run = [...tree, ...limit, '--state', state];
+  await modelOf(run, header);
+  copyFileSync(state, copy);
+  await modelOf(run, table(0, 3));
+  await fails(run, 2, /row 3 /, { input: `${table(3, 5)}x,1,1\n` });
+  const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
+  assert.deepEqual([releases.length, releases[0].step], [1, 5]);
+  assert.match(releases[0].state, /^[0-9a-f]{32}$/);
+  const old = /--state is an old copy: 0 steps are released in it, 5 by --budget/;
+  await fails(run.with(-1, copy), 2, old, { input: table(0, 1) });
+  await fails(run.with(-1, freshState()), 2, /beyond the limit/, { input: table(0, 1) });
+  assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
+});
+
+test('learn --state: what a budget paid for is known again, also where nothing was learned', async () => {
+  const [state, budget] = [freshState(), join(folder, 'early.json')];
+  const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const run = [...tree, ...limit, '--state', state];
+  await fails(run, 2, /row 1 \(line 2\), column "a" is not a number/, { input: `${header}x,1,1\n` });
+  assert.equal((await modelOf(run, table(0, 2))).numExamples, 2);
+  assert.equal(JSON.parse(readFileSync(budget, 'utf8')).releases.length, 1);
+});
+
+test('learn --state: one run at a time', async () => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+  const used = /--state .* must not be in use, got one that process \d+ has/;
+  await fails(run, 2, used, { input: table(3, 4) });
+  child.stdin.end();
+  assert.equal(JSON.parse((await ended).stdout).numExamples, 3);
+});
+
+test('learn --state: kill -9 at any instant loses and repeats no row', async (t) => {
+  const state = freshState();
+  const run = [...seeded, '--state', state];
+  let learned = 0;
+  let killed = 0;
+  for (let kill = 0; kill < 8 && learned < 34; ++kill) {
+    const child = spawn(cli, run);
+    child.stdin.on('error', () => {});
+    child.stdin.write(header);
+    const closed = once(child, 'close');
+    // Row by row, so that most are stored by themselves; some die before the first, some after.
+    const feed = (async () => {
+      while (!existsSync(`${state}.lock`)) await new Promise((next) => setTimeout(next, 5));
+      for (let i = learned; i < Math.min(learned + 6, 36); ++i) {
+        child.stdin.write(rows[i]);
+        await new Promise((next) => setTimeout(next, 3));
+      }
+    })();
+    await feed;
+    await new Promise((next) => setTimeout(next, (kill % 4) * 15));
+    child.kill('SIGKILL');
+    const [, signal] = await closed;
+    killed += Number(signal === 'SIGKILL');
+    // A run with the header alone says how many rows are learned from, and has their model.
+    const model = await modelOf(run, header);
+    assert.ok(model.numExamples >= learned && model.numExamples <= learned + 6);
+    learned = model.numExamples;
+    assert.deepEqual(model, await modelOf(seeded, table(0, learned)));
+  }
+  t.diagnostic(`${killed} killed, ${learned} rows`);
+  assert.ok(killed >= 6);
+  assert.deepEqual(await modelOf(run, table(learned, 36)), await modelOf(seeded, table(0, 36)));
+});
