@@ -78,7 +78,8 @@ void expect_shard_of(const Strategy& strategy) {
 }
 
 TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
-  for (const char* name : {"blt", "honaker", "haar", "banded-inverse-square-root", "tree-k"}) {
+  for (const char* name :
+       {"blt", "honaker", "haar", "banded-square-root", "banded-inverse-square-root", "tree-k"}) {
     const auto strategy = make(name, 9);
     expect_shard_of<NoiseStream, double>(*strategy);
     expect_shard_of<FloatNoiseStream, float>(*strategy);
@@ -325,6 +326,81 @@ TEST(Simd, buffers_are_their_operations_one_by_one) {
         expect_buffers<double>(kernels->buffers_double, count, width);
         expect_buffers<float>(kernels->buffers_float, count, width);
       }
+}
+
+/// What `steps` steps of bands make of z, a coordinate after the other: rows, then history and
+/// total.
+template <class T>
+std::vector<T> expected_of_bands(const simd::Bands<T>& bands, const std::vector<T>& z,
+                                 std::size_t steps, std::size_t width) {
+  std::vector<T> out(z);
+  for (std::size_t i = 0; i < width; ++i) {
+    std::vector<T> history;
+    for (std::size_t k = 0; k < bands.num_rows; ++k) history.push_back(bands.history[k][i]);
+    T total = bands.total[i];
+    for (std::size_t t = 0; t < steps; ++t) {
+      const std::size_t own = bands.next + t;
+      T w = bands.factors[0] * z[t * width + i];
+      for (std::size_t lag = 1; lag <= bands.num_lags; ++lag)
+        w = w + bands.factors[lag] * history[(own + bands.num_rows - lag) % bands.num_rows];
+      history[own % bands.num_rows] = bands.keeps_fresh ? z[t * width + i] : w;
+      total = total + w;
+      out[t * width + i] = total;
+    }
+    out.insert(out.end(), history.begin(), history.end());
+    out.push_back(total);
+  }
+  return out;
+}
+
+struct BandCase {
+  std::size_t num_lags;
+  bool keeps_fresh;
+  std::size_t steps;
+  std::size_t width;
+};
+
+template <class T, class Kernel>
+void expect_bands(Kernel kernel, const BandCase& how) {
+  const auto [num_lags, keeps_fresh, num_steps, width] = how;
+  const std::size_t num_rows = num_lags + (keeps_fresh ? 1 : 0);
+  std::vector<T> z(num_steps * width), state((num_rows + 1) * width);
+  fill_normals(Key::insecure_from_seed(3), Stream::test, 0, 0, std::span<T>(z));
+  fill_normals(Key::insecure_from_seed(3), Stream::test, 1, 0, std::span<T>(state));
+  simd::Bands<T> bands{};
+  bands.num_lags = num_lags;
+  bands.keeps_fresh = keeps_fresh;
+  bands.num_rows = num_rows;
+  bands.next = num_rows / 2;
+  for (std::size_t lag = 0; lag <= num_lags; ++lag)
+    bands.factors[lag] = static_cast<T>((lag % 3 == 1 ? 0.3 : -0.4) / static_cast<double>(lag + 1));
+  for (std::size_t k = 0; k < num_rows; ++k) bands.history[k] = &state[k * width];
+  bands.total = &state[num_rows * width];
+  const std::vector<T> expected = expected_of_bands(bands, z, num_steps, width);
+  const std::vector<T> before = state;
+  std::vector<T> apart(num_steps * (width + 2), T{7});
+  kernel(bands, {num_steps, z.data(), width, apart.data(), width + 2}, width);
+  state = before;
+  kernel(bands, {num_steps, z.data(), width, z.data(), width}, width);
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t k = 0; k <= num_rows; ++k) z.push_back(state[k * width + i]);
+  EXPECT_EQ(z, expected) << num_lags << " lags, " << num_steps << " steps, width " << width;
+  for (std::size_t t = 0; t < num_steps; ++t)
+    for (std::size_t i = 0; i < width + 2; ++i)
+      ASSERT_EQ(apart[t * (width + 2) + i], i < width ? expected[t * width + i] : T{7});
+}
+
+TEST(Simd, bands_are_their_operations_one_by_one) {
+  for (const simd::Kernels* kernels : simd::all_kernels())
+    for (const bool keeps_fresh : {false, true})
+      for (const std::size_t num_lags :
+           {std::size_t{1}, std::size_t{2}, std::size_t{15}, simd::kMaxLags})
+        for (const std::size_t steps :
+             {std::size_t{1}, std::size_t{3}, std::size_t{16}, simd::kMaxSteps})
+          for (const std::size_t width : {1U, 32U, 71U}) {
+            expect_bands<double>(kernels->bands_double, {num_lags, keeps_fresh, steps, width});
+            expect_bands<float>(kernels->bands_float, {num_lags, keeps_fresh, steps, width});
+          }
 }
 
 /// A pair whose real value is a multiple of 2^-40, times an integer.

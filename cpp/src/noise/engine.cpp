@@ -2,10 +2,11 @@
 #include "noise/engine.hpp"
 
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "dpftrl/gaussian.hpp"
-#include "noise/buffers.hpp"
+#include "noise/steps.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -32,7 +33,7 @@ Window::Window(const ProgramOptions& options, const DecoderForm& form)
   }
   program_ = make_program(options_, form, slots_);
   period_ = program_->period();
-  buffers_ = program_->buffers();
+  shape_ = program_->shape();
 }
 
 void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
@@ -100,7 +101,7 @@ void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
     return;
   }
   if constexpr (kParts == 1)
-    if (window.buffers()) return run_buffers(window, sink);
+    if (window.shape()) return run_tiles(window, sink);
   for (std::size_t first = 0; first < dimension; first += block_width_) {
     const std::size_t width = std::min(block_width_, dimension - first);
     const Block block{first, width, padded(width, kPadding)};
@@ -109,7 +110,7 @@ void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
 }
 
 template <class Number>
-void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
+void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
   requires(!std::is_same_v<Number, DoubleDouble>)
 {
   const std::size_t dimension = width_of(options_);
@@ -127,12 +128,12 @@ void Machine<Number>::run_buffers(const Window& window, Sink<Value>& sink)
            &tile_[i * tile_width], nullptr);
     }
     Value* const rows = sink.rows();
-    simd::BufferSteps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
+    simd::Steps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
     if (rows != nullptr) {
       steps.rows = rows + first;
       steps.row_stride = dimension;
     }
-    run_steps(*window.buffers(), steps, state_, first, width);
+    run_steps(*window.shape(), window.first_step(), steps, state_, first, width);
     for (std::size_t i = 0; rows == nullptr && i < num_steps; ++i)
       sink.take(static_cast<std::int64_t>(i), first, {&tile_[i * tile_width], width});
     first += width;
@@ -154,28 +155,23 @@ void Machine<Number>::allocate(const Window& window) {
 
 template <class Number>
 void Machine<Number>::write_state(std::vector<std::byte>& out) const {
-  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+  static_assert(std::endian::native == std::endian::little, "numbers are written as they are");
   const std::size_t dimension = width_of(options_);
   out.reserve(out.size() + state_.size() * dimension * sizeof(Value));
-  for (const std::vector<Value>& row : state_)
-    for (std::size_t i = 0; i < dimension; ++i)
-      for (std::size_t k = 0; k < sizeof(Value); ++k)
-        out.push_back(static_cast<std::byte>(std::bit_cast<Bits>(row[i]) >> (8 * k)));
+  for (const std::vector<Value>& row : state_) {
+    const auto bytes = std::as_bytes(std::span(row).first(dimension));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  }
 }
 
 template <class Number>
 void Machine<Number>::read_state(std::span<const std::byte> bytes) {
-  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
   const std::size_t dimension = width_of(options_);
+  const std::size_t row_bytes = dimension * sizeof(Value);
   clear();
-  for (std::size_t begin = 0; begin < bytes.size();) {
+  for (; !bytes.empty(); bytes = bytes.subspan(row_bytes)) {
     std::vector<Value>& row = state_.emplace_back(padded(dimension, kPadding));
-    for (std::size_t i = 0; i < dimension; ++i, begin += sizeof(Value)) {
-      Bits bits = 0;
-      for (std::size_t k = sizeof(Value); k-- > 0;)
-        bits = bits << 8 | std::to_integer<Bits>(bytes[begin + k]);
-      row[i] = std::bit_cast<Value>(bits);
-    }
+    std::memcpy(row.data(), bytes.data(), row_bytes);
   }
 }
 

@@ -48,8 +48,9 @@ class Window {
                                : all_bounds_[static_cast<std::size_t>(first_step_ + i)];
   }
   const Plan& plan() const { return plan_; }
-  /// See Program::buffers.
-  const std::optional<BufferShape>& buffers() const { return buffers_; }
+  std::int64_t first_step() const { return first_step_; }
+  /// See Program::shape.
+  const std::optional<StepShape>& shape() const { return shape_; }
   /// The plan only grows then: steps come again.
   bool is_periodic() const { return period_ > 0; }
   /// Slots that the operations name.
@@ -69,7 +70,7 @@ class Window {
   const DecoderForm& form_;
   SlotAllocator slots_;
   ProgramPointer program_;
-  std::optional<BufferShape> buffers_;
+  std::optional<StepShape> shape_;
   std::int64_t period_ = 0;  ///< of the program
   std::int64_t first_step_ = 0;
   std::int64_t num_steps_ = 0;
@@ -123,8 +124,8 @@ class Machine {
 
   void allocate(const Window& window);
   Stream stream() const { return sizeof(Value) == 4 ? options_.float_stream : Stream::noise; }
-  /// The steps of Window::buffers.
-  void run_buffers(const Window& window, Sink<Value>& sink)
+  /// The steps of Window::shape.
+  void run_tiles(const Window& window, Sink<Value>& sink)
     requires(!std::is_same_v<Number, DoubleDouble>);
   void run_step(const Window& window, std::int64_t i, const Block& block, Sink<Value>& sink);
   /// Into row `out`, and their low parts into `low` if that is not null.

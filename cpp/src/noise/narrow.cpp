@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "dpftrl/gaussian.hpp"
-#include "noise/buffers.hpp"
 #include "noise/engine.hpp"
+#include "noise/steps.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -155,9 +155,9 @@ std::span<const typename Narrow<Number>::Value> Narrow<Number>::run(
   const auto num_steps = static_cast<std::size_t>(window.num_steps());
   made_.resize(num_steps * dimension);
   if constexpr (!kIsPair) {
-    if (window.buffers()) {
+    if (window.shape()) {
       for (std::size_t c = 0; c < dimension; ++c)
-        run_steps<Value>(*window.buffers(),
+        run_steps<Value>(*window.shape(), window.first_step(),
                          {num_steps, drawn_.data() + c * num_steps, 1, made_.data() + c, dimension},
                          state, c, 1);
       return made_;

@@ -49,12 +49,18 @@ struct Bound {
   double magnitude = 0;
 };
 
-/// A step that draws z, makes w = z + weight_1 s_1 + ... and s_i = decay_i s_i + w, and adds w to
-/// the total, which is its row.
-struct BufferShape {
-  std::vector<double> weights;
-  std::vector<double> decays;
-  std::vector<Slot> states;
+/// A step that draws z, makes a w of it and adds w to the total, which is its row; simd.hpp tells
+/// how. There are at most simd::kMaxBuffers states or simd::kMaxLags lags.
+struct StepShape {
+  enum class Kind {
+    buffers,       ///< simd::Buffers
+    bands,         ///< simd::Bands over the last w
+    inverse_bands  ///< simd::Bands over the last z
+  };
+  Kind kind;
+  std::vector<double> weights;  ///< of the states; of bands: the factors
+  std::vector<double> decays;   ///< of buffers
+  std::vector<Slot> states;     ///< of bands: step t keeps its own in number t mod size
   Slot total;
 };
 
@@ -72,8 +78,8 @@ class Program {
   virtual void resume(std::int64_t /*step*/, Plan& /*plan*/) {}
   /// p > 0: step t + p does what step t does, with measurements p later. 0: steps differ.
   virtual std::int64_t period() const { return 0; }
-  /// Of every step, if they are such steps, with at most simd::kMaxBuffers buffers.
-  virtual std::optional<BufferShape> buffers() const { return std::nullopt; }
+  /// Of every step, if they are such steps.
+  virtual std::optional<StepShape> shape() const { return std::nullopt; }
 };
 
 using ProgramPointer = std::unique_ptr<Program>;

@@ -2,8 +2,8 @@
 // Decoders B = A C^-1 with short recursions for w = C^-1 z.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "double_double.hpp"
@@ -96,6 +96,13 @@ class BandedRecursion {
     return w;
   }
 
+  std::optional<StepShape> shape(Slot total) const {
+    if (history_.empty() || history_.size() > simd::kMaxLags) return std::nullopt;
+    std::vector<double> factors(factors_.size());
+    std::ranges::transform(factors_, factors.begin(), &DoubleDouble::high);
+    return StepShape{StepShape::Kind::bands, std::move(factors), {}, history_, total};
+  }
+
   template <class Number>
   class Impulse {
    public:
@@ -164,6 +171,11 @@ class BandedInverseRecursion {
     return w_;
   }
 
+  std::optional<StepShape> shape(Slot total) const {
+    if (history_.size() < 2 || history_.size() > simd::kMaxLags + 1) return std::nullopt;
+    return StepShape{StepShape::Kind::inverse_bands, coefficients_, {}, history_, total};
+  }
+
   template <class Number>
   class Impulse {
    public:
@@ -215,11 +227,12 @@ class BufferedRecursion {
     return w_;
   }
 
-  std::optional<BufferShape> shape(Slot total) const {
+  std::optional<StepShape> shape(Slot total) const {
     if (buffers_.empty() || buffers_.size() > simd::kMaxBuffers) return std::nullopt;
-    std::vector<double> weights;
-    for (const double weight : decoder_.weights) weights.push_back(-weight);
-    return BufferShape{std::move(weights), decoder_.decays, buffers_, total};
+    std::vector<double> weights(buffers_.size());
+    std::ranges::transform(decoder_.weights, weights.begin(), std::negate());
+    return StepShape{StepShape::Kind::buffers, std::move(weights), decoder_.decays, buffers_,
+                     total};
   }
 
   template <class Number>
@@ -361,12 +374,7 @@ class RecursiveProgram final : public Program {
     return is_extended(options_.precision) ? extended_.at(step) : plain_.at(step);
   }
   std::int64_t period() const override { return recursion_.period(); }
-  std::optional<BufferShape> buffers() const override {
-    if constexpr (std::is_same_v<Recursion, BufferedRecursion>)
-      return recursion_.shape(total_);
-    else
-      return std::nullopt;
-  }
+  std::optional<StepShape> shape() const override { return recursion_.shape(total_); }
 
  private:
   ProgramOptions options_;

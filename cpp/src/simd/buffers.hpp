@@ -11,8 +11,7 @@ namespace {
 /// `N` vectors (or numbers) from coordinate `first` on, which hide each other's latency. Count ==
 /// 0: as many buffers as there are, whose states stay in the level-1 cache instead.
 template <std::size_t Count, std::size_t N, class V, class T>
-inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
-                         std::size_t first) {
+inline void buffer_lanes(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t first) {
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
   constexpr std::size_t kMost = Count == 0 ? kMaxBuffers : Count;
   const std::size_t count = Count == 0 ? buffers.count : Count;
@@ -46,7 +45,7 @@ inline void buffer_lanes(const Buffers<T>& buffers, const BufferSteps<T>& steps,
 }
 
 template <std::size_t Count, class V, class T>
-void buffer_steps(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
+void buffer_steps(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t width) {
   // Four hide the latency of each other; shorter vectors gain nothing by them (measured).
   constexpr std::size_t kVectors = kVectorBytes == 32 ? 4 : 2;
   constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
@@ -56,7 +55,7 @@ void buffer_steps(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::s
 }
 
 template <class V, class T>
-void run_buffers(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::size_t width) {
+void run_buffers(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t width) {
   // Four are the usual number; others are a tenth slower, and take no code of their own.
   if (buffers.count == 4)
     buffer_steps<4, V>(buffers, steps, width);
@@ -64,13 +63,11 @@ void run_buffers(const Buffers<T>& buffers, const BufferSteps<T>& steps, std::si
     buffer_steps<0, V>(buffers, steps, width);
 }
 
-void buffers_double(const Buffers<double>& buffers, const BufferSteps<double>& steps,
-                    std::size_t width) {
+void buffers_double(const Buffers<double>& buffers, const Steps<double>& steps, std::size_t width) {
   run_buffers<Doubles>(buffers, steps, width);
 }
 
-void buffers_float(const Buffers<float>& buffers, const BufferSteps<float>& steps,
-                   std::size_t width) {
+void buffers_float(const Buffers<float>& buffers, const Steps<float>& steps, std::size_t width) {
   run_buffers<Floats>(buffers, steps, width);
 }
 

@@ -91,7 +91,10 @@ inline void quarter_round(V& a, V& b, V& c, V& d) {
 /// faster than one state, although sixteen registers cannot hold them both).
 template <class V, std::size_t N>
 inline void permute_and_add(States<V, N>& states, int num_rounds) {
-  States<V, N> x = states;
+  // Word by word: of the whole GCC makes a `rep movs`, a tenth of the time.
+  States<V, N> x;
+  for (std::size_t n = 0; n < N; ++n)
+    for (std::size_t i = 0; i < 16; ++i) x.state[n].word[i] = states.state[n].word[i];
   const auto quarter_rounds = [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
     for (std::size_t n = 0; n < N; ++n)
       quarter_round(x.state[n].word[a], x.state[n].word[b], x.state[n].word[c], x.state[n].word[d]);

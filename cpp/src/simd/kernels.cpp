@@ -5,6 +5,7 @@
 // gaussian_kernels.hpp whose types differ with the vector length: see tests/cpp/CMakeLists.txt.
 #include "simd/simd.hpp"
 
+#include "simd/bands.hpp"
 #include "simd/buffers.hpp"
 #include "simd/chacha.hpp"
 #include "simd/fft.hpp"
@@ -33,6 +34,8 @@ const Kernels& DPFTRL_KERNELS() {
       .combine_pair = combine_pair,
       .buffers_double = buffers_double,
       .buffers_float = buffers_float,
+      .bands_double = bands_double,
+      .bands_float = bands_float,
       .round_row = round_row,
       .forward_stage = forward_stage,
       .inverse_stage = inverse_stage,

@@ -24,6 +24,9 @@ struct PairFactor {
   const double* row_low;
 };
 
+/// Of one call.
+inline constexpr std::size_t kMaxSteps = 64;
+
 inline constexpr std::size_t kMaxBuffers = 8;
 
 /// What w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w goes through, from
@@ -37,10 +40,26 @@ struct Buffers {
   T* total;
 };
 
-/// Steps of Buffers: z is read from `fresh`, and its total written to `rows`, which may be `fresh`.
+inline constexpr std::size_t kMaxLags = 31;
+
+/// What w = factor_0 z + factor_1 x_1 + ... ; total = total + w goes through, from coordinate to
+/// coordinate, x_i being the w or the z of i steps ago.
 template <class T>
-struct BufferSteps {
-  std::size_t count;
+struct Bands {
+  std::size_t num_lags;  ///< 1 .. kMaxLags
+  T factors[kMaxLags + 1];
+  bool keeps_fresh;          ///< x is z
+  std::size_t num_rows;      ///< of the history: num_lags .. kMaxLags + 1
+  T* history[kMaxLags + 1];  ///< where x goes to, one step after the other, round and round
+  std::size_t next;          ///< the row of the first step
+  T* total;
+};
+
+/// Steps of Buffers or Bands: z is read from `fresh`, and its total written to `rows`, which may be
+/// `fresh`.
+template <class T>
+struct Steps {
+  std::size_t count;  ///< at most kMaxSteps
   const T* fresh;
   std::size_t fresh_stride;  ///< from step to step
   T* rows;
@@ -85,10 +104,12 @@ struct Kernels {
                        std::size_t num_factors, std::size_t width);
   /// All steps for a few coordinates after the other, whose states stay in registers: the
   /// operations of combine, of any width.
-  void (*buffers_double)(const Buffers<double>& buffers, const BufferSteps<double>& steps,
+  void (*buffers_double)(const Buffers<double>& buffers, const Steps<double>& steps,
                          std::size_t width);
-  void (*buffers_float)(const Buffers<float>& buffers, const BufferSteps<float>& steps,
+  void (*buffers_float)(const Buffers<float>& buffers, const Steps<float>& steps,
                         std::size_t width);
+  void (*bands_double)(const Bands<double>& bands, const Steps<double>& steps, std::size_t width);
+  void (*bands_float)(const Bands<float>& bands, const Steps<float>& steps, std::size_t width);
   /// The rounding test of docs/math/grid.md, section 2: integers, or kUndecided. Returns whether
   /// all are decided.
   bool (*round_row)(const Rounding& rounding, const double* row, std::size_t width,
