@@ -236,7 +236,7 @@ function measure(builds, options) {
 const units = [
   [/^(baseline|normals)\//, 'normal'],
   [/^chacha20$/, 'byte'],
-  [/^(rows|(float|double|grid)-window|grid-row|learner)\//, 'coordinate and step'],
+  [/^(rows|(float|double|grid)-window|grid-row|learner-step|learner)\//, 'coordinate and step'],
   [/^counter(-batch)?\//, 'release'],
   [/^gemm$/, 'floating-point operation'],
   [/^analysis\//, 'analysis'],
@@ -259,7 +259,7 @@ const comparisons = [
   ['ratioToDouble', /^grid-window\/(.*)/, 'double-window/$1'],
   ['ratioToBlt8', /^rows\/optimal-8\/(.*)/, 'rows/blt-8/$1'],
   ['ratioToWindow', /^grid-row\/(.*)/, 'grid-window/$1'],
-  ['ratioToRow', /^learner\/(.*)/, 'grid-row/$1'],
+  ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
 ];
 
 /** Round by round, so that what disturbs both sides of a round cancels. */

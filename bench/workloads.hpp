@@ -158,10 +158,12 @@ inline Workload grid_row(const std::string& strategy, std::int64_t dimension) {
       });
 }
 
-/// Steps of a learner whose gradient is given: from clipping to the next iterate.
-inline Workload learner(const std::string& strategy, std::int64_t dimension) {
+/// Steps of a learner over the unit ball.
+template <class Step>
+Workload learner_steps(const std::string& kind, const std::string& strategy, std::int64_t dimension,
+                       Step step) {
   static constexpr std::int64_t kBatch = 16;
-  return {"learner/" + strategy + "/" + std::to_string(dimension),
+  return {kind + "/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kBatch), [=]() -> Run {
             const auto mechanism = Mechanism::make({.strategy = strategy,
                                                     .num_steps = kNumSteps,
@@ -174,12 +176,25 @@ inline Workload learner(const std::string& strategy, std::int64_t dimension) {
                                         .domain = make_domain("ball", 1)};
             const auto learner = std::make_shared<DpFtrl>(options);
             return [=, features = std::vector<double>(static_cast<std::size_t>(dimension), 1e-3)] {
-              const double slope = 0.5;
               if (learner->steps_done() == kNumSteps) *learner = DpFtrl(options);
-              for (std::int64_t i = 0; i < kBatch; ++i) learner->step_along(features, {&slope, 1});
+              for (std::int64_t i = 0; i < kBatch; ++i) step(*learner, features);
               keep(learner->iterate().data());
             };
           }};
+}
+
+/// The gradient is given: from clipping to the next iterate.
+inline Workload learner(const std::string& strategy, std::int64_t dimension) {
+  return learner_steps("learner", strategy, dimension, [](DpFtrl& learner, const auto& features) {
+    const double slope = 0.5;
+    learner.step_along(features, {&slope, 1});
+  });
+}
+
+/// No gradient: from the noise to the next iterate.
+inline Workload learner_step(const std::string& strategy, std::int64_t dimension) {
+  return learner_steps("learner-step", strategy, dimension,
+                       [](DpFtrl& learner, const auto& /*features*/) { learner.end_batch(); });
 }
 
 /// All rows of a mechanism that generates them in advance: the generation is part of the batch.
@@ -408,6 +423,7 @@ inline std::vector<Workload> workloads() {
   }
   for (const char* strategy : {"blt", "honaker", "optimal"}) {
     list.push_back(grid_row(strategy, kLarge));
+    list.push_back(learner_step(strategy, kLarge));
     list.push_back(learner(strategy, kLarge));
   }
   list.push_back(pregenerated_rows("square-root", 1024));

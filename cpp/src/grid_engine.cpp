@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode grid: integer sums plus exactly rounded rows of B Z.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "dpftrl/error.hpp"
@@ -85,12 +86,18 @@ class GridEngine final : public detail::ReleaseEngine {
     // May lack memory for a recomputation: nothing below throws, so a record counts once.
     const std::span<const std::int64_t> noise = noise_(step);
     // Blocks stay in the level-1 cache between the loops.
+    std::array<double, ReleaseSink::kBlock> block;
     for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
       const std::size_t count = std::min(ReleaseSink::kBlock, sums_.size() - begin);
       record.add_to(std::span(sums_).subspan(begin, count), begin);
       // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-      simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
-      if (sink != nullptr) sink->take(begin, noisy.subspan(begin, count));
+      if (sink == nullptr) {
+        simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
+        continue;
+      }
+      simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, block.data());
+      sink->take(begin, std::span(block).first(count));
+      std::copy_n(block.data(), count, &noisy[begin]);
     }
   }
 

@@ -6,8 +6,10 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Rows kept for later take no more memory than this, but for the one that is asked for.
+/// Rows kept for later take no more memory than this, but for the one that is asked for and one
+/// more: states then go through memory every second step only.
 constexpr std::int64_t kMaxWindowEntries = std::int64_t{1} << 19;
+constexpr std::int64_t kMinWindowRows = 2;
 
 constexpr std::size_t kBlock = 1024;
 
@@ -18,10 +20,13 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   if (step < first_of_window_ || step >= end_of_window_) {
     end_of_window_ = first_of_window_;
     noise_.seek(step);
+    const std::int64_t most =
+        std::min({noise_.window_size(), num_steps(),
+                  std::max(kMinWindowRows, kMaxWindowEntries / noise_.dimension())});
     // No more rows at once than were asked for before.
-    const std::int64_t room = std::max<std::int64_t>(1, kMaxWindowEntries / noise_.dimension());
     const std::int64_t count =
-        std::min({noise_.window_size(), room, std::max<std::int64_t>(1, step), num_steps() - step});
+        std::min({most, std::max<std::int64_t>(1, step), num_steps() - step});
+    window_.reserve(static_cast<std::size_t>(most) * width);
     window_.resize(static_cast<std::size_t>(count) * width);
     is_decided_ = noise_.next_rounded(window_, count, scale_);
     first_of_window_ = step;

@@ -69,7 +69,8 @@ class ReleaseSink {
   virtual ~ReleaseSink() = default;
   /// Coordinates of a block in mode grid, but of the last; in mode lattice all are one.
   static constexpr std::size_t kBlock = 1024;
-  /// Coordinates first, first + 1, ...: in order, each once.
+  /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
+  /// to where the release goes.
   virtual void take(std::size_t first, std::span<const double> block) = 0;
 };
 

@@ -61,13 +61,21 @@ void L2Ball::project(std::span<double> point) const {
 }
 
 double L2Ball::project_up_to_factor(std::span<double> point, double sum_of_squares) const {
-  const bool squares_are_safe = sum_of_squares > 0x1p-900 && sum_of_squares < 0x1p1000;
-  const double norm = squares_are_safe ? std::sqrt(sum_of_squares) : mapped(point).stableNorm();
+  if (const auto factor = factor_of(sum_of_squares)) return *factor;
+  const double norm = mapped(point).stableNorm();
   if (!(norm > radius_)) return 1;
   const double factor = radius_ / norm;
   if (std::isnormal(factor)) return factor;
   for (double& x : point) x = x / norm * radius_;
   return 1;
+}
+
+std::optional<double> L2Ball::factor_of(double sum_of_squares) const {
+  if (!(sum_of_squares > 0x1p-900 && sum_of_squares < 0x1p1000)) return std::nullopt;
+  const double norm = std::sqrt(sum_of_squares);
+  if (!(norm > radius_)) return 1;
+  const double factor = radius_ / norm;
+  return std::isnormal(factor) ? std::optional(factor) : std::nullopt;
 }
 
 double L2Ball::support(std::span<const double> direction) const {

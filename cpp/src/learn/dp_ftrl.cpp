@@ -113,6 +113,7 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
   // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
   if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
+  if (follows_at_once_) rule_->follow(release_);
 }
 
 double DpFtrl::lambda() const {
@@ -139,8 +140,8 @@ void DpFtrl::step_along(std::span<const double> features, std::span<const double
 void DpFtrl::take_gradient(std::span<const double> features) {
   // They are read while the iterate is written.
   const std::less<> is_before;
-  const double* const begin = iterate().data();
-  if (is_before(features.data(), begin + iterate().size()) &&
+  const double* const begin = rule_->place_of_iterate();
+  if (is_before(features.data(), begin + model_size()) &&
       is_before(begin, features.data() + features.size()))
     fail_argument("dp_ftrl", "features", "apart from the iterate", "a part of it");
   scales_of_clipped_gradient(scales_, features, mechanism().clip_norm(), scales_);
@@ -164,7 +165,7 @@ void DpFtrl::end_step(Release&& release) {
   // step.
   try {
     if (follows_at_once_)
-      rule_->finish(release_);
+      rule_->finish();
     else
       rule_->update(release_);
   } catch (...) {
@@ -241,11 +242,11 @@ void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
                                    to_text(header.step) + " steps, got something else");
   const std::vector<double> rule =
       doubles_of(rest.subspan(after, rest.size() - after - release_size));
-  std::vector<double> release = doubles_of(rest.last(release_size));
+  const std::vector<double> release = doubles_of(rest.last(release_size));
   rule_->require_state(rule);
   sums_.restore_without_ledger(rest.subspan(kCountsSize, static_cast<std::size_t>(sums_size)));
   rule_->restore(header.step - static_cast<std::int64_t>(has_left_doubles), rule);
-  release_ = std::move(release);
+  std::ranges::copy(release, release_.begin());  // the rule knows where it is
   num_examples_ = static_cast<std::int64_t>(num_examples);
   num_waiting_ = static_cast<std::int64_t>(num_waiting);
   has_left_doubles_ = has_left_doubles == 1;

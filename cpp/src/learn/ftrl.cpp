@@ -51,6 +51,14 @@ void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<doubl
   domain().lead(sums, next_lambda(), iterate);
 }
 
+std::optional<UpdateRule::Line> Ftrl::next_line() const {
+  const double rate = 1 / next_lambda();
+  // As Domain::lead.
+  if (start_.size() > 0 || !domain().projects_by_factor() || !std::isnormal(rate))
+    return std::nullopt;
+  return Line{start_value_, rate};
+}
+
 double Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                          double sum_of_squares) {
   return domain().finish_leader(prefix_sum, next_lambda(), iterate, sum_of_squares);

@@ -38,6 +38,11 @@ class Domain {
   /// reads them anyway can bring it along. Here 1.
   /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
   virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
+  /// Whether `factor_of` has an answer for all points but the extreme ones.
+  virtual bool projects_by_factor() const { return false; }
+  /// The factor that alone projects a point of this sum of squares, if there is one and it is safe
+  /// to say so: project_up_to_factor without a look at the point.
+  virtual std::optional<double> factor_of(double /*sum_of_squares*/) const { return std::nullopt; }
   /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
   virtual double support(std::span<const double> direction) const = 0;
   /// max over K of ||w||, or nothing if K is unbounded.
@@ -63,6 +68,8 @@ class WholeSpace final : public Domain {
  public:
   std::string_view name() const override { return "whole-space"; }
   void project(std::span<double> point) const override;
+  bool projects_by_factor() const override { return true; }
+  std::optional<double> factor_of(double /*sum_of_squares*/) const override { return 1; }
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return std::nullopt; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return std::nullopt; }
@@ -77,6 +84,8 @@ class L2Ball final : public Domain {
   std::vector<double> parameters() const override { return {radius_}; }
   void project(std::span<double> point) const override;
   double project_up_to_factor(std::span<double> point, double sum_of_squares) const override;
+  bool projects_by_factor() const override { return true; }
+  std::optional<double> factor_of(double sum_of_squares) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }

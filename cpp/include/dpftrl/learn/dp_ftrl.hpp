@@ -111,6 +111,7 @@ class DpFtrl {
   /// @checked-by learn_checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
 
+  /// Valid until the next step.
   const Vector& iterate() const { return rule_->iterate(); }
   /// Over the steps.
   Vector average() const { return rule_->average(); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "dpftrl/learn/domain.hpp"
@@ -49,6 +50,7 @@ class Ftrl final : public UpdateRule {
   void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
   double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                      double sum_of_squares) override;
+  std::optional<Line> next_line() const override;
   /// Of the next point.
   double next_lambda() const { return lambda_at(lambda_, doubling_, num_updates() + 1); }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,14 +32,21 @@ class UpdateRule {
 
   /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
   virtual bool is_finite_for(double largest_entry) const = 0;
-  /// The same update in parts, for sums that cannot make it throw: `advance` with each block of the
-  /// prefix sum once, in order, while it is in the cache, then `finish` with all of it. Blocks have
+  /// From now on updates come in parts, of sums that cannot make it throw, by way of `prefix_sum`:
+  /// dimension() numbers that stay where they are, now 0 and afterwards the latest sum. Where the
+  /// iterate is a simple function of that, it takes no row in memory until somebody asks for it.
+  /// To be called before the first update.
+  void follow(std::span<const double> prefix_sum);
+  /// One update: `advance` with each block of the prefix sum once, in order, while it is in the
+  /// cache and not yet written to where the latest sum is, then `finish` once it is. Blocks have
   /// ReleaseSink::kBlock coordinates, but the last.
   void advance(std::size_t first, std::span<const double> block);
-  void finish(std::span<const double> prefix_sum);
+  void finish();
 
-  /// w_{t+1} after t updates: the point to play next.
+  /// w_{t+1} after t updates: the point to play next. Valid until the next update.
   const Vector& iterate() const;
+  /// Where iterate() has its numbers, whether they are written or not.
+  const double* place_of_iterate() const { return iterate_.data(); }
   /// <w, x> over the coordinates of x from `first` on: the bits of iterate()'s, without a way to
   /// memory of its own.
   double score(std::size_t first, std::span<const double> features) const;
@@ -71,6 +79,13 @@ class UpdateRule {
 
   const Domain& domain() const { return *domain_; }
 
+  /// start - rate * sum, for every coordinate.
+  struct Line {
+    double start;
+    double rate;
+    double operator()(double sum) const { return start - rate * sum; }
+  };
+
  private:
   /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
@@ -81,16 +96,26 @@ class UpdateRule {
   /// @return  as Domain::project_up_to_factor.
   virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                              double sum_of_squares) = 0;
+  /// What `next` makes of a sum from scratch, if it is that, and all that is left is the domain's
+  /// factor.
+  virtual std::optional<Line> next_line() const { return std::nullopt; }
+  void advance_along(const std::optional<Line>& line, std::size_t first,
+                     std::span<const double> block);
+  void finish_along(const std::optional<Line>& line, std::span<const double> prefix_sum);
   /// What it goes on from beside the iterate and the sum of those that were played; null where
   /// there are fewer.
   virtual std::array<Vector*, 2> own_rows() { return {}; }
   std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
-  /// The iterate is factor_ * iterate_: a projection takes no way to memory of its own.
+  /// The iterate is factor_ * iterate_: a projection takes no way to memory of its own. Where it is
+  /// not written, it is factor_ * line_(latest sum).
   mutable Vector iterate_;
   mutable double factor_ = 1;
-  double sum_of_squares_ = 0;  ///< of the blocks of the next iterate so far
+  mutable bool is_written_ = true;
+  Line line_{};
+  std::span<const double> latest_sum_;  ///< of those that follow
+  double sum_of_squares_ = 0;           ///< of the blocks of the next iterate so far
   Vector played_sum_;
   std::int64_t num_updates_ = 0;
 };
