@@ -105,6 +105,12 @@ class RoundingSink final : public noise::Sink<double> {
     }
   }
 
+  void expect(std::int64_t i, std::size_t first, std::size_t count) override {
+    noise::fetch(
+        rows_.data() + static_cast<std::size_t>(i) * noise::width_of(window_.options()) + first,
+        count * sizeof(std::int64_t));
+  }
+
   bool are_all_decided() const { return are_all_decided_; }
 
   static RowErrorBound error_bound(noise::Precision precision, const noise::Bound& bound) {

@@ -105,7 +105,10 @@ void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
   for (std::size_t first = 0; first < dimension; first += block_width_) {
     const std::size_t width = std::min(block_width_, dimension - first);
     const Block block{first, width, padded(width, kPadding)};
-    for (std::int64_t i = 0; i < window.num_steps(); ++i) run_step(window, i, block, sink);
+    for (std::int64_t i = 0; i < window.num_steps(); ++i) {
+      sink.expect(i, first, width);
+      run_step(window, i, block, sink);
+    }
   }
 }
 
@@ -124,6 +127,7 @@ void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);
     for (std::size_t i = 0; i < num_steps; ++i) {
       const auto step = static_cast<std::int64_t>(i);
+      sink.expect(step, first, width);
       draw(window.draws(step).front() + window.measurement_shift(step), {first, width, width},
            &tile_[i * tile_width], nullptr);
     }

@@ -83,6 +83,13 @@ class Window {
   std::size_t num_scratch_ = 0;
 };
 
+/// Asks for memory that is written soon to come to the level-2 cache while normals are made.
+inline void fetch(const void* begin, std::size_t num_bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < num_bytes; i += kLine)
+    __builtin_prefetch(static_cast<const char*>(begin) + i, 0, 2);
+}
+
 /// Takes the rows of a window, block by block: coordinates first .. of row `i` of the window, or
 /// whole rows from row `i` on.
 template <class Value>
@@ -90,6 +97,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void take(std::int64_t i, std::size_t first, std::span<const Value> values) = 0;
+  /// The same entries will be taken soon: a hint to fetch what they are written to.
+  virtual void expect(std::int64_t, std::size_t, std::size_t) {}
   /// Where the rows go one after the other, if whoever makes them may write them there instead.
   virtual Value* rows() { return nullptr; }
 };

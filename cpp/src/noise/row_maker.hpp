@@ -22,6 +22,9 @@ class CopySink final : public Sink<Value> {
     const std::size_t begin = static_cast<std::size_t>(i) * dimension_ + first;
     std::copy(values.begin(), values.end(), rows_.data() + begin);
   }
+  void expect(std::int64_t i, std::size_t first, std::size_t count) override {
+    fetch(rows_.data() + static_cast<std::size_t>(i) * dimension_ + first, count * sizeof(Value));
+  }
   Value* rows() override { return rows_.data(); }
 
  private:

@@ -29,17 +29,21 @@ constexpr int kHalves = 2;
 #endif
 
 #if defined(__AVX2__)
-template <int Half>
-Longs low_words(Word4 low, Word high) {
-  return __builtin_convertvector(low, Longs) | (Long{high} << 32);
+// Not __builtin_convertvector, of which GCC makes four instructions each, most of them shuffles.
+inline Longs widen(Word4 words) {
+  return std::bit_cast<Longs>(_mm256_cvtepu32_epi64(std::bit_cast<__m128i>(words)));
 }
 template <int Half>
-Longs high_words(Word4 high) {
-  return __builtin_convertvector(high, Longs) << 32;
+inline Longs low_words(Word4 low, Word high) {
+  return widen(low) | (Long{high} << 32);
 }
 template <int Half>
-Longs widen_mask(Int4 mask) {
-  return std::bit_cast<Longs>(__builtin_convertvector(mask, SignedLongs));
+inline Longs high_words(Word4 high) {
+  return widen(high) << 32;
+}
+template <int Half>
+inline Longs widen_mask(Int4 mask) {
+  return std::bit_cast<Longs>(_mm256_cvtepi32_epi64(std::bit_cast<__m128i>(mask)));
 }
 inline Doubles square_root(Doubles x) {
   return std::bit_cast<Doubles>(_mm256_sqrt_pd(x));
