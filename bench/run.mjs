@@ -262,6 +262,39 @@ const comparisons = [
   ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
 ];
 
+/** What was aimed at: workload, figure, the most it was to be, and of which builds (else all). */
+const targets = [
+  ['float-window/blt/1048576', 'ratioToS', 0.15, ['native']],
+  ['float-window/blt/1048576', 'ratioToJ', 0.25, ['wasm']],
+  ['float-window/blt/1048576', 'wasmToNative', 1.1],
+  ['grid-window/blt/1048576', 'ratioToFloat', 2.5],
+  ['grid-window/blt/1048576', 'ratioToDouble', 2],
+  ['grid-row/blt/1048576', 'ratioToWindow', 1.5],
+  ['float-window/tree/1048576', 'ratioToBlt', 1.5],
+  ['float-window/honaker/1048576', 'ratioToBlt', 1.5],
+  ['float-window/haar/1048576', 'ratioToBlt', 1.5],
+  ['float-window/banded-toeplitz/1048576', 'ratioToBlt', 1.5],
+  ['float-window/banded-inverse-square-root/1048576', 'ratioToBlt', 1.5],
+  ['float-window/optimal/1048576', 'ratioToBlt', 1.6],
+  ['grid-window/optimal/1048576', 'ratioToBlt', 1.6],
+  ['rows/optimal-8/16384', 'ratioToBlt8', 1.6],
+  ['learner-step/blt/1048576', 'ratioToRow', 1.3],
+  ['counter-batch/blt', 'nanoseconds', 1e3 / 15, ['native']],
+  ['counter-batch/blt', 'nanoseconds', 1e3 / 6, ['wasm']],
+];
+
+/** The targets of the workloads that were measured, by median. */
+function reachedOf(results) {
+  return targets.flatMap(([name, figure, most, only]) => {
+    const found = results.find((result) => result.name === name)?.[figure];
+    if (!found) return [];
+    const byBuild = figure === 'wasmToNative' ? { 'wasm / native': found } : found;
+    return Object.entries(byBuild)
+      .filter(([build]) => !only || only.includes(build))
+      .map(([build, { median }]) => ({ name, figure, build, most, median, met: median <= most }));
+  });
+}
+
 /** Round by round, so that what disturbs both sides of a round cancels. */
 const ratio = (above, below) => summary(above.map((value, round) => value / below[round]));
 
@@ -317,6 +350,7 @@ function combine({ samples, contexts, busy }, options) {
       fixedPoint: { nanoseconds: summaries(samples.get('baseline/fixed-point')) },
     },
     results,
+    targets: reachedOf(results),
   };
 }
 
@@ -391,6 +425,9 @@ function print(report) {
       spread(nanoseconds[build], unit === 'step' ? undefined : milliseconds)),
     ...names.map((build) => spread(ratios?.[build])),
   ]);
+  const targetRows = report.targets.map((t) => [
+    `${t.name}, ${t.figure}`, t.build, short(t.most), short(t.median), t.met ? 'met' : 'missed',
+  ]);
   const { machine } = report;
   const out = [
     `dp-ftrl bench, ${report.date.slice(0, 10)}: CPU time, ` +
@@ -415,6 +452,11 @@ function print(report) {
     'Rates (the last column is a ratio of times):',
     rateRows.length > 0
       ? table(['', ...names, 'wasm / native'], rateRows)
+      : '(no workload chosen)',
+    '',
+    'Targets (medians; at most):',
+    targetRows.length > 0
+      ? table(['', 'build', 'aimed at', 'reached', ''], targetRows)
       : '(no workload chosen)',
     '',
     'Analyses (over one convolution) and solvers (over the fixed point at n = 512):',
