@@ -4,6 +4,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/planner.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -11,10 +12,25 @@ namespace {
 
 constexpr std::int64_t kNumSteps = 200;
 
-SimulationOptions options(const char* strategy, const char* domain, std::uint64_t seed) {
+MechanismOptions mechanism_of(const char* strategy) {
+  return {.strategy = strategy, .num_steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}};
+}
+
+/// What needs a search is searched for once.
+MechanismOptions mechanism_of(const StrategyInfo& info) {
+  const std::string name(info.name);
+  MechanismOptions made = mechanism_of(name.c_str());
+  made.num_steps = testing::within_reach(info, kNumSteps);
+  if (testing::is_optimised(info))
+    made.parameters.plan = std::make_shared<const StrategyPlan>(
+        find_plan({.strategy = {.name = name, .num_steps = made.num_steps}}).plan);
+  return made;
+}
+
+SimulationOptions options(const MechanismOptions& mechanism, const char* domain,
+                          std::uint64_t seed) {
   SimulationOptions made;
-  made.mechanism = {
-      .strategy = strategy, .num_steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}};
+  made.mechanism = mechanism;
   made.dimension = 4;
   made.insecure_noise_seed = seed;
   made.stream = "adversarial";
@@ -30,11 +46,11 @@ struct Runs {
   SimulationTheory theory{};
 };
 
-Runs runs(const char* strategy, const char* domain, int num_seeds) {
+Runs runs(const MechanismOptions& mechanism, const char* domain, int num_seeds) {
   Runs found;
   for (int seed = 1; seed <= num_seeds; ++seed) {
-    Simulation simulation(options(strategy, domain, static_cast<std::uint64_t>(seed)));
-    const RegretPoint last = simulation.advance(kNumSteps).regret.back();
+    Simulation simulation(options(mechanism, domain, static_cast<std::uint64_t>(seed)));
+    const RegretPoint last = simulation.advance(mechanism.num_steps).regret.back();
     found.mean += last.private_regret / num_seeds;
     found.most = std::max(found.most, last.private_regret);
     found.theory = *simulation.theory();
@@ -44,21 +60,23 @@ Runs runs(const char* strategy, const char* domain, int num_seeds) {
 
 // Fixed seeds: nothing here is left to chance.
 TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_with_it) {
-  for (const char* strategy : {"independent", "tree", "square-root", "optimal"})
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const MechanismOptions mechanism = mechanism_of(info);
     for (const char* domain : {"ball", "whole-space"}) {
-      const Runs found = runs(strategy, domain, 6);
+      const Runs found = runs(mechanism, domain, 6);
       const RegretBound bound = *found.theory.private_bound;
       EXPECT_TRUE(found.theory.clipping_impossible);
-      EXPECT_GT(found.mean, bound.regularisation + bound.stability) << strategy << " " << domain;
-      EXPECT_LE(found.mean, bound.total()) << strategy << " " << domain;
-      EXPECT_GE(found.mean, 0.7 * bound.total()) << strategy << " " << domain;
+      EXPECT_GT(found.mean, bound.regularisation + bound.stability) << info.name << " " << domain;
+      EXPECT_LE(found.mean, bound.total()) << info.name << " " << domain;
+      EXPECT_GE(found.mean, 0.7 * bound.total()) << info.name << " " << domain;
     }
+  }
 }
 
 TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_small) {
   for (const char* strategy : {"tree", "square-root"}) {
-    const Runs found = runs(strategy, "ball", 12);
-    Simulation simulation(options(strategy, "ball", 1));
+    const Runs found = runs(mechanism_of(strategy), "ball", 12);
+    Simulation simulation(options(mechanism_of(strategy), "ball", 1));
     const RegretSetting setting = regret_setting(simulation.mechanism().certificate(), 4, 1);
     // At most 12 * 0.001 for false alarms.
     EXPECT_LE(found.most,
@@ -70,7 +88,7 @@ TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_sm
 
 TEST(Adversary, every_domain_survives_it) {
   for (const char* domain : {"box", "simplex", "simplex-entropic"}) {
-    const Runs found = runs("square-root", domain, 6);
+    const Runs found = runs(mechanism_of("square-root"), domain, 6);
     EXPECT_LE(found.mean, found.theory.private_bound->total()) << domain;
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/regret_bound.hpp"
 
+#include <Eigen/SVD>
 #include <limits>
 #include <random>
 
 #include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/strategy.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -228,12 +230,72 @@ TEST(RegretTheorem, high_probability_and_hazan_forms_are_larger_and_know_their_l
     EXPECT_GT(hazan_regret_bound(setting, other / 1.01).total(), least);
     EXPECT_LT(regret_bound(setting, lambda).total(), least);
   }
+  RegretSetting less = settings().back();
+  const HighProbabilityOptions at{.lambda = 2, .failure_probability = 0.01};
+  const double whole = high_probability_regret_bound(less, at).noise;
+  const double expected = regret_bound(less, 2).noise;
+  less.deviation_share = 0.25;
+  EXPECT_NEAR(high_probability_regret_bound(less, at).noise, expected + (whole - expected) / 4,
+              1e-12 * whole);
   EXPECT_ERROR(high_probability_regret_bound(settings().front(), {.failure_probability = 1}),
                "invalid_argument", "failure_probability must be strictly between 0 and 1, got 1");
   EXPECT_ERROR(doubling_regret_bound(settings().front(), 0), "invalid_argument",
                "first_lambda must be positive");
   EXPECT_ERROR(hazan_regret_bound(settings().front(), 0), "invalid_argument",
                "lambda must be positive");
+}
+
+TEST(RegretTheorem, deviation_share_is_at_least_that_of_the_dense_decoder) {
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (const std::int64_t n : {1, 2, 7, 64}) {
+      const auto strategy = testing::make_known(info.name, n);
+      const Matrix decoder = strategy->decoder();
+      const double least = decoder.bdcSvd().singularValues()(0) / decoder.norm();
+      EXPECT_GE(deviation_share(*strategy), least) << info.name << " n=" << n;
+      EXPECT_LE(deviation_share(*strategy), 1) << info.name << " n=" << n;
+    }
+  const auto share = [](const char* name) {
+    return deviation_share(*testing::make_known(name, 1000));
+  };
+  EXPECT_LT(share("square-root"), 0.7);
+  EXPECT_EQ(share("tree"), 1);
+}
+
+/// Of the mean of ||Z_t||, Z = B N with standard normals N of d columns.
+double rate_above(const Matrix& decoder, Eigen::Index dimension, double threshold) {
+  std::mt19937_64 generator(9);
+  std::normal_distribution<double> normal;
+  constexpr int kRepeats = 5000;
+  int num_above = 0;
+  for (int i = 0; i < kRepeats; ++i) {
+    const Matrix noise =
+        decoder * Matrix::NullaryExpr(decoder.cols(), dimension, [&] { return normal(generator); });
+    if (noise.rowwise().norm().mean() > threshold) ++num_above;
+  }
+  return static_cast<double>(num_above) / kRepeats;
+}
+
+TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
+  constexpr double kBeta = 0.2;
+  for (const char* name : {"square-root", "nu"})
+    for (const Eigen::Index dimension : {1, 40}) {
+      const auto strategy = testing::make_known(name, 16);
+      const double share = deviation_share(*strategy);
+      EXPECT_LT(share, 1) << name;
+      RegretSetting setting = {.num_steps = 16,
+                               .dimension = dimension,
+                               .release_noise = std::sqrt(strategy->row_norms().mean_squared),
+                               .deviation_share = share};
+      const auto quantile = [&] {
+        return high_probability_regret_bound(setting, {.lambda = 1, .failure_probability = kBeta})
+            .noise;
+      };
+      // Of 5000 runs none and, in 40 dimensions, 0.4: chance does not matter.
+      const Matrix decoder = strategy->decoder();
+      EXPECT_LT(rate_above(decoder, dimension, quantile()), kBeta) << name << " " << dimension;
+      if (dimension == 1) continue;  // there the expectation is far below its bound
+      EXPECT_GT(rate_above(decoder, dimension, regret_bound(setting, 1).noise), kBeta) << name;
+    }
 }
 
 TEST(RegretTheorem, setting_of_a_domain_takes_its_diameter_and_regulariser) {
@@ -270,6 +332,11 @@ TEST(RegretTheorem, bad_settings_are_refused_by_name) {
   EXPECT_EQ(message(bad),
             "invalid_argument | theorem_lambda: release_noise must be non-negative and finite, "
             "got -1");
+  bad = good;
+  bad.deviation_share = 0;
+  EXPECT_EQ(
+      message(bad),
+      "invalid_argument | theorem_lambda: deviation_share must be positive and finite, got 0");
   bad = good;
   bad.gradient_bound = kNan;
   EXPECT_EQ(message(bad),

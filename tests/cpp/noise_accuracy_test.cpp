@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows against the same entries in 256 bits: how far they are off, beside what they claim.
-// The short form runs always; with DPFTRL_LONG=1 in the environment millions of entries.
+// The short form runs always; with DPFTRL_LONG=1 in the environment millions of entries, and more
+// long horizons.
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "exact_forms.hpp"
 #include "exact_rows.hpp"
 #include "form_strategy.hpp"
+#include "noise/program.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -18,9 +20,13 @@ namespace {
 using detail::Enclosure;
 using detail::FixedPoint;
 
-std::int64_t num_coordinates() {
+bool is_long_form() {
   const char* value = std::getenv("DPFTRL_LONG");
-  return value != nullptr && std::string_view(value) == "1" ? 2048 : 24;
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+std::int64_t num_coordinates() {
+  return is_long_form() ? 2048 : 24;
 }
 
 /// A double as it is, of either sign.
@@ -30,38 +36,60 @@ Enclosure exactly(const FixedPoint& fixed, double x) {
   return value;
 }
 
+struct Extent {
+  std::int64_t dimension = 1;
+  std::int64_t stride = 1;    ///< every so many rows, from row 0 on
+  std::int64_t num_last = 0;  ///< and all of the last ones
+};
+
+constexpr std::int64_t kFirstCoordinate = 5;
+
+NoiseStreamOptions stream_options(std::int64_t dimension) {
+  return {.key = Key::insecure_from_seed(91),
+          .dimension = dimension,
+          .first_coordinate = kFirstCoordinate};
+}
+
+struct Row {
+  std::int64_t step;
+  std::vector<double> entries;
+  RowErrorBound bound;
+};
+
+std::vector<Row> rows_of(const Strategy& strategy, const Extent& extent) {
+  const std::int64_t n = strategy.num_steps();
+  NoiseStream stream(strategy, stream_options(extent.dimension));
+  std::vector<Row> rows;
+  std::vector<double> row(static_cast<std::size_t>(extent.dimension));
+  for (std::int64_t t = 0; t < n; ++t) {
+    stream.next(row);
+    if (t % extent.stride == 0 || t >= n - extent.num_last)
+      rows.push_back({t, row, stream.row_error_bound()});
+  }
+  return rows;
+}
+
 struct Accuracy {
   double worst = 0;  ///< error / bound
   std::int64_t num_entries = 0;
 };
 
-/// Of all rows of a strategy at so many coordinates.
-Accuracy accuracy_of(const Strategy& strategy, std::int64_t dimension) {
-  const NoiseStreamOptions options{
-      .key = Key::insecure_from_seed(91), .dimension = dimension, .first_coordinate = 5};
-  const std::int64_t n = strategy.num_steps();
-  const auto width = static_cast<std::size_t>(dimension);
-  NoiseStream stream(strategy, options);
-  std::vector<std::vector<double>> rows(static_cast<std::size_t>(n), std::vector<double>(width));
-  std::vector<RowErrorBound> bounds;
-  for (std::vector<double>& row : rows) {
-    stream.next(row);
-    bounds.push_back(stream.row_error_bound());
-  }
+Accuracy accuracy_of(const std::vector<Row>& rows, const Strategy& strategy) {
   const DecoderForm form = strategy.decoder_form();
+  const std::size_t dimension = rows.front().entries.size();
+  const NoiseStreamOptions options = stream_options(static_cast<std::int64_t>(dimension));
   Accuracy accuracy;
-  for (std::int64_t coordinate = 0; coordinate < dimension; ++coordinate) {
-    detail::Normals normals(options, coordinate, 4);
+  for (std::size_t coordinate = 0; coordinate < dimension; ++coordinate) {
+    detail::Normals normals(options, static_cast<std::int64_t>(coordinate), 4);
     normals.remember();
     const FixedPoint& fixed = normals.fixed();
     const auto exact = detail::make_exact_rows(form, normals, 0);
-    for (std::size_t t = 0; t < rows.size(); ++t) {
-      const double computed = rows[t][static_cast<std::size_t>(coordinate)];
-      const Enclosure rest =
-          fixed.subtract(exact->row(static_cast<std::int64_t>(t)), exactly(fixed, computed));
+    for (const Row& row : rows) {
+      const double computed = row.entries[coordinate];
+      const Enclosure rest = fixed.subtract(exact->row(row.step), exactly(fixed, computed));
       // Units of the last digit: nothing beside what doubles are off by.
       EXPECT_LT(rest.error, 0x1p100);
-      const double bound = bounds[t].absolute + bounds[t].relative * std::abs(computed);
+      const double bound = row.bound.absolute + row.bound.relative * std::abs(computed);
       accuracy.worst = std::max(accuracy.worst, fixed.to_double(rest.digits) / bound);
       ++accuracy.num_entries;
     }
@@ -69,11 +97,23 @@ Accuracy accuracy_of(const Strategy& strategy, std::int64_t dimension) {
   return accuracy;
 }
 
+Accuracy accuracy_of_all(const Strategy& strategy) {
+  return accuracy_of(rows_of(strategy, {.dimension = num_coordinates()}), strategy);
+}
+
+noise::Precision precision_of(const Strategy& strategy) {
+  return noise::choose_precision({.key = Key::insecure_from_seed(91),
+                                  .dimension = 1,
+                                  .first_coordinate = kFirstCoordinate,
+                                  .num_rows = strategy.num_steps()},
+                                 strategy.decoder_form())
+      .precision;
+}
+
 TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
   std::int64_t num_entries = 0;
   for (const testing::NamedForm& named : testing::named_forms()) {
-    const Accuracy found =
-        accuracy_of(testing::FormStrategy(named.form, named.num_steps), num_coordinates());
+    const Accuracy found = accuracy_of_all(testing::FormStrategy(named.form, named.num_steps));
     EXPECT_LE(found.worst, 1) << named.name;
     // Far below it the check would see no wrong bound.
     EXPECT_GE(found.worst, 1e-6) << named.name;
@@ -81,13 +121,50 @@ TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
   }
   for (const StrategyInfo& info : strategy_catalogue()) {
     if (testing::is_optimised(info)) continue;
-    const Accuracy found = accuracy_of(*testing::make_known(info.name, 64), num_coordinates());
+    const Accuracy found = accuracy_of_all(*testing::make_known(info.name, 64));
     EXPECT_LE(found.worst, 1) << info.name;
     EXPECT_GE(found.worst, 1e-6) << info.name;
     num_entries += found.num_entries;
   }
-  if (num_coordinates() > 1000) {
+  if (is_long_form()) {
     EXPECT_GT(num_entries, 4'000'000);
+  }
+}
+
+/// Recursions add up the roundings of all steps before, and change their numbers at 2^16 and 2^17
+/// steps.
+TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
+  using noise::Precision;
+  struct Run {
+    const char* name;
+    std::int64_t num_steps;
+    Precision precision;
+  };
+  constexpr std::int64_t kExtended = 70'000, kRefined = (std::int64_t{1} << 17) + 1000;
+  std::vector<Run> all = {{"optimal", 3000, Precision::extended},
+                          {"blt-rational", kExtended, Precision::extended},
+                          {"lambda-cgd", kExtended, Precision::extended}};
+  if (!testing::kIsSanitized) {
+    all.push_back({"blt-rational", kRefined, Precision::refined});
+    all.push_back({"lambda-cgd", kRefined, Precision::refined});
+  }
+  if (is_long_form()) {
+    all.push_back({"honaker", kExtended, Precision::plain});
+    all.push_back({"honaker", kRefined, Precision::refined});
+    all.push_back({"optimal", kExtended, Precision::extended});
+    all.push_back({"optimal", kRefined, Precision::refined});
+  }
+  for (const Run& run : all) {
+    const auto strategy = testing::make_known(run.name, run.num_steps);
+    EXPECT_EQ(precision_of(*strategy), run.precision) << run.name << " " << run.num_steps;
+    // Few coordinates and many are made by different code, with the same bits.
+    const auto narrow = rows_of(*strategy, {.dimension = 1, .stride = 1000, .num_last = 20});
+    const auto wide = rows_of(*strategy, {.dimension = 8, .stride = 1000, .num_last = 20});
+    for (std::size_t i = 0; i < narrow.size(); ++i)
+      EXPECT_EQ(narrow[i].entries[0], wide[i].entries[0]) << run.name << " " << narrow[i].step;
+    const Accuracy found = accuracy_of(narrow, *strategy);
+    EXPECT_LE(found.worst, 1) << run.name << " " << run.num_steps;
+    EXPECT_GE(found.worst, 1e-6) << run.name << " " << run.num_steps;
   }
 }
 

@@ -70,7 +70,7 @@ class NoiseStream {
   ///
   /// @param step  0 .. num_steps(); num_steps() is the end.
   /// @cost  Of a row each: O(1) `output` (rows that share nothing), and what is generated in
-  /// advance (square root);
+  ///        advance (square root); with `increments` O(bands of C^-1), for `independent` O(1);
   ///        O(log n) tree, trees of arity k, smooth, Haar, and blocks of those. Elsewhere a row
   ///        adds up noise of all steps before it: the rows from here on, or from the start (for
   ///        blocks from the first one whose total takes that) if `step` lies behind, are made

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <variant>
 
 #include "dpftrl/error.hpp"
 #include "dpftrl/learn/ftrl.hpp"
@@ -17,6 +19,7 @@ void require_setting(std::string_view function, const RegretSetting& setting) {
   require_positive(function, "radius", setting.radius);
   require_between(function, "dimension", setting.dimension, 1, kMaxModelDimension);
   require_non_negative(function, "release_noise", setting.release_noise);
+  require_positive(function, "deviation_share", setting.deviation_share);
 }
 
 /// `stability` is in units of L^2 / lambda.
@@ -83,6 +86,19 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
   return setting;
 }
 
+double deviation_share(const Strategy& strategy) {
+  const DecoderForm form = strategy.decoder_form();
+  const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
+  if (toeplitz == nullptr) return 1;
+  const std::int64_t num_lags = strategy.num_steps() + toeplitz->num_future;
+  double sum = 0;
+  for (const double c : std::span(toeplitz->coefficients).first(static_cast<std::size_t>(num_lags)))
+    sum += std::abs(c);
+  const double squared_norm =
+      strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps());
+  return std::min(1.0, sum / std::sqrt(squared_norm) * (1 + 0x1p-20));
+}
+
 double noise_growth(const RegretSetting& setting) {
   const double d = static_cast<double>(setting.dimension);
   return std::sqrt(setting.regulariser == Regulariser::euclidean ? d : 2 * std::log(2 * d));
@@ -106,7 +122,8 @@ RegretBound high_probability_regret_bound(const RegretSetting& setting,
   require_positive("high_probability_regret_bound", "lambda", options.lambda);
   const double beta = require_inside("high_probability_regret_bound", "failure_probability",
                                      options.failure_probability, 0, 1);
-  const double growth = noise_growth(setting) + std::sqrt(2 * std::log(1 / beta));
+  const double growth =
+      noise_growth(setting) + setting.deviation_share * std::sqrt(2 * std::log(1 / beta));
   return options.doubling ? doubling_bound_with(setting, options.lambda, growth)
                           : bound_with(setting, options.lambda, 0.5, growth);
 }

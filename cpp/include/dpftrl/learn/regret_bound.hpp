@@ -22,6 +22,9 @@ struct RegretSetting {
   /// neighbour distance * noise multiplier * mean_error / batch size. 0: exact sums.
   double release_noise = 0;
   Regulariser regulariser = Regulariser::euclidean;
+  /// > 0: at least ||B||_op / ||B||_F, B the decoder of the releases. See the function of that
+  /// name.
+  double deviation_share = 1;
 };
 
 /// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
@@ -31,6 +34,15 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
 /// @param dimension  of the model.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              const Domain& domain, double radius);
+
+/// What chance can make of release_noise all at once, as a part of it: an upper bound on the
+/// largest singular value of B over its Frobenius norm; 1 where nothing better is known.
+/// @exactness   upper bound. Of a ToeplitzDecoder the sum of the |coefficients|, which neither a
+/// row
+///              nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
+/// @source      Schur's test.
+/// @checked-by  learn_regret_bound_test "deviation share is at least that of the dense decoder"
+double deviation_share(const Strategy& strategy);
 
 /// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: E ||Z||_* for standard normals Z is at
 /// most this, in the norm dual to that in which R is strongly convex.
@@ -75,13 +87,14 @@ struct HighProbabilityOptions {
 /// A bound that the average regret itself exceeds with probability at most beta over the noise,
 /// whatever the losses, also those chosen in answer to the iterates. Only the noise term differs
 /// from `regret_bound` or `doubling_regret_bound`: noise_growth becomes
-/// noise_growth + sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a Lipschitz
-/// function of the normals, with constant at most release_noise times the root mean square of the
-/// 1 / lambda_t.
+/// noise_growth + deviation_share sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a
+/// Lipschitz function of the normals, with constant at most deviation_share release_noise times the
+/// root mean square of the 1 / lambda_t.
 ///
 /// @exactness   upper bound.
 /// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.
-/// @checked-by  learn_adversary_test
+/// @checked-by  learn_adversary_test, learn_regret_bound_test "noise exceeds its quantile no more
+///              often than stated"
 RegretBound high_probability_regret_bound(const RegretSetting& setting,
                                           const HighProbabilityOptions& options);
 
