@@ -28,6 +28,18 @@ function found({ findings }, pattern) {
   return findings.filter(({ what }) => pattern.test(what)).map(({ value }) => value);
 }
 
+/** Every point of the curves that have a bound is below it; how many have one. */
+function staysBelowBounds(panel) {
+  const bounds = panel.series.filter(({ of }) => of !== undefined);
+  for (const { name, of, x, y } of bounds) {
+    assert.equal(name, `bound: ${of}`);
+    const measured = panel.series.find((series) => series.name === of);
+    assert.deepEqual(measured.x, x);
+    measured.y.forEach((value, i) => assert.ok(value < y[i], `${of}: ${value} ${y[i]}`));
+  }
+  return bounds.map(({ of }) => of);
+}
+
 function isFalling(values) {
   return values.every((value, i) => i === 0 || value < values[i - 1]);
 }
@@ -47,9 +59,11 @@ test('experiment: regret falls with epsilon, and mechanisms order as their error
     result.panels.map(({ title }) => title),
     ['stationary', 'sparse', 'adversarial'],
   );
-  for (const { series, title } of result.panels) {
-    assert.equal(series.length, 25, title);
+  for (const panel of result.panels) {
+    const { series, title } = panel;
+    assert.equal(series.length, 25 + 3, title);
     assert.ok(series.every(({ y }) => y.every(Number.isFinite)));
+    assert.deepEqual(staysBelowBounds(panel).sort(), ['independent', 'optimal', 'tree']);
   }
   const all = found(result, /rank correlation/);
   assert.equal(all.length, 15);
@@ -79,6 +93,13 @@ test('experiment: correlated noise beats a tree, and both learn from more budget
       assert.ok(y.at(-1) < y[0], name);
     }
   }
+  assert.deepEqual(staysBelowBounds(result.panels[0]), [
+    'DP-FTRL, optimal',
+    'DP-FTRL, tree',
+    'DP-FTRL, independent noise',
+    'DP-SGD, independent noise',
+  ]);
+  assert.deepEqual(staysBelowBounds(result.panels[1]), []);
 });
 
 test('experiment: one factorization beats restarts in error at every number of passes', async () => {

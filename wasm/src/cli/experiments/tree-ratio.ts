@@ -56,7 +56,7 @@ function ratioOf(numerators: readonly number[], denominators: readonly number[])
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   const horizons = HORIZONS.filter((n) => n < steps).concat(steps);
-  const measured: Required<Series> = { name: 'measured', x: horizons, y: [], spread: [] };
+  const measured: Series & { spread: number[] } = { name: 'measured', x: horizons, y: [], spread: [] };
   const predicted: Series = { name: 'theory', x: horizons, y: [] };
   const findings: Result['findings'] = [];
   for (const [i, numSteps] of horizons.entries()) {
