@@ -1171,8 +1171,8 @@ export interface LearnedModel {
     twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
     /**
      * What the mean losses of learner and twin, of all passes, are above `bestLoss`, that of the
-     * best fixed weights in hindsight; the regrets are at most `gap` more. Null where the rows are
-     * too many to keep.
+     * best fixed weights in hindsight (of the domain; of the whole space, of those of norm at most
+     * `radius`); the regrets are at most `gap` more. Null where the rows are too many to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
     /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */

@@ -168,8 +168,9 @@ first.
 
 To learn well give every feature a --range: a gradient is the row of features times the slope of the
 loss, and where a long one is clipped, large features leave little of the others. With ranges a row of
-m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Try options
-on data that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
+m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Where that
+rules out that gradients are clipped, a bound on the expected regret is printed. Try options on data
+that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
@@ -192,7 +193,7 @@ on data that is not secret, with --show-nonprivate: every try on the rows themse
   --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
                    simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that
                    multiply), or whole-space
-  --radius R       default 1
+  --radius R       default 1; in the whole space that of the best fixed weights in hindsight
   --regularisation L
                    default: the value of the regret theorem
   --doubling       L is that of the first step, and grows with the square root of the steps
