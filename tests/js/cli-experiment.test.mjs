@@ -134,6 +134,22 @@ test('experiment: an encoder made for the momentum has less noise, the same with
   close(after[0], dp.error({ mechanism: 'square-root', numSteps: 64 }).meanError, 1e-12);
   after.slice(1).forEach((error, i) => assert.ok(through[i + 1] < error, `${error}`));
   assert.equal(found(result, /^momentum 0: the same for regret/)[0], 1);
+  // Rates: the square root is made for prefix sums either way.
+  const powers = [0, 0.25, 0.5, 1];
+  const noise = curve(result, 'noise in the weights', 2);
+  assert.deepEqual(noise.x, powers);
+  close(noise.y[0], 1, 1e-6);
+  assert.ok(isFalling(noise.y));
+  const overRoot = found(result, /post-processing, square-root/);
+  powers.forEach((power, i) => {
+    const rates = Array.from({ length: 64 }, (_, t) => (t + 1) ** -power);
+    const problem = { numSteps: 64, workload: { rates } };
+    const { error } = dp.optimize({ ...problem, mechanism: 'optimal', objective: 'mean' });
+    close(overRoot[i], error / dp.error({ ...problem, mechanism: 'square-root' }).meanError, 1e-9);
+  });
+  const regrets = curve(result, 'regret, best lambda (NOT private)', 2).y;
+  close(regrets[0], 1, 1e-3);
+  assert.ok(regrets.slice(1).every((ratio) => ratio !== 1));
 });
 
 test('experiment: errors stay above the bound, and the search closes the gap', async () => {

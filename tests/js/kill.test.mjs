@@ -27,7 +27,7 @@ function pointOf(kill) {
   return { operation, after: Math.floor(kill / 12) % 2 === 1, count: Math.floor(kill / 3) % 9 };
 }
 
-/** One life of a process, left alone where `kill` is null: lines that got out of it, and its end. */
+/** One life of a process, left alone if `kill` is null: lines that got out of it, and its end. */
 function live(path, kill, again, tooLate = false) {
   const isLeft = kill === null;
   const point = isLeft ? null : pointOf(kill);
@@ -130,7 +130,7 @@ async function requireOneStream({ releases }) {
   sums.dispose();
 }
 
-test('kill: no step is lost, released twice or refused again, and all are one stream', async (t) => {
+test('kill: no step is lost, changed or refused later, and all are one stream', async (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'sums.state');
   const recorder = new Recorder();

@@ -462,7 +462,7 @@ that the same run finds the same numbers. Synthetic data only.
   tree-ratio       mean squared error of the binary tree over that of the square root
   sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
   epochs           several passes: one factorization for all of them, or restarts with completion
-  momentum         momentum through an encoder that is made for it, or through post-processing
+  momentum         momentum and rates through an encoder made for them, or through post-processing
   lower-bound      the certified lower bound closing in on the errors
 
   --steps N        horizon; the longest one, and of epochs the length of a pass
