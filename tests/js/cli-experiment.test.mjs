@@ -51,6 +51,14 @@ test('experiment: errors of each step are those of the mechanisms, the better th
   assert.equal(x.length, 64);
   x.forEach((t, i) => close(y[i], Math.sqrt(7 * ones(t)), 1e-12));
   assert.ok(isFalling(found(result, /mean square/)));
+  // Closed forms, also where the horizon is no power of two.
+  for (const numSteps of [7, 64]) {
+    const { findings } = await experiment('error-per-step', numSteps);
+    const known = findings.filter(({ expected }) => expected !== undefined);
+    const names = known.map(({ what }) => what.split(':')[0]);
+    assert.deepEqual(names, ['tree', 'tree', 'square-root', 'square-root']);
+    for (const { value, expected } of known) close(value, expected, 1e-12);
+  }
 });
 
 test('experiment: regret falls with epsilon, and mechanisms order as their errors', async () => {
@@ -161,6 +169,12 @@ test('experiment: errors stay above the bound, and the search closes the gap', a
   const [errors, bounds] = result.panels[1].series.map(({ y }) => y);
   errors.forEach((error, i) => assert.ok(error >= bounds[i]));
   assert.ok(errors.at(-1) / bounds.at(-1) < 1 + 1e-5);
+  const known = result.findings.filter(({ expected }) => expected !== undefined);
+  assert.deepEqual(
+    known.map(({ what }) => what),
+    ['optimal: error / bound at 64 steps', 'search: error / bound at the end'],
+  );
+  for (const { value, expected } of known) close(value, expected, 1e-4);
   assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
 });
 

@@ -453,9 +453,9 @@ Examples:
   experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
 dp-ftrl experiment --from FILE.json --plot FILE.svg
 
-Measures something that is known of private sums and private learning, prints what was found beside
-what was expected, and saves it: numbers as JSON, and a picture drawn from them. Seeds are fixed, so
-that the same run finds the same numbers. Synthetic data only.
+Measures something that is known of private sums and private learning, prints what was found, where
+there is a formula beside what it expects, and saves it: numbers as JSON, and a picture drawn from
+them. Seeds are fixed, so that the same run finds the same numbers. Synthetic data only.
 
   error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
   regret           regret against epsilon, every mechanism on three streams
