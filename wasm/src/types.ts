@@ -923,7 +923,8 @@ export interface DescentOptions {
  * for `losses`, its value. It must not keep the arrays it is given. The slope of an example must be a
  * function of its own prediction and label, and of nothing else that was learned from: with means
  * over the batch, or anything kept from earlier calls, one example moves others and the learner is
- * NOT private.
+ * NOT private. What such a run is compared with (regret, `comparator`, `twin`) is for C++, whose
+ * `FunctionLoss` states the bounds that they need; here both refuse it.
  */
 export type BatchLoss = (
   predictions: Float64Array,

@@ -237,7 +237,8 @@ ${MODE}
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    the loss of predicting 0, that of the same learner without noise, and what both
                    lose beyond the best fixed weights in hindsight (the regret, with the error it
-                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private
+                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private. True
+                   sums of gradients are shown by simulation of the library, not here
   --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
                    and needs --show-nonprivate
 
