@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases steps from a ledger until it is killed, and says on standard output what it asks for, and
-// each release after it was handed out. With `point` it kills itself there: before or after one of the file system's
-// operations that saving consists of.
+// Releases steps from a ledger until it is killed, and says on standard output what it asks for,
+// and each release after it was handed out. With `point` it kills itself there: before or after one
+// of the file system's operations that saving consists of.
 
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
