@@ -173,6 +173,10 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   const squared = [...learn, '--loss', 'squared', '--show-nonprivate', '--quiet'];
   const report = await dpFtrl(squared, { input: csv });
   assert.match(report.stdout, /^regret against them \(NOT private\) +\S+, at most \S+ more$/m);
+  assert.match(report.stdout, /^loss of the best fixed weights \(NOT private\) /m);
+  const wide = ['--domain', 'whole-space', '--radius', '0.5'];
+  const far = await dpFtrl([...squared, ...wide], { input: csv });
+  assert.match(far.stdout, /^loss of the best fixed weights of norm at most 0\.5 \(NOT pr/m);
   assert.match(report.stdout, /^loss of the twin without noise \(NOT private\) +\S+$/m);
   // Room for more rows than are kept: said, and the rest is there.
   const long = squared.with(squared.indexOf('honaker'), 'independent');
@@ -183,6 +187,43 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   assert.match(report.stdout, /progressive loss \(NOT private\)/);
   assert.doesNotMatch(report.stdout, /accuracy/);
   assert.match(report.stdout, /^private +NO$/m);
+});
+
+test('learn: the bound on the regret is printed where nothing can be clipped', async () => {
+  const at = (clip, more = []) => {
+    const args = learn.with(learn.indexOf('--clip') + 1, String(clip));
+    return [...args, '--quiet', ...more];
+  };
+  const shown = async (args) => {
+    const { code, stdout, stderr } = await dpFtrl(args, { input: csv });
+    assert.equal(code, 0, stderr);
+    return /^bound on the expected regret +(.*)$/m.exec(stdout)[1];
+  };
+  // Rows of norm at most sqrt(3).
+  const options = ['--radius', '2', '--batch', '5', '--seed', '7', '--show-nonprivate', '--json'];
+  const args = at(1.74, [...ranges, ...options]);
+  const { certificate, nonprivate } = JSON.parse((await dpFtrl(args, { input: csv })).stdout);
+  const rule = { dimension: 3, radius: 2, batchSize: 5 };
+  const { total } = dp.regretBounds(certificate, rule).expected;
+  const bound = Number(await shown(at(1.74, [...ranges, ...options.slice(0, 4)])));
+  assert.ok(bound >= total && bound < total * (1 + 1e-5), `${bound} ${total}`);
+  assert.ok(nonprivate.regret.private < bound);
+  const clipped = /^none: gradients may be clipped \(else [\d.]+\)$/;
+  assert.match(await shown(at(1.73, ranges)), clipped);
+  assert.match(await shown(at(1.74, ranges.slice(2))), clipped);
+  assert.match(await shown(at(9, [...ranges, '--loss', 'squared'])), clipped);
+  const wide = ['--loss', 'huber', '--huber-threshold', '2'];
+  assert.match(await shown(at(3.4, [...ranges, ...wide])), clipped);
+  assert.match(await shown(at(3.5, [...ranges, ...wide])), /^[\d.]+$/);
+  const softmax = [...ranges, '--loss', 'softmax', '--classes', '2'];
+  assert.match(await shown(at(2.44, softmax)), clipped);
+  assert.match(await shown(at(2.45, softmax)), /^[\d.]+$/);
+  assert.match(await shown(at(2, [...ranges, '--steps', '500'])), /^[\d.]+ after all 500 steps$/);
+  assert.equal(await shown(at(2, ['--descent', ...ranges])), 'none: no theorem for this descent');
+  const point = ['--domain', 'simplex', '--no-intercept', '--column', 'a', '--regularisation', '1'];
+  assert.equal(await shown(at(2, point)), 'none: there is one point');
+  const lattice = await shown(at(2, [...ranges, '--mode', 'lattice']));
+  assert.equal(lattice, 'none: no theorem for mode lattice');
 });
 
 test('learn: losses, domains and batches are those of the library', async () => {

@@ -210,6 +210,7 @@ test('simulation: bad input', () => {
   const type = [
     [make({ table: 5 }), /table must be an object, got number/],
     [make({ table: { ...table, rows: 1 } }), /table: unknown option "rows"/],
+    [make({ numClasses: 3 }), /"numClasses"; known are (?!.*\b(\w+), .*\b\1\b)/],
     [make({ stream: 5 }), /stream must be a string, got number/],
     [make({ streamSeed: '1' }), /streamSeed must be a number or a bigint, got string/],
   ];

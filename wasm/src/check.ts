@@ -55,10 +55,10 @@ export function optionsObject(where: string, value: unknown, known: readonly str
   const own = Object.assign(Object.create(null) as Fields, value);
   for (const key of Object.keys(own)) {
     if (!known.includes(key)) {
-      throw makeError(
-        'wrong_type',
-        `${where}: unknown option ${JSON.stringify(key)}; known are ${known.join(', ')}`,
-      );
+      // Some share a name, like the lambda of a learner and that of a mechanism.
+      const names = [...new Set(known)].join(', ');
+      const what = `${where}: unknown option ${JSON.stringify(key)}; known are ${names}`;
+      throw makeError('wrong_type', what);
     }
   }
   const hidden = known.find((key) => key in value && !(key in own) && !(key in Object.prototype));

@@ -923,7 +923,8 @@ export interface DescentOptions {
  * for `losses`, its value. It must not keep the arrays it is given. The slope of an example must be a
  * function of its own prediction and label, and of nothing else that was learned from: with means
  * over the batch, or anything kept from earlier calls, one example moves others and the learner is
- * NOT private.
+ * NOT private. What such a run is compared with (regret, `comparator`, `twin`) is for C++, whose
+ * `FunctionLoss` states the bounds that they need; here both refuse it.
  */
 export type BatchLoss = (
   predictions: Float64Array,
@@ -1171,8 +1172,8 @@ export interface LearnedModel {
     twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
     /**
      * What the mean losses of learner and twin, of all passes, are above `bestLoss`, that of the
-     * best fixed weights in hindsight; the regrets are at most `gap` more. Null where the rows are
-     * too many to keep.
+     * best fixed weights in hindsight (of the domain; of the whole space, of those of norm at most
+     * `radius`); the regrets are at most `gap` more. Null where the rows are too many to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
     /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases steps from a ledger until it is killed, and says each release on standard output after
-// it was handed out. With `point` it kills itself there: before or after one of the file system's
-// operations that saving consists of.
+// Releases steps from a ledger until it is killed, and says on standard output what it asks for,
+// and each release after it was handed out. With `point` it kills itself there: before or after one
+// of the file system's operations that saving consists of.
 
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -59,6 +59,7 @@ for (let i = 0; i < most && ledger.step < numSteps; ++i) {
   const { step } = ledger;
   // Another record in every life of the process: a step that was handed out must not change.
   const record = [Math.random() - 0.5, Math.random() - 0.5];
+  say({ trying: step, record });
   say({ step, record, release: [...(await ledger.release(step, record))] });
 }
 say({ done: ledger.step });

@@ -168,8 +168,9 @@ first.
 
 To learn well give every feature a --range: a gradient is the row of features times the slope of the
 loss, and where a long one is clipped, large features leave little of the others. With ranges a row of
-m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Try options
-on data that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
+m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Where that
+rules out that gradients are clipped, a bound on the expected regret is printed. Try options on data
+that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
 
   --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
@@ -192,7 +193,7 @@ on data that is not secret, with --show-nonprivate: every try on the rows themse
   --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
                    simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that
                    multiply), or whole-space
-  --radius R       default 1
+  --radius R       default 1; in the whole space that of the best fixed weights in hindsight
   --regularisation L
                    default: the value of the regret theorem
   --doubling       L is that of the first step, and grows with the square root of the steps
@@ -236,7 +237,8 @@ ${MODE}
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    the loss of predicting 0, that of the same learner without noise, and what both
                    lose beyond the best fixed weights in hindsight (the regret, with the error it
-                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private
+                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private. True
+                   sums of gradients are shown by simulation of the library, not here
   --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
                    and needs --show-nonprivate
 
@@ -452,16 +454,16 @@ Examples:
   experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
 dp-ftrl experiment --from FILE.json --plot FILE.svg
 
-Measures something that is known of private sums and private learning, prints what was found beside
-what was expected, and saves it: numbers as JSON, and a picture drawn from them. Seeds are fixed, so
-that the same run finds the same numbers. Synthetic data only.
+Measures something that is known of private sums and private learning, prints what was found, where
+there is a formula beside what it expects, and saves it: numbers as JSON, and a picture drawn from
+them. Seeds are fixed, so that the same run finds the same numbers. Synthetic data only.
 
   error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
   regret           regret against epsilon, every mechanism on three streams
   tree-ratio       mean squared error of the binary tree over that of the square root
   sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
   epochs           several passes: one factorization for all of them, or restarts with completion
-  momentum         momentum through an encoder that is made for it, or through post-processing
+  momentum         momentum and rates through an encoder made for them, or through post-processing
   lower-bound      the certified lower bound closing in on the errors
 
   --steps N        horizon; the longest one, and of epochs the length of a pass

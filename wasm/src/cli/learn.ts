@@ -22,6 +22,7 @@ import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { readInputs } from './ranges.js';
+import { regretBoundText } from './regret-bound.js';
 import { report } from './report.js';
 import type { Batch } from './rows.js';
 import { Interruption } from './signals.js';
@@ -213,22 +214,33 @@ async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Pro
 }
 
 /** With its gap: how much more it may be. */
-function regretFacts(regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null) {
+function regretFacts(
+  regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
+  { domain, radius = 1 }: LearnerOptions,
+) {
   if (!regret) {
     const why = `not measured: needs more than ${MAX_KEPT} numbers of memory`;
     return { 'regret (NOT private)': why };
   }
   const { bestLoss, gap } = regret;
+  const within = domain === 'whole-space' ? ` of norm at most ${radius}` : '';
   const most = gap.toPrecision(1);
   const text = (value: number) => `${Number(value.toPrecision(6))}, at most ${most} more`;
   return {
-    'loss of the best fixed weights (NOT private)': bestLoss,
+    [`loss of the best fixed weights${within} (NOT private)`]: bestLoss,
     'regret against them (NOT private)': text(regret.private),
     'regret of the twin (NOT private)': text(regret.twin),
   };
 }
 
-function describe(model: LearnedModel, learner: Learner | LearnerLedger): string {
+function describe(
+  model: LearnedModel,
+  { learner, how, regretBound }: {
+    learner: Learner | LearnerLedger;
+    how: LearnerOptions;
+    regretBound: string;
+  },
+): string {
   const { lambda, batchSize, numWaiting } = learner;
   const { certificate, inputs, intercept, weights, loss, numExamples, nonprivate } = model;
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
@@ -249,6 +261,7 @@ function describe(model: LearnedModel, learner: Learner | LearnerLedger): string
     protects: model.protects,
     'gradients clipped to': certificate.clipNorm,
     regularisation: lambda,
+    'bound on the expected regret': regretBound,
     ...(nonprivate && {
       'progressive loss (NOT private)': nonprivate.progressiveLoss,
       'loss of predicting 0 (NOT private)': nonprivate.zeroLoss,
@@ -258,7 +271,7 @@ function describe(model: LearnedModel, learner: Learner | LearnerLedger): string
       ...(nonprivate.twin && {
         'loss of the twin without noise (NOT private)': nonprivate.twin.progressiveLoss,
       }),
-      ...(nonprivate.regret !== undefined && regretFacts(nonprivate.regret)),
+      ...(nonprivate.regret !== undefined && regretFacts(nonprivate.regret, how)),
       ...(nonprivate.heldOutLoss && {
         'held-out loss of the average (NOT private)': nonprivate.heldOutLoss.average,
         'held-out loss of the last (NOT private)': nonprivate.heldOutLoss.last,
@@ -483,7 +496,11 @@ export async function run(args: Args): Promise<void> {
     const json = `${JSON.stringify(model)}\n`;
     const isGuarded = state !== undefined;
     if (path !== undefined) await writeFile(path, json, { option: 'model', isGuarded });
-    await new StandardOutput().write(args.has('json') ? json : describe(model, learner));
+    const readable = () => {
+      const regretBound = regretBoundText(dp, model, { how: found, step: learner.step });
+      return describe(model, { learner, how: found, regretBound });
+    };
+    await new StandardOutput().write(args.has('json') ? json : readable());
   } catch (error) {
     progress.end();
     const { numLearned } = learning;

@@ -4,10 +4,41 @@
 
 import type { DpFtrl } from '../../types.js';
 import { ready, result, type Experiment, type Size } from './experiment.js';
-import type { Result, Series } from './result.js';
+import { mean, type Result, type Series } from './result.js';
 
 const MECHANISMS = ['tree', 'honaker', 'square-root', 'blt-normalized', 'optimal'] as const;
 const MAX_POINTS = 512;
+
+interface Errors {
+  mean: number;
+  largest: number;
+}
+
+/** Of the tree: as many nodes as t has binary ones, and sensitivity the root of the levels. */
+function treeErrors(numSteps: number): Errors {
+  const levels = Math.floor(Math.log2(numSteps)) + 1;
+  const ones = Array.from({ length: numSteps }, (_, t) =>
+    (t + 1).toString(2).replaceAll('0', '').length,
+  );
+  return { mean: Math.sqrt(levels * mean(ones)), largest: Math.sqrt(levels * Math.max(...ones)) };
+}
+
+/** Of the square root: squared norms S_t of rows, and S_n of the first column. */
+function squareRootErrors(numSteps: number): Errors {
+  const squares: number[] = [];
+  let [coefficient, sum] = [1, 0];
+  for (let t = 1; t <= numSteps; ++t) {
+    sum += coefficient ** 2;
+    squares.push(sum);
+    coefficient *= (2 * t - 1) / (2 * t);
+  }
+  return { mean: Math.sqrt(sum * mean(squares)), largest: sum };
+}
+
+const EXPECTED: Partial<Record<(typeof MECHANISMS)[number], (numSteps: number) => Errors>> = {
+  tree: treeErrors,
+  'square-root': squareRootErrors,
+};
 
 function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
   const stride = Math.ceil(steps / MAX_POINTS);
@@ -23,8 +54,17 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
       x: places.map((t) => t + 1),
       y: places.map((t) => errors[t]!),
     });
-    findings.push({ what: `${mechanism}: root mean square error`, value: it.meanError });
-    findings.push({ what: `${mechanism}: largest error`, value: Math.max(...errors) });
+    const expected = EXPECTED[mechanism]?.(steps);
+    findings.push({
+      what: `${mechanism}: root mean square error`,
+      value: it.meanError,
+      ...(expected && { expected: expected.mean }),
+    });
+    findings.push({
+      what: `${mechanism}: largest error`,
+      value: Math.max(...errors),
+      ...(expected && { expected: expected.largest }),
+    });
     yield (i + 1) / MECHANISMS.length;
   }
   return result('error-per-step', 'Error of each prefix sum', {

@@ -4,7 +4,7 @@
 
 import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types.js';
 import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types.js';
-import { mean, type Result } from './result.js';
+import { mean, type Result, type Series } from './result.js';
 
 /** How large: a horizon, and how many times with other seeds. */
 export interface Size {
@@ -85,16 +85,26 @@ export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSt
   return { found, leftOut };
 }
 
-/** Average regret of a private learner and of its twin after the last step. */
+/**
+ * Average regret of a private learner and of its twin after the last step, and what the private
+ * one's theorem bounds it by; null where there is none, or gradients may be clipped.
+ */
 export function regretOf(dp: DpFtrl, options: SimulationOptions) {
   const play = dp.simulation({ ...options, numRegretPrefixes: 1 });
   try {
     const { regret } = play.advance(options.numSteps);
-    const { regretBound, lambda } = play;
-    return { private: regret.private.at(-1)!, twin: regret.twin.at(-1)!, regretBound, lambda };
+    const { regretBound, lambda, clippingImpossible } = play;
+    const bound = clippingImpossible && regretBound ? regretBound.private : null;
+    return { private: regret.private.at(-1)!, twin: regret.twin.at(-1)!, bound, lambda };
   } finally {
     play.dispose();
   }
+}
+
+/** What a theorem says of the curve with this name. */
+export function boundOf(name: string, x: number[], y: readonly (number | null)[]): Series[] {
+  const known = y.filter((value) => value !== null);
+  return known.length < y.length ? [] : [{ name: `bound: ${name}`, of: name, x, y: known }];
 }
 
 /** One run for each seed. */

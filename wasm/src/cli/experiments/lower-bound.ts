@@ -73,8 +73,13 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
       ...ratios.map(({ name, x, y }) => ({
         what: `${name}: error / bound at ${x.at(-1)} steps`,
         value: y.at(-1)!,
+        ...(name === 'optimal' && { expected: 1 }),
       })),
-      { what: 'search: error / bound at the end', value: search[0]!.y.at(-1)! / search[1]!.y.at(-1)! },
+      {
+        what: 'search: error / bound at the end',
+        value: search[0]!.y.at(-1)! / search[1]!.y.at(-1)!,
+        expected: 1,
+      },
     ],
   });
 }

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Momentum through post-processing, or through the workload: the encoder is made for it.
+// Momentum and rates through post-processing, or the workload: the encoder is made for them.
 
 import type { DpFtrl, SimulationOptions, Workload } from '../../types.js';
-import { meanOf, regretOf, repeated, result } from './experiment.js';
-import type { Experiment, Size } from './experiment.js';
-import { standardError, type Panel, type Result } from './result.js';
+import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
+import type { Experiment, Ready, Size } from './experiment.js';
+import { mean, standardError, type Finding, type Panel, type Result } from './result.js';
 
 const TARGET = { epsilon: 2, delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
 const MECHANISM = 'square-root';
 const MOMENTA = [0, 0.5, 0.8, 0.9, 0.95];
-/** Of the theorem's lambda over 1 - momentum, with which steps are as long as without. */
+/** Rates are t^(-power). */
+const POWERS = [0, 0.25, 0.5, 1];
+/** Of the theorem's lambda, times what makes steps as long as without momentum and rates. */
 const FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 const WAYS = ['post-processing', 'workload'] as const;
 /** What `matrices` gives. */
 const MAX_MATRIX_STEPS = 512;
 
-/** Root mean square error of what descent adds up, at unit noise multiplier. */
-function errorOf(
-  dp: DpFtrl,
-  { numSteps, momentum, way }: { numSteps: number; momentum: number; way: (typeof WAYS)[number] },
-): number {
-  const workload: Workload = way === 'workload' && momentum > 0 ? { momentum } : 'prefix';
-  const how = { mechanism: MECHANISM, numSteps, workload } as const;
-  const { sensitivity } = dp.error(how);
-  const { decoder } = dp.matrices(how);
-  if (workload !== 'prefix') return sensitivity * rootMeanSquare(decoder, numSteps);
+interface Steps {
+  momentum: number;
+  /** Of every step, in units of 1 / lambda. */
+  rates: number[];
+}
+
+/** Root mean square error of what descent adds up, through post-processing, at unit noise. */
+function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: Steps): number {
+  const numSteps = rates.length;
+  const { sensitivity } = dp.error({ mechanism, numSteps });
+  const { decoder } = dp.matrices({ mechanism, numSteps });
   // Rows of the decoder are those of prefix sums: their differences with momentum, added up.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
@@ -34,10 +37,18 @@ function errorOf(
       const at = t * numSteps + j;
       const before = t === 0 ? 0 : decoder[at - numSteps]!;
       velocity[j] = momentum * velocity[j]! + decoder[at]! - before;
-      sums[at] = (t === 0 ? 0 : sums[at - numSteps]!) + velocity[j]!;
+      sums[at] = (t === 0 ? 0 : sums[at - numSteps]!) + rates[t]! * velocity[j]!;
     }
   }
   return sensitivity * rootMeanSquare(sums, numSteps);
+}
+
+/** The same with the encoder that is made for the momentum. */
+function errorThrough(dp: DpFtrl, { momentum, rates: { length: numSteps } }: Steps): number {
+  const workload: Workload = momentum > 0 ? { momentum } : 'prefix';
+  const how = { mechanism: MECHANISM, numSteps, workload } as const;
+  const { sensitivity } = dp.error(how);
+  return sensitivity * rootMeanSquare(dp.matrices(how).decoder, numSteps);
 }
 
 function rootMeanSquare(rows: Float64Array, numRows: number): number {
@@ -48,15 +59,17 @@ function rootMeanSquare(rows: Float64Array, numRows: number): number {
 function bestOf(
   dp: DpFtrl,
   { steps, repeats }: Size,
-  descent: NonNullable<SimulationOptions['descent']>,
+  { length, ...how }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
+    /** Of all steps together, over that of as many with rate 1. */
+    length: number;
+  },
 ) {
-  const options = { ...TARGET, mechanism: MECHANISM, numSteps: steps } as const;
-  const { lambda } = regretOf(dp, { ...options, descent, streamSeed: 1, noiseSeed: 1 });
-  const scale = lambda.private / (1 - (descent.momentum ?? 0));
+  const options = { ...TARGET, ...how, numSteps: steps };
+  const { lambda } = regretOf(dp, { ...options, streamSeed: 1, noiseSeed: 1 });
   const tries = FACTORS.map((factor) => {
     const runs = repeated(repeats, (seed) => {
       const seeds = { streamSeed: seed, noiseSeed: seed };
-      return regretOf(dp, { ...options, descent, ...seeds, lambda: factor * scale });
+      return regretOf(dp, { ...options, ...seeds, lambda: factor * length * lambda.private });
     });
     return {
       regret: meanOf(runs, (it) => it.private),
@@ -66,24 +79,92 @@ function bestOf(
   return tries.reduce((a, b) => (b.regret < a.regret ? b : a));
 }
 
+function ratesOf(power: number, numSteps: number): number[] {
+  return Array.from({ length: numSteps }, (_, t) => (t + 1) ** -power);
+}
+
+/** With rates t^(-power), on the optimum: for these rates, or for prefix sums. */
+function measureRates(dp: DpFtrl, size: Size, power: number) {
+  const numSteps = Math.min(size.steps, MAX_MATRIX_STEPS);
+  const rates = ratesOf(power, numSteps);
+  const steps = { momentum: 0, rates };
+  const [optimal, root] = (['optimal', MECHANISM] as const).map((mechanism) =>
+    ready(dp, { mechanism }, { numSteps }),
+  );
+  const how = { mechanism: 'optimal', numSteps, workload: { rates }, objective: 'mean' } as const;
+  const through = dp.optimize(how).error;
+  const every = ratesOf(power, size.steps);
+  const length = mean(every);
+  const { mechanism } = ready(dp, { mechanism: 'optimal' }, { numSteps: size.steps });
+  const own = { rates: every, through: 'workload' } as const;
+  const best = {
+    after: bestOf(dp, size, { mechanism, descent: { rates: every }, length }),
+    through: bestOf(dp, size, { mechanism: 'optimal', descent: own, length }),
+  };
+  return {
+    error: through,
+    overAfter: through / errorAfterwards(dp, optimal!, steps),
+    overRoot: through / errorAfterwards(dp, root!, steps),
+    regret: best.through.regret / best.after.regret,
+  };
+}
+
+type RatesMeasured = ReturnType<typeof measureRates>;
+
+function ratesPanel(measured: readonly RatesMeasured[]): Panel {
+  return {
+    title: 'rates t^(-p) on the optimum',
+    x: { label: 'p', log: false },
+    y: { label: 'workload over post-processing', log: false },
+    series: [
+      { name: 'noise in the weights', x: POWERS, y: measured.map((it) => it.overAfter) },
+      { name: 'regret, best lambda (NOT private)', x: POWERS, y: measured.map((it) => it.regret) },
+    ],
+  };
+}
+
+function ratesFindings(power: number, measured: RatesMeasured): Finding[] {
+  const what = `rates t^(-p), p = ${power}`;
+  const isSame = power === 0 && { expected: 1 };
+  return [
+    { what: `${what}: noise in the weights through the workload`, value: measured.error },
+    { what: `${what}: that over post-processing`, value: measured.overAfter, ...isSame },
+    { what: `${what}: that over post-processing, square-root`, value: measured.overRoot },
+    { what: `${what}: regret through the workload over post-processing`, value: measured.regret },
+  ];
+}
+
 function* run(dp: DpFtrl, size: Size): Generator<number, Result> {
   const horizon = Math.min(size.steps, MAX_MATRIX_STEPS);
-  const errors = WAYS.map((way) =>
-    MOMENTA.map((momentum) => errorOf(dp, { numSteps: horizon, momentum, way })),
-  );
+  const root = ready(dp, { mechanism: MECHANISM }, { numSteps: horizon });
+  const steps = MOMENTA.map((momentum) => ({ momentum, rates: ratesOf(0, horizon) }));
+  const errors = [
+    steps.map((it) => errorAfterwards(dp, root, it)),
+    steps.map((it) => errorThrough(dp, it)),
+  ];
+  const numParts = WAYS.length * (MOMENTA.length + POWERS.length);
+  let done = 0;
   const best = WAYS.map(() => [] as ReturnType<typeof bestOf>[]);
-  for (const [i, momentum] of MOMENTA.entries()) {
+  for (const momentum of MOMENTA) {
     for (const [k, through] of WAYS.entries()) {
-      best[k]!.push(bestOf(dp, size, { momentum, through }));
-      yield (i + (k + 1) / WAYS.length) / MOMENTA.length;
+      const descent = { momentum, through };
+      const length = 1 / (1 - momentum);
+      best[k]!.push(bestOf(dp, size, { mechanism: MECHANISM, descent, length }));
+      yield ++done / numParts;
     }
+  }
+  const rates: RatesMeasured[] = [];
+  for (const power of POWERS) {
+    rates.push(measureRates(dp, size, power));
+    yield (done += WAYS.length) / numParts;
   }
   const panel = (title: string, y: string, series: Panel['series']): Panel => {
     return { title, x: { label: 'momentum', log: false }, y: { label: y, log: true }, series };
   };
   const names = WAYS.map((way) => `through ${way}`);
-  return result('momentum', 'Momentum through the workload, or afterwards', {
-    settings: { ...size, ...TARGET, learner: 'descent, logistic loss, unit ball, square root' },
+  const learner = 'descent, logistic loss, unit ball; square root, for rates the optimum';
+  return result('momentum', 'Momentum and rates through the workload, or afterwards', {
+    settings: { ...size, ...TARGET, learner },
     panels: [
       panel(
         `noise in the weights, ${horizon} steps`,
@@ -100,24 +181,28 @@ function* run(dp: DpFtrl, size: Size): Generator<number, Result> {
           spread: best[k]!.map((it) => it.spread),
         })),
       ),
+      ratesPanel(rates),
     ],
-    findings: MOMENTA.flatMap((momentum, i) => [
-      {
-        what: `momentum ${momentum}: error through the workload over that through post-processing`,
-        value: errors[1]![i]! / errors[0]![i]!,
-        ...(momentum === 0 && { expected: 1 }),
-      },
-      {
-        what: `momentum ${momentum}: the same for regret`,
-        value: best[1]![i]!.regret / best[0]![i]!.regret,
-        ...(momentum === 0 && { expected: 1 }),
-      },
-    ]),
+    findings: [
+      ...MOMENTA.flatMap((momentum, i) => [
+        {
+          what: `momentum ${momentum}: error through the workload over post-processing`,
+          value: errors[1]![i]! / errors[0]![i]!,
+          ...(momentum === 0 && { expected: 1 }),
+        },
+        {
+          what: `momentum ${momentum}: the same for regret`,
+          value: best[1]![i]!.regret / best[0]![i]!.regret,
+          ...(momentum === 0 && { expected: 1 }),
+        },
+      ]),
+      ...POWERS.flatMap((power, i) => ratesFindings(power, rates[i]!)),
+    ],
   });
 }
 
 export const momentum: Experiment = {
-  summary: 'momentum through the workload, or through post-processing',
+  summary: 'momentum and rates through the workload, or through post-processing',
   size: { steps: 512, repeats: 10 },
   run,
 };

@@ -2,7 +2,7 @@
 
 // Line plots as SVG text: panels side by side, one legend each.
 
-import type { Axis, Panel, Result, Series } from './result.js';
+import type { Axis, Panel, Result } from './result.js';
 
 const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
@@ -12,6 +12,7 @@ const LETTER = 6;
 const MIN_TICKS = 3;
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
+const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
 function escape(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -118,16 +119,22 @@ function axes({ x, y }: Frame, panel: Panel): string[] {
   ];
 }
 
-function solid(index: number): string {
-  return `stroke="${COLOURS[index % COLOURS.length]}" fill="none" stroke-width="1.6"`;
+function line(index: number, rest: string): string {
+  return `stroke="${COLOURS[index % COLOURS.length]}" fill="none" ${rest}`;
 }
 
-function style(index: number): string {
+const SOLID = 'stroke-width="1.6"';
+
+function style({ series }: Panel, index: number): string {
+  const { of } = series[index]!;
+  const bounded = series.findIndex(({ name }) => name === of);
+  if (bounded >= 0) return line(bounded, BOUND);
   const dash = DASHES[Math.floor(index / COLOURS.length) % DASHES.length];
-  return `${solid(index)}${dash ? ` stroke-dasharray="${dash}"` : ''}`;
+  return line(index, dash ? `${SOLID} stroke-dasharray="${dash}"` : SOLID);
 }
 
-function curve({ x, y }: Frame, series: Series, index: number): string[] {
+function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
+  const series = panel.series[index]!;
   const shown = series.x
     .map((at, i) => ({ at, value: series.y[i]!, spread: series.spread?.[i] ?? 0 }))
     .filter(({ at, value }) => x.has(at) && y.has(value));
@@ -139,8 +146,8 @@ function curve({ x, y }: Frame, series: Series, index: number): string[] {
       return `M${place} ${round(y.at(value - spread))}V${round(y.at(value + spread))}`;
     });
   return [
-    `<polyline points="${points.join(' ')}" ${style(index)}/>`,
-    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${solid(index)}/>`] : []),
+    `<polyline points="${points.join(' ')}" ${style(panel, index)}/>`,
+    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${line(index, SOLID)}/>`] : []),
   ];
 }
 
@@ -161,7 +168,7 @@ function legend(panel: Panel): string[] {
     const y = PANEL.height + 8 + Math.floor(i / columns) * LEGEND.line;
     const end = left + LEGEND.stroke;
     return [
-      `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(i)}/>`,
+      `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(panel, i)}/>`,
       text(end + LEGEND.gap, y, name),
     ];
   });
@@ -178,7 +185,7 @@ function panelText(panel: Panel, offset: number): string {
   };
   const parts = [
     ...axes(frame, panel),
-    ...panel.series.flatMap((series, i) => curve(frame, series, i)),
+    ...panel.series.flatMap((_, i) => curve(frame, panel, i)),
     ...legend(panel),
   ];
   return `<g transform="translate(${offset} 24)">\n${parts.join('\n')}\n</g>`;

@@ -4,13 +4,15 @@
 // regret theorem has without noise, so that they differ in their noise alone, and it shows.
 
 import type { DpFtrl } from '../../types.js';
-import { allReady, meanOf, regretOf, repeated, result } from './experiment.js';
+import { allReady, boundOf, meanOf, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Size } from './experiment.js';
 import { rankCorrelation, standardError, type Panel, type Result } from './result.js';
 
 const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
 const EPSILONS = [0.5, 1, 2, 4, 8];
 const TARGET = { delta: 1e-6, dimension: 10 };
+/** Whose bounds are drawn: all of them would hide the curves. */
+const BOUNDED: readonly string[] = ['optimal', 'tree', 'independent'];
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   const { found, leftOut } = allReady(dp, dp.mechanisms(), steps);
@@ -21,6 +23,7 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   let done = 0;
   for (const stream of STREAMS) {
     const curves = byError.map(() => ({ y: [] as number[], spread: [] as number[] }));
+    const bounds = byError.map(() => [] as (number | null)[]);
     const twin: number[] = [];
     for (const epsilon of EPSILONS) {
       const regrets: number[] = [];
@@ -43,6 +46,7 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
         regrets.push(meanOf(runs, (it) => it.private));
         curves[i]!.y.push(regrets[i]!);
         curves[i]!.spread.push(standardError(runs.map((it) => it.private)));
+        bounds[i]!.push(runs[0]!.bound);
         if (i === 0) twin.push(meanOf(runs, (it) => it.twin));
         yield ++done / (STREAMS.length * EPSILONS.length * byError.length);
       }
@@ -55,10 +59,13 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
     panels.push({
       title: stream,
       x: { label: 'epsilon', log: true },
-      y: { label: 'average regret', log: false },
+      y: { label: 'average regret', log: true },
       series: [
         ...byError.map(({ name }, i) => ({ name, x: EPSILONS, ...curves[i]! })),
         { name: 'no privacy', x: EPSILONS, y: twin },
+        ...byError.flatMap(({ name }, i) =>
+          BOUNDED.includes(name) ? boundOf(name, EPSILONS, bounds[i]!) : [],
+        ),
       ],
     });
   }

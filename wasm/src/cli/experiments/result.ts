@@ -12,6 +12,8 @@ export interface Axis {
 /** Points of one curve; `spread` is a standard error up and down. */
 export interface Series {
   name: string;
+  /** The curve whose bound this is: drawn in its colour. */
+  of?: string;
   x: number[];
   y: number[];
   spread?: number[];
@@ -42,11 +44,12 @@ export interface Result {
 }
 
 function isSeries(value: unknown): value is Series {
-  const { name, x, y, spread } = (value ?? {}) as Partial<Series>;
+  const { name, of, x, y, spread } = (value ?? {}) as Partial<Series>;
   const areNumbers = (list: unknown) =>
     Array.isArray(list) && list.every((it) => typeof it === 'number' && Number.isFinite(it));
   return (
     typeof name === 'string' &&
+    (of === undefined || typeof of === 'string') &&
     areNumbers(x) &&
     areNumbers(y) &&
     x!.length === y!.length &&

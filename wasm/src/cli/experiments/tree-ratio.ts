@@ -56,22 +56,24 @@ function ratioOf(numerators: readonly number[], denominators: readonly number[])
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   const horizons = HORIZONS.filter((n) => n < steps).concat(steps);
-  const measured: Required<Series> = { name: 'measured', x: horizons, y: [], spread: [] };
+  const spreads: number[] = [];
+  const measured: Series = { name: 'measured', x: horizons, y: [], spread: spreads };
   const predicted: Series = { name: 'theory', x: horizons, y: [] };
   const findings: Result['findings'] = [];
   for (const [i, numSteps] of horizons.entries()) {
     const rounds = Math.max(1, Math.round((repeats * NUM_VALUES) / numSteps / DIMENSION / 64));
     const squares: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; ++round) {
-      MECHANISMS.forEach((mechanism, k) =>
-        // Seeds of their own, so that the two are independent.
-        squares[k]!.push(...meanSquares(dp, mechanism, numSteps, 2 * round + k + 1)),
-      );
+      MECHANISMS.forEach((mechanism, k) => {
+        // Seeds of their own, so that mechanisms, rounds and horizons are independent.
+        const seed = (2 * round + k) * (HORIZONS.length + 1) + i + 1;
+        squares[k]!.push(...meanSquares(dp, mechanism, numSteps, seed));
+      });
       yield (i + (round + 1) / rounds) / horizons.length;
     }
     const { value, spread } = ratioOf(...squares);
     measured.y.push(value);
-    measured.spread.push(spread);
+    spreads.push(spread);
     const [tree, root] = MECHANISMS.map((mechanism) => dp.error({ mechanism, numSteps }).meanError);
     predicted.y.push((tree! / root!) ** 2);
     const expected = EXPECTED.get(numSteps) ?? predicted.y.at(-1)!;
