@@ -38,8 +38,7 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
 /// What chance can make of release_noise all at once, as a part of it: an upper bound on the
 /// largest singular value of B over its Frobenius norm; 1 where nothing better is known.
 /// @exactness   upper bound. Of a ToeplitzDecoder the sum of the |coefficients|, which neither a
-/// row
-///              nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
+///              row nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
 /// @source      Schur's test.
 /// @checked-by  learn_regret_bound_test "deviation share is at least that of the dense decoder"
 double deviation_share(const Strategy& strategy);
