@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
-import { fails } from './support/command.mjs';
+import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { importSource } from './support/sources.mjs';
 
@@ -229,6 +229,21 @@ test('budget: a state without a step is paid for once', async () => {
     }
     assert.equal(read(path).releases[0].step, 8);
   }
+});
+
+test('budget: what was shown before a kill -9 is known, and older copies are refused', async () => {
+  const path = freshPath();
+  const state = `${path}.state`;
+  const run = release(path, 1, [...limit, '--steps', '8', '--quiet', '--state', state]);
+  await dpFtrl(run, { input: 'who,x\n' });
+  copyFileSync(state, `${state}.old`);
+  const { child, ended } = await runningOn(input, run, ({ stdout }) => stdout.includes('\n4,'));
+  child.kill('SIGKILL');
+  assert.equal((await ended).signal, 'SIGKILL');
+  assert.equal(read(path).releases[0].step, 4);
+  const old = /--state is an old copy: 0 steps are released in it, 4 by --budget/;
+  await fails(run.with(-1, `${state}.old`), 2, old, { input });
+  await accepted(run);
 });
 
 test('budget: what does not fit begins no state', async () => {

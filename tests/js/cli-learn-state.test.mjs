@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -294,6 +295,45 @@ test('learn --state: a budget is spent once, and knows old copies', async () => 
   await fails(run.with(-1, copy), 2, old, { input: table(0, 1) });
   await fails(run.with(-1, freshState()), 2, /beyond the limit/, { input: table(0, 1) });
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
+});
+
+/** A run with a budget that has learned three rows, and more rows for it. */
+async function begunWithBudget(name) {
+  const [state, budget] = [freshState(), join(folder, `${name}.json`)];
+  const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const run = [...tree, ...limit, '--state', state];
+  await modelOf(run, header);
+  const begun = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
+  return { ...begun, run, state, budget };
+}
+
+test('learn --state: a save that fails leaves rows in doubt, and a state that goes on', async () => {
+  const { child, ended, run, state } = await begunWithBudget('unsaved');
+  mkdirSync(`${state}.new/in-the-way`, { recursive: true });
+  child.stdin.end(rows.slice(3, 8).join(''));
+  const { stdout, stderr, code } = await ended;
+  assert.deepEqual([stdout, code], ['', 1]);
+  const doubt = 'whether rows 4 to 8 are learned from is not known: a run on the header alone says';
+  assert.ok(stderr.endsWith(`; ${LEARNED}; ${doubt} how many examples are\n`), stderr);
+  rmSync(`${state}.new`, { recursive: true });
+  assert.equal((await modelOf(run, header)).numExamples, 3);
+});
+
+test('learn --state: no model is shown before the budget knows of its steps', async () => {
+  const { child, ended, run, state, budget } = await begunWithBudget('read-only');
+  chmodSync(budget, 0o444);
+  child.stdin.end();
+  const { stdout, stderr, code } = await ended;
+  assert.deepEqual([stdout, code], ['', 2]);
+  assert.ok(stderr.endsWith(`learn: --budget ${budget} is read-only; ${LEARNED}\n`), stderr);
+  chmodSync(budget, 0o644);
+  const next = await runningOn(table(3, 6), run, () => numLearnedIn(state) === 6);
+  chmodSync(budget, 0o444);
+  next.child.stdin.end('x,1,1\n');
+  const also = await next.ended;
+  assert.match(also.stderr, /row 4 \(line 5\).*; --budget .* is read-only; rows 1 to 3 of this input/);
+  chmodSync(budget, 0o644);
+  assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
 });
 
 test('learn --state: what a budget paid for is known again, also where nothing was learned', async () => {

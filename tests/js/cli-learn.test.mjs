@@ -208,6 +208,8 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
   const bound = Number(await shown(at(1.74, [...ranges, ...options.slice(0, 4)])));
   assert.ok(bound >= total && bound < total * (1 + 1e-5), `${bound} ${total}`);
   assert.ok(nonprivate.regret.private < bound);
+  const uneven = at(1.74, [...ranges, '--batch', '7']);
+  assert.equal(await shown(uneven), 'none: a batch was not full');
   const clipped = /^none: gradients may be clipped \(else [\d.]+\)$/;
   assert.match(await shown(at(1.73, ranges)), clipped);
   assert.match(await shown(at(1.74, ranges.slice(2))), clipped);

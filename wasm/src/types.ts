@@ -1496,7 +1496,9 @@ export interface DpFtrl {
   comparator(options: ComparatorOptions): Comparator;
   /**
    * Upper bounds on the average regret of a learner with this certificate, term by term, for losses
-   * whose gradients are never clipped. They depend on no data.
+   * whose gradients are never clipped. They depend on no data, and leave out what truncation to the
+   * grid of the release takes of the gradients: at most batchSize / 8 of the noise term, at the
+   * default grid and up to 2^18 steps.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

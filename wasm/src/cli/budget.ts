@@ -96,7 +96,7 @@ function raiseSteps(entries: readonly Entry[], step: number): void {
 
 export class Budget {
   /** Kept for the run of a state, so that a copy of it does not run at the same time. */
-  private running: { state: string; lock: FileLock } | undefined;
+  private running: { state: string; lock: FileLock; step: number } | undefined;
 
   private constructor(
     private readonly path: string,
@@ -125,7 +125,8 @@ export class Budget {
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
-   * steps than are known to be released; `finish` ends the run of a state. `prepare` is done before
+   * steps than are known to be released; `reached` says how many are, `finish` ends the run of a
+   * state. `prepare` is done before
    * something new is written down, when it is known to fit.
    */
   async spend(dp: DpFtrl, spending: Spending, prepare?: () => Promise<void>): Promise<void> {
@@ -140,7 +141,7 @@ export class Budget {
       const isNew = ledger.releases.length === 0;
       const before = ledger.releases.filter((it) => state !== undefined && it.state === state);
       if (state !== undefined) {
-        await this.begin(place, state);
+        await this.begin(place, state, step);
         this.requireNewest(before, step);
       }
       if (before.some((it) => it.mu === own)) {
@@ -170,22 +171,31 @@ export class Budget {
     });
   }
 
-  /** The run of a state is over, also where it failed: `step` steps are released. */
+  /**
+   * So many steps are stored, and what they release is about to be shown: an older copy of the state
+   * is refused from now on.
+   */
+  async reached(step: number): Promise<void> {
+    const { running } = this;
+    if (running === undefined || step <= running.step) return;
+    await this.change(async (place) => {
+      const text = await readText(place);
+      if (text === undefined) return undefined; // refused before it began
+      const ledger = parseLedger(this.path, text);
+      raiseSteps(ledger.releases.filter(({ state }) => state === running.state), step);
+      return ledger;
+    });
+    running.step = step;
+  }
+
+  /** The run of a state is over, also where it failed: `step` steps are stored. */
   async finish(step: number): Promise<void> {
     const { running } = this;
-    if (running === undefined) return;
-    this.running = undefined;
     try {
-      await this.change(async (place) => {
-        const text = await readText(place);
-        if (text === undefined) return undefined; // refused before it began
-        const ledger = parseLedger(this.path, text);
-        const own = ledger.releases.filter(({ state }) => state === running.state);
-        raiseSteps(own, step);
-        return ledger;
-      });
+      await this.reached(step);
     } finally {
-      await running.lock.release();
+      this.running = undefined;
+      await running?.lock.release();
     }
   }
 
@@ -235,12 +245,12 @@ export class Budget {
     throw new Misuse(`--budget ${this.path} is read-only`);
   }
 
-  private async begin(place: string, state: string): Promise<void> {
+  private async begin(place: string, state: string, step: number): Promise<void> {
     const lock = await FileLock.take(`${place}.${state}`, {
       patience: 0,
       refuse: (who) => new Misuse(`--state: ${who} is releasing from a copy of it`),
     });
-    this.running = { state, lock };
+    this.running = { state, lock, step };
   }
 
   /** A state that has released less than is known is an old copy: its noise would come again. */

@@ -26,7 +26,7 @@ import { regretBoundText } from './regret-bound.js';
 import { report } from './report.js';
 import type { Batch } from './rows.js';
 import { Interruption } from './signals.js';
-import { readState, unfinished } from './state-file.js';
+import { ended, readState, unfinished } from './state-file.js';
 import { StepProgress } from './step-progress.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from './strategy.js';
 import type { Chosen } from './strategy.js';
@@ -177,6 +177,10 @@ interface Learning {
   inputs: readonly ModelInput[];
   /** Rows learned from so far: with --state those whose learning is stored. */
   numLearned: number;
+  /** Rows after these of which a save that failed may or may not have kept the learning. */
+  numInDoubt: number;
+  /** That is known to be stored. */
+  step: number;
   hindsight?: Hindsight;
 }
 
@@ -197,8 +201,10 @@ async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Pro
     await learner.learn(features, labels, predictions);
   } catch (error) {
     const { learned, code } = error as { learned?: number; code?: string };
+    if (code === 'store_failed') learning.numInDoubt = numRows;
     if (learned === undefined) throw error;
     learning.numLearned += learned;
+    learning.step = learner.step;
     const [row, line] = [batch.firstRow + learned, batch.lines[learned]!];
     const where = `row ${row} (line ${line})`;
     if (code === 'past_horizon') {
@@ -210,7 +216,20 @@ async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Pro
     throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
   }
   learning.numLearned += numRows;
+  learning.step = learner.step;
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+}
+
+/** What ends a run of a state, which says which rows must not come again. */
+function withRows(failure: unknown, { numLearned, numInDoubt }: Learning): unknown {
+  const done = `rows 1 to ${numLearned} of this input are learned from: leave them`;
+  const error = numLearned === 0 ? failure : unfinished(failure, done);
+  if (numInDoubt > 0 && error instanceof Error) {
+    const rows = `rows ${numLearned + 1} to ${numLearned + numInDoubt}`;
+    const tells = 'a run on the header alone says how many examples are';
+    error.message += `; whether ${rows} are learned from is not known: ${tells}`;
+  }
+  return error;
 }
 
 /** With its gap: how much more it may be. */
@@ -465,9 +484,10 @@ export async function run(args: Args): Promise<void> {
   const found = isSearched ? await watch(foundFirst(dp, how), progressLine) : how;
   const made = await makeLearner(dp, settings, { how: found, chosen, problem });
   const { learner, state } = made;
-  const learning: Learning = { ...made, numLearned: 0 };
+  const learning: Learning = { ...made, numLearned: 0, numInDoubt: 0, step: learner.step };
   const interruption = state && new Interruption();
   const progress = new StepProgress(numSteps, { quiet });
+  let failure: unknown;
   try {
     const numRows = (numSteps / passes) * target.batchSize;
     if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how: found, numRows });
@@ -492,27 +512,24 @@ export async function run(args: Args): Promise<void> {
     const report = () => progress.report(learner.step);
     await learnAll(learning, { rows, passes, digest, report, interruption });
     progress.end();
+    // A crash may leave the budget ahead of what was shown, never behind.
+    await settings.budget?.reached(learning.step);
     const model = await modelOf(dp, settings, { ...learning, protects: whom.unit });
     const json = `${JSON.stringify(model)}\n`;
     const isGuarded = state !== undefined;
     if (path !== undefined) await writeFile(path, json, { option: 'model', isGuarded });
     const readable = () => {
-      const regretBound = regretBoundText(dp, model, { how: found, step: learner.step });
+      const regretBound = regretBoundText(dp, model, { how: found, learner });
       return describe(model, { learner, how: found, regretBound });
     };
     await new StandardOutput().write(args.has('json') ? json : readable());
   } catch (error) {
     progress.end();
-    const { numLearned } = learning;
-    if (!state || numLearned === 0) throw error;
-    throw unfinished(error, `rows 1 to ${numLearned} of this input are learned from: leave them`);
-  } finally {
-    interruption?.end();
-    learning.hindsight?.dispose();
-    try {
-      if (state) await settings.budget?.finish(learner.step);
-    } finally {
-      await made.close();
-    }
+    failure = error;
   }
+  interruption?.end();
+  learning.hindsight?.dispose();
+  const finish = () => settings.budget?.finish(learning.step);
+  failure = await ended(failure, [finish, made.close]);
+  if (failure !== undefined) throw state ? withRows(failure, learning) : failure;
 }

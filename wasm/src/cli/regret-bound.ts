@@ -2,7 +2,7 @@
 
 // What the regret theorem says of a learner of the command, from public numbers alone.
 
-import type { DpFtrl, LearnedModel, LearnerOptions } from '../types.js';
+import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../types.js';
 import { roundedUp } from './report.js';
 
 /** The square of the greatest slope there can be. */
@@ -32,7 +32,10 @@ function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }:
 export function regretBoundText(
   dp: DpFtrl,
   model: LearnedModel,
-  { how, step }: { how: LearnerOptions; step: number },
+  { how, learner }: {
+    how: LearnerOptions;
+    learner: Pick<Learner, 'step' | 'batchSize' | 'numWaiting'>;
+  },
 ): string {
   const { certificate, weights } = model;
   if (certificate.lattice) return 'none: no theorem for mode lattice';
@@ -43,6 +46,9 @@ export function regretBoundText(
   const { expected } = dp.regretBounds(certificate, Object.fromEntries(given));
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
+  const { step, numWaiting, batchSize: perStep } = learner;
+  // It is of the mean over full batches.
+  if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
   const when = step < numSteps ? ` after all ${numSteps} steps` : '';
   const bound = `${roundedUp(expected.total)}${when}`;
   return isNeverClipped(how, model) ? bound : `none: gradients may be clipped (else ${bound})`;

@@ -19,7 +19,7 @@ import { ProgressLine, watch } from './progress.js';
 import { guarantee, protection } from './protection.js';
 import { Interrupted, Interruption } from './signals.js';
 import { LedgerTotals, STATE_OPTIONS } from './state.js';
-import { readState, unfinished } from './state-file.js';
+import { ended, readState, unfinished } from './state-file.js';
 import { StepProgress } from './step-progress.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from './steps.js';
 import type { Released, RowSums, Stepper, Sums } from './steps.js';
@@ -316,6 +316,7 @@ export async function run(args: Args): Promise<void> {
   const interruption = isGuarded ? new Interruption() : undefined;
   const progress = new StepProgress(numSteps, { quiet });
   const before = totals.step;
+  let failure: unknown;
   try {
     const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
     const { mu, epsilon, delta, neighbours } = certificate;
@@ -334,6 +335,8 @@ export async function run(args: Args): Promise<void> {
     }
     await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
     const write = async (steps: Released) => {
+      // A crash may leave the budget ahead of what was shown, never behind.
+      if (state) await settings.budget?.reached(state.numReleased);
       const stop = await writeSteps(steps, { writer, sink, totals });
       progress.report(totals.step);
       return stop;
@@ -351,16 +354,14 @@ export async function run(args: Args): Promise<void> {
   } catch (error) {
     progress.end();
     if (state && totals.step > before) {
-      throw await keep(sink, error, `${before + 1} to ${totals.step}`);
-    }
-    await sink.abandon();
-    throw error;
-  } finally {
-    interruption?.end();
-    try {
-      if (state) await settings.budget?.finish(state.numReleased);
-    } finally {
-      await close();
+      failure = await keep(sink, error, `${before + 1} to ${totals.step}`);
+    } else {
+      failure = error;
+      await sink.abandon();
     }
   }
+  interruption?.end();
+  const finish = () => (state ? settings.budget?.finish(state.numReleased) : undefined);
+  failure = await ended(failure, [finish, close]);
+  if (failure !== undefined) throw failure;
 }

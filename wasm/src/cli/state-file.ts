@@ -107,6 +107,24 @@ export async function openStore(path: string): Promise<FileStore> {
   }
 }
 
+/** Ends what a run of a state holds, whatever failed: the first error, which says of the others. */
+export async function ended(
+  failure: unknown,
+  ends: readonly (() => Promise<void> | undefined)[],
+): Promise<unknown> {
+  let first = failure;
+  for (const end of ends) {
+    try {
+      await end();
+    } catch (error) {
+      const { message } = error as Error;
+      if (!(first instanceof Error)) first = error;
+      else if (!first.message.includes(message)) first.message += `; ${message}`;
+    }
+  }
+  return first;
+}
+
 /** What ends a run early, which now says what must not come again. */
 export function unfinished(error: unknown, done: string): unknown {
   if (error instanceof Error) error.message += `; ${done} out of the next run`;
