@@ -16,7 +16,7 @@ namespace dpftrl {
 inline constexpr double kExtendedNormalErrorBound = 8e-18;
 
 /// What fill_normals and fill_normals_rows of gaussian.hpp fill in, as unevaluated sums of two
-/// doubles. Three times the work.
+/// doubles. Twice the time.
 ///
 /// @exactness   |out[i].high + out[i].low - ideal| <= kExtendedNormalErrorBound,
 ///              |out[i].low| <= ulp(out[i].high) / 2.

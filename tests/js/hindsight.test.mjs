@@ -62,6 +62,30 @@ test('hindsight: twin and regret are those of the simulation', () => {
   }
 });
 
+test('regretBounds: truncation takes at most batchSize / 8 of the noise at the default grid', () => {
+  const largest = [];
+  for (const mechanism of ['tree', 'independent', 'square-root', 'output']) {
+    for (const numSteps of [1, 100, 2 ** 12, 2 ** 18]) {
+      if (mechanism === 'square-root' && numSteps > 2 ** 12) continue; // all of its noise is kept
+      for (const epsilon of [0.01, 1, 100]) {
+        for (const [dimension, batchSize, clipNorm] of [[1, 1, 1], [300, 7, 0.2], [3, 1, 50]]) {
+          const privacy = { epsilon, delta: 1e-6, clipNorm };
+          const how = { mechanism, numSteps, dimension, batchSize, ...privacy, insecureSeed: 1 };
+          const learner = dp.learner(how);
+          const { grid, certificate } = learner;
+          learner.dispose();
+          const { lambda, expected } = dp.regretBounds(certificate, { dimension, batchSize });
+          // Sums up to step t are short by at most t batches of grids a coordinate.
+          const taken = (clipNorm * grid * Math.sqrt(dimension) * numSteps) / (2 * lambda);
+          assert.ok(taken <= (batchSize / 8) * expected.noise, JSON.stringify({ ...how, grid }));
+          largest.push(taken / (batchSize * expected.noise));
+        }
+      }
+    }
+  }
+  assert.ok(Math.max(...largest) > 1 / 32, 'the bound is not idle');
+});
+
 test('hindsight: bounds term by term, and which there are', () => {
   const certificate = dp.certificate(target);
   const rule = { dimension: 3, radius: 2, batchSize: 4 };
