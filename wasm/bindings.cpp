@@ -11,6 +11,8 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "convert.hpp"
 #include "dpftrl/bounds.hpp"
@@ -76,20 +78,26 @@ val pure_mu(double epsilon) {
   return guarded([&] { return mu_from_pure_dp(epsilon); });
 }
 
-/// What `value` is: "epsilon", "rho" or "mu".
+/// What `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not only the
+/// Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
 val calibrate(const std::string& kind, double value, double delta) {
   return guarded([&] {
+    const bool is_target = kind == "epsilon";
+    const bool is_concentrated = kind == "rho";
+    const ApproximateDp target{.epsilon = value, .delta = delta};
     double mu = value;
-    std::string method = "exact privacy profile of the Gaussian mechanism";
-    if (kind == "epsilon") mu = mu_from_approximate_dp({.epsilon = value, .delta = delta});
-    if (kind == "rho") {
+    double epsilon = value;
+    if (is_target) {
+      mu = mu_from_approximate_dp(target);
+    } else if (is_concentrated) {
       mu = mu_from_rho(value);
-      method = "rho = mu^2 / 2, then the " + method;
+      epsilon = epsilon_from_rho({.rho = value, .delta = delta});
+    } else {
+      epsilon = epsilon_from_mu({.mu = value, .delta = delta});
     }
-    const double epsilon = kind == "epsilon" ? value : epsilon_from_mu({.mu = mu, .delta = delta});
-    const double multiplier = kind == "epsilon"
-                                  ? noise_multiplier({.epsilon = value, .delta = delta})
-                                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
+    const double multiplier =
+        is_target ? noise_multiplier(target)
+                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
     if (!std::isfinite(multiplier))
       fail_argument("calibrate", kind, "large enough for a finite noise multiplier",
                     to_text(value));
@@ -97,9 +105,12 @@ val calibrate(const std::string& kind, double value, double delta) {
     object.set("noiseMultiplier", multiplier);
     object.set("epsilon", epsilon);
     object.set("delta", delta);
-    object.set("rho", kind == "rho" ? value : rho_from_mu(mu));
-    object.set("mu", mu);
-    object.set("method", method);
+    object.set("rho", is_concentrated ? value : rho_from_mu(mu));
+    object.set("mu", is_concentrated ? val::null() : val(mu));
+    object.set("method", is_concentrated
+                             ? "conversion of zero-concentrated DP (Canonne, Kamath, Steinke), an "
+                               "upper bound"
+                             : "exact privacy profile of the Gaussian mechanism");
     object.set("classical", classical({.epsilon = epsilon, .delta = delta}));
     return object;
   });

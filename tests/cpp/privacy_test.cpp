@@ -484,6 +484,37 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_NEAR(rho_from_mu(compose_mu(mus)), compose_rho(rhos), 1e-14);
 }
 
+/// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart:
+/// the sum over all integers that matter.
+Real enumerated_delta(Real rho, int distance, Real epsilon) {
+  const Real variance = distance * distance / (2 * rho);
+  const auto weight = [&](int k) { return std::exp(-Real(k) * k / (2 * variance)); };
+  const int reach = distance + static_cast<int>(std::ceil(40 * std::sqrt(variance))) + 2;
+  Real total = 0;
+  Real delta = 0;
+  for (int k = -reach; k <= reach; ++k) {
+    total += weight(k);
+    delta += std::max(Real{0}, weight(k) - std::exp(epsilon) * weight(k + distance));
+  }
+  return delta / total;
+}
+
+TEST(Privacy, ConcentratedEpsilonHoldsForDiscreteGaussiansAndThatOfTheGaussianDoesNot) {
+  for (const double rho : {0.01, 0.1, 0.5, 1.0, 3.0, 10.0}) {
+    for (const double delta : {0.1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-12}) {
+      const double epsilon = epsilon_from_rho({.rho = rho, .delta = delta});
+      for (const int distance : {1, 2, 7})
+        EXPECT_LE(enumerated_delta(rho, distance, epsilon), delta) << rho << " " << delta;
+    }
+  }
+  EXPECT_NEAR(epsilon_from_rho({.rho = 0.5, .delta = 1e-3}), 3.536562, 1e-6);
+  EXPECT_NEAR(epsilon_from_rho({.rho = 0.5, .delta = 1e-5}), 4.728387, 1e-6);
+  EXPECT_NEAR(epsilon_from_rho({.rho = 0.5, .delta = 1e-8}), 6.086159, 1e-6);
+  const double gaussian = epsilon_from_mu({.mu = mu_from_rho(0.5), .delta = 1e-3});
+  EXPECT_NEAR(gaussian, 3.138671, 1e-6);
+  EXPECT_NEAR(static_cast<double>(enumerated_delta(0.5, 1, gaussian)), 1.44484e-3, 1e-8);
+}
+
 TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
   // 2 Phi^-1(e^epsilon / (1 + e^epsilon)), by the inverse of Python's statistics.NormalDist.
   const double known[][2] = {{0.1, 0.12530901221160773},

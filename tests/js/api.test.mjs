@@ -19,10 +19,77 @@ test('calibrate: known values, and one guarantee in every currency', () => {
   assert.deepEqual([fromEpsilon.epsilon, fromEpsilon.delta], [1, 1e-6]);
   const fromMu = dp.calibrate({ mu: fromEpsilon.mu, delta: 1e-6 });
   const fromRho = dp.calibrate({ rho: fromEpsilon.rho, delta: 1e-6 });
+  close(fromMu.epsilon, 1, 1e-9);
   for (const other of [fromMu, fromRho]) {
-    close(other.epsilon, 1, 1e-9);
     close(other.noiseMultiplier, fromEpsilon.noiseMultiplier, 1e-12);
     assert.notEqual(other.method, '');
+  }
+});
+
+/**
+ * Delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart, all
+ * integers that matter added up.
+ */
+function enumeratedDelta(rho, distance, epsilon) {
+  const variance = distance ** 2 / (2 * rho);
+  const weight = (k) => Math.exp((-k * k) / (2 * variance));
+  const reach = distance + Math.ceil(38 * Math.sqrt(variance));
+  let [total, delta] = [0, 0];
+  for (let k = -reach; k <= reach; ++k) {
+    total += weight(k);
+    delta += Math.max(0, weight(k) - Math.exp(epsilon) * weight(k + distance));
+  }
+  return delta / total;
+}
+
+test('calibrate: epsilon of rho holds for the discrete Gaussian, by enumeration', () => {
+  for (const rho of [0.01, 0.1, 0.5, 2, 10]) {
+    for (const delta of [0.1, 1e-3, 1e-6, 1e-10]) {
+      const { epsilon } = dp.calibrate({ rho, delta });
+      for (const distance of [1, 3]) {
+        const found = enumeratedDelta(rho, distance, epsilon);
+        assert.ok(found <= delta, `${rho} ${delta} ${distance}: ${found} at ${epsilon}`);
+      }
+    }
+  }
+  for (const [delta, known] of [
+    [1e-3, 3.536562],
+    [1e-5, 4.728387],
+    [1e-8, 6.086159],
+  ]) {
+    const { epsilon, mu, noiseMultiplier, method } = dp.calibrate({ rho: 0.5, delta });
+    close(epsilon, known, 2e-7);
+    assert.equal(mu, null);
+    close(noiseMultiplier, 1, 1e-15);
+    assert.ok(noiseMultiplier >= 1);
+    assert.match(method, /zero-concentrated/);
+  }
+  // What a Gaussian of that rho has at this delta is no epsilon of the discrete one.
+  const gaussian = dp.calibrate({ mu: 1, delta: 1e-3 }).epsilon;
+  close(gaussian, 3.138671, 1e-6);
+  close(enumeratedDelta(0.5, 1, gaussian) / 1e-3, 1.44484, 1e-5);
+});
+
+test('calibrate: epsilon of a lattice release and of its rho hold by enumeration', () => {
+  for (const [epsilon, delta] of [
+    [3.536562, 1e-3],
+    [1, 1e-6],
+    [8, 1e-2],
+  ]) {
+    const how = { mechanism: 'independent', mode: 'lattice', numSteps: 1, grid: 1, clipNorm: 1 };
+    const sums = dp.prefixSum({ ...how, epsilon, delta });
+    const { rho, mu, lattice } = sums.certificate;
+    sums.dispose();
+    assert.equal(mu, null);
+    const { distance, noiseVariance } = lattice;
+    // One contribution in measurement units, and the variance that is drawn.
+    const shift = Math.floor(distance);
+    const drawn = shift ** 2 / (2 * noiseVariance);
+    assert.ok(drawn <= rho, `${drawn} of ${rho}`);
+    assert.ok(enumeratedDelta(drawn, shift, epsilon) <= delta);
+    const again = dp.calibrate({ rho, delta });
+    close(again.epsilon, epsilon, 1e-9);
+    assert.ok(enumeratedDelta(rho, shift, again.epsilon) <= delta);
   }
 });
 

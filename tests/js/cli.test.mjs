@@ -52,7 +52,11 @@ test('calibrate: known answer, and the other currencies', async () => {
     'mu',
     'method',
   ]);
-  close((await json(['calibrate', '--rho', String(it.rho), '--delta', '1e-6'])).epsilon, 1, 1e-9);
+  const ofRho = await json(['calibrate', '--rho', '0.5', '--delta', '1e-3']);
+  assert.deepEqual(Object.keys(ofRho), Object.keys(it));
+  close(ofRho.epsilon, 3.536562, 2e-7);
+  assert.deepEqual([ofRho.rho, ofRho.mu], [0.5, null]);
+  close(ofRho.noiseMultiplier, 1, 1e-15);
   close((await json(['calibrate', `--mu=${it.mu}`, '--delta', '1e-6'])).epsilon, 1, 1e-9);
 });
 
@@ -63,6 +67,10 @@ test('error and calibrate: tables for people', async () => {
   assert.match(error.stdout, /\nmax error \/ lower bound +1\.\d+\ngap +0\.\d+\n/);
   const calibrate = await dpFtrl(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
   assert.match(calibrate.stdout, /^noise multiplier .* 4\.224678889/);
+  assert.match(calibrate.stdout, /^mu .Gaussian DP. /m);
+  const ofRho = await dpFtrl(['calibrate', '--rho', '0.5', '--delta', '1e-3']);
+  assert.match(ofRho.stdout, /^epsilon +3\.5365618/m);
+  assert.doesNotMatch(ofRho.stdout, /^mu /m);
 });
 
 test('help and version', async () => {

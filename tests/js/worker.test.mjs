@@ -36,6 +36,8 @@ test('worker: the same answers as the library', async () => {
   assert.deepEqual(await client.calibrate(target), dp.calibrate(target));
   assert.equal(await client.pureMu(0.5), dp.pureMu(0.5));
   await assert.rejects(client.pureMu(-1), { code: 'invalid_argument' });
+  const rho = { rho: 0.5, delta: 1e-3 };
+  assert.deepEqual(await client.calibrate(rho), dp.calibrate(rho));
   const options = { mechanism: 'tree', numSteps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));

@@ -116,7 +116,7 @@ export function makeApi(core: Core): DpFtrl {
   return Object.freeze<DpFtrl>({
     version: PACKAGE_VERSION,
     mechanisms: () => catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] })),
-    calibrate: (options) => calibrate(core, options),
+    calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error,
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),

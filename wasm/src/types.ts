@@ -206,8 +206,13 @@ export interface Calibration {
   noiseMultiplier: number;
   epsilon: number;
   delta: number;
+  /** Zero-concentrated DP: as given, or that of the Gaussian mechanism, mu^2 / 2. */
   rho: number;
-  mu: number;
+  /**
+   * Gaussian DP. null where rho was given: a rho-zCDP mechanism need not be a Gaussian one, and
+   * epsilon is then an upper bound for all of them.
+   */
+  mu: number | null;
   /** Which theorem the numbers come from. */
   method: string;
   /** The textbook formula, for comparison only. */
@@ -217,6 +222,11 @@ export interface Calibration {
     theoremApplies: boolean;
     sound: boolean;
   };
+}
+
+/** What is known of the Gaussian mechanism. */
+export interface GaussianCalibration extends Calibration {
+  mu: number;
 }
 
 export interface ErrorOptions extends MechanismParameters {
@@ -1294,6 +1304,17 @@ export interface DpFtrl {
    * const dp = await load();
    * const { noiseMultiplier, mu } = dp.calibrate({ epsilon: 1, delta: 1e-6 });
    * console.log(noiseMultiplier, 1 / mu); // 4.2247 twice
+   * ```
+   */
+  calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
+  /**
+   * Of rho the epsilon that holds for every rho-zCDP mechanism, lattice noise included.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.calibrate({ rho: 0.5, delta: 1e-3 }).epsilon); // 3.5366
    * ```
    */
   calibrate(options: CalibrateOptions): Calibration;

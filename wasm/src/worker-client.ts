@@ -191,6 +191,10 @@ export interface Client {
   /** As in the library: {@link api.DpFtrl.mechanisms}. */
   mechanisms(): Promise<api.CatalogueEntry[]>;
   /** As in the library: {@link api.DpFtrl.calibrate}. */
+  calibrate(
+    options: Exclude<api.CalibrateOptions, { rho: number }>,
+  ): Promise<api.GaussianCalibration>;
+  /** As in the library: {@link api.DpFtrl.calibrate}. */
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
   /** As in the library: {@link api.DpFtrl.error}. */
   error(options: api.UnitErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
@@ -720,7 +724,8 @@ export function connect(options: ConnectOptions = {}): Client {
   return Object.freeze<Client>({
     ready,
     mechanisms: () => connection.call('mechanisms', undefined),
-    calibrate: (given) => connection.call('calibrate', given),
+    calibrate: ((given: api.CalibrateOptions) =>
+      connection.call('calibrate', given)) as Client['calibrate'],
     error: async (given, call) =>
       connection.call('error', given, readCall('error', call, WITH_PROGRESS)),
     errorPerStep: async (given, call) =>

@@ -34,7 +34,7 @@ export async function run(args: Args): Promise<void> {
       epsilon: 'epsilon',
       delta: 'delta',
       rho: 'rho (zCDP)',
-      mu: 'mu (Gaussian DP)',
+      ...(result.mu !== null && { mu: 'mu (Gaussian DP)' }),
       method: 'method',
     }),
   );

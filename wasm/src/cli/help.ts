@@ -442,10 +442,11 @@ Smallest noise multiplier (noise standard deviation / distance of neighbours) of
 mechanism for a privacy target, and the same guarantee in the other currencies.
 
   --epsilon E      (E, D)-differential privacy
-  --rho R          R-zCDP
+  --rho R          R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for all
+                   of them, and there is no mu. Of a Gaussian mechanism give --mu, which is less
   --mu M           M-Gaussian differential privacy
   --delta D        between 0 and 1
-  --json           noiseMultiplier, epsilon, delta, rho, mu, method, classical
+  --json           noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical
 
 Examples:
   dp-ftrl calibrate --epsilon 1 --delta 1e-6
