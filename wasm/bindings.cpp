@@ -78,6 +78,11 @@ val pure_mu(double epsilon) {
   return guarded([&] { return mu_from_pure_dp(epsilon); });
 }
 
+/// What epsilon-DP is in zero-concentrated DP.
+val pure_rho(double epsilon) {
+  return guarded([&] { return rho_from_pure_dp(epsilon); });
+}
+
 /// What `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not only the
 /// Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
 val calibrate(const std::string& kind, double value, double delta) {
@@ -112,6 +117,28 @@ val calibrate(const std::string& kind, double value, double delta) {
                                "upper bound"
                              : "exact privacy profile of the Gaussian mechanism");
     object.set("classical", classical({.epsilon = epsilon, .delta = delta}));
+    return object;
+  });
+}
+
+/// What releases of these costs spend together in one account, "mu" or "rho", against a limit.
+val compose(const std::string& account, const val& costs, double epsilon, double delta) {
+  return guarded([&] {
+    const bool is_mu = account == "mu";
+    const ApproximateDp target{.epsilon = epsilon, .delta = delta};
+    const double limit = is_mu ? mu_from_approximate_dp(target) : rho_from_approximate_dp(target);
+    const std::vector<double> each = emscripten::convertJSArrayToNumberVector<double>(costs);
+    const double total = is_mu ? compose_mu(each) : compose_rho(each);
+    double spent = 0;
+    if (total > 0) {
+      spent = is_mu ? epsilon_from_mu({.mu = total, .delta = delta})
+                    : epsilon_from_rho({.rho = total, .delta = delta});
+    }
+    val object = val::object();
+    object.set("total", total);
+    object.set("limit", limit);
+    object.set("epsilon", spent);
+    object.set("fits", total <= limit);
     return object;
   });
 }
@@ -423,6 +450,8 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("catalogue", &catalogue);
   emscripten::function("calibrate", &calibrate);
   emscripten::function("pureMu", &pure_mu);
+  emscripten::function("pureRho", &pure_rho);
+  emscripten::function("compose", &compose);
   emscripten::function("bounds", &bounds);
   emscripten::function("problem", &problem);
   emscripten::function("unitError", &unit_error_of);

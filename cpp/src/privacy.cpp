@@ -351,6 +351,17 @@ double mu_from_pure_dp(double epsilon) {
   return safe_edge(std::min(1.2533141373155003 * epsilon, asymptote), +1, holds);
 }
 
+double rho_from_pure_dp(double epsilon) {
+  require_positive("rho_from_pure_dp", "epsilon", epsilon);
+  // tanh by functions whose errors are known: together below 2^-49.
+  const double slope = -std::expm1(-epsilon) / (1 + std::exp(-epsilon));
+  const double rho = up_from_zero(epsilon * slope * (1 + 0x1p-49));
+  if (!(rho < kInfinity))
+    fail_argument("rho_from_pure_dp", "epsilon", "small enough for a finite rho",
+                  to_text(epsilon));
+  return rho;
+}
+
 double rho_from_mu(double mu) {
   require_positive("rho_from_mu", "mu", mu);
   const double square = mu * mu;

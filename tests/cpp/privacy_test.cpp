@@ -484,6 +484,38 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_NEAR(rho_from_mu(compose_mu(mus)), compose_rho(rhos), 1e-14);
 }
 
+TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
+  // epsilon tanh(epsilon / 2), to 17 digits by mpmath.
+  const double known[][2] = {{0.1, 0.0049958374957880026}, {0.5, 0.12245933120185457},
+                             {1, 0.46211715726000976},     {2, 1.5231883119115297},
+                             {4, 3.8561103203032675},      {8, 7.9946343979125364}};
+  for (const auto& [epsilon, rho] : known)
+    EXPECT_TRUE(at_least(rho_from_pure_dp(epsilon), rho * (1 - 1e-14), 2e-14)) << epsilon;
+  for (double epsilon = 1e-150; epsilon < 1e300; epsilon *= 1.77) {
+    const Real rho = Real{epsilon} * std::tanh(Real{epsilon} / 2);
+    EXPECT_TRUE(at_least(rho_from_pure_dp(epsilon), rho, 0x1p-47)) << epsilon;
+  }
+  // Randomised response reaches it as alpha falls to 1, and exceeds it nowhere.
+  for (const Real epsilon : {0.01L, 0.3L, 1.0L, 4.0L, 20.0L}) {
+    const Real rho = rho_from_pure_dp(static_cast<double>(epsilon));
+    Real largest = 0;
+    for (Real beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
+      const auto log_cosh = [](Real x) { return x + std::log1p(std::exp(-2 * x)); };
+      const Real divergence =
+          (log_cosh((beta + 0.5L) * epsilon) - log_cosh(epsilon / 2)) / beta;
+      EXPECT_LE(divergence, (1 + beta) * rho * (1 + 1e-12L)) << epsilon << " " << beta;
+      largest = std::max(largest, divergence / (1 + beta));
+    }
+    EXPECT_GE(largest, rho * (1 - 1e-3L)) << epsilon;
+  }
+  EXPECT_EQ(rho_from_pure_dp(1e-300), 5e-324);
+  EXPECT_THROW((void)rho_from_pure_dp(0), Error);
+  EXPECT_THROW((void)rho_from_pure_dp(-1), Error);
+  EXPECT_THROW((void)rho_from_pure_dp(kNan), Error);
+  EXPECT_THROW((void)rho_from_pure_dp(kInfinity), Error);
+  EXPECT_THROW((void)rho_from_pure_dp(1.7976931348623157e308), Error);
+}
+
 /// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart:
 /// the sum over all integers that matter.
 Real enumerated_delta(Real rho, int distance, Real epsilon) {

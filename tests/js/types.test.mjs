@@ -36,7 +36,8 @@ export async function use(): Promise<Certificate> {
   const bound: number | null = dp.error({ mechanism: 'honaker', numSteps: multiplier }).lowerBound;
   if (bound === null) throw new DpError('internal', 'no bound');
   const client: Client = connect({ worker: { postMessage() {} } });
-  const mus: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
+  const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
+  if (!dp.compose({ account: 'mu', costs, ...target }).fits) throw new DpError('internal', 'no');
   const remote: RemoteSimulation = await client.simulation({ numSteps: 8, ...target });
   const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
   noisySums.fill(0);
@@ -98,7 +99,8 @@ export async function use(): Promise<Certificate> {
   dp.prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
   // @ts-expect-error rho-zCDP has no mu
   const none: number = dp.calibrate({ rho: 1, delta: 1e-6 }).mu;
-  mus.push(none);
+  // @ts-expect-error no such account
+  dp.compose({ account: 'epsilon', costs: [none], ...target });
   // @ts-expect-error delta is missing
   dp.calibrate({ epsilon: 1 });
   // @ts-expect-error not a code

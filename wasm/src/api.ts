@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { optionsObject, Reader } from './check.js';
+import { float64s, optionsObject, Reader } from './check.js';
 import { compare, makeComparison, SAME } from './compare.js';
 import type { Core, CoreAppraisal, CoreFactorization } from './core.js';
 import { makeError } from './errors.js';
@@ -19,8 +19,8 @@ import { makePrefixSum } from './prefix-sum.js';
 import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
 import { makeSimulation } from './simulation.js';
 import { rated } from './searches.js';
-import type { Calibration, CatalogueEntry, CheckedCertificate, DpFtrl } from './types.js';
-import type { ErrorBounds, UnitError } from './types.js';
+import type { Calibration, CatalogueEntry, CheckedCertificate, Composition } from './types.js';
+import type { DpFtrl, ErrorBounds, UnitError } from './types.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -33,6 +33,15 @@ function calibrate(core: Core, options: unknown): Calibration {
     throw makeError('wrong_type', `${where}: give one of epsilon, rho, mu, got ${got}`);
   }
   return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
+}
+
+function compose(core: Core, options: unknown): Composition {
+  const where = 'compose';
+  const known = ['account', 'costs', 'epsilon', 'delta'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const account = reader.oneOf('account', ['mu', 'rho']);
+  const costs = float64s(where, 'costs', reader.raw('costs'));
+  return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
 }
 
 function bounds(core: Core, numSteps: unknown): ErrorBounds {
@@ -144,6 +153,9 @@ export function makeApi(core: Core): DpFtrl {
     quantile: (options) => quantile(core, options),
     pureMu: (epsilon) =>
       core.call('pureMu', new Reader('pureMu', { epsilon }).number('epsilon')),
+    pureRho: (epsilon) =>
+      core.call('pureRho', new Reader('pureRho', { epsilon }).number('epsilon')),
+    compose: (options) => compose(core, options),
     get liveHandles() {
       return core.call('liveHandles');
     },

@@ -6,6 +6,7 @@ import createCore from 'dp-ftrl:glue';
 import { DpError, makeError, type ErrorCode } from './errors.js';
 import { inCall } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
+import type { Composition } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
 import type { QueryMatrices, SavedStrategy, UnitError } from './types.js';
@@ -182,6 +183,11 @@ interface CoreFunctions {
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
   pureMu: [[epsilon: number], number];
+  pureRho: [[epsilon: number], number];
+  compose: [
+    [account: 'mu' | 'rho', costs: Float64Array, epsilon: number, delta: number],
+    Composition,
+  ];
   problem: [
     [options: CoreProblem & { objective: 'max' | 'mean' }],
     Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,

@@ -107,6 +107,8 @@ export interface Methods {
   winner: [api.WinnerOptions, number];
   quantile: [api.QuantileOptions, number];
   pureMu: [number, number];
+  pureRho: [number, number];
+  compose: [api.CompositionOptions, api.Composition];
   liveHandles: [undefined, number];
 }
 

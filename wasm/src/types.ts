@@ -229,6 +229,31 @@ export interface GaussianCalibration extends Calibration {
   mu: number;
 }
 
+/** Releases of one account, and the limit they share. */
+export interface CompositionOptions extends ApproximateDp {
+  /**
+   * 'mu': Gaussian DP, adds up as root of the sum of squares; 'rho': zero-concentrated DP, adds up.
+   * Fixed before the first release: taking the better of two afterwards proves nothing.
+   */
+  account: 'mu' | 'rho';
+  /**
+   * mu or rho of each release, > 0: of certificates and `calibrate`, or `pureMu(epsilon)` and
+   * `pureRho(epsilon)` of a pure release.
+   */
+  costs: readonly number[] | Float64Array;
+}
+
+export interface Composition {
+  /** mu or rho of all together, rounded up; 0 of none. */
+  total: number;
+  /** The largest total that stays within (epsilon, delta), rounded down. */
+  limit: number;
+  /** Epsilon of the total at delta, rounded up; 0 of none. */
+  epsilon: number;
+  /** total <= limit. */
+  fits: boolean;
+}
+
 export interface ErrorOptions extends MechanismParameters {
   /** A saved one has its horizon and its workload, and takes no parameters. */
   mechanism: MechanismName | SavedStrategy;
@@ -1701,6 +1726,32 @@ export interface DpFtrl {
    * ```
    */
   pureMu(epsilon: number): number;
+  /**
+   * What epsilon-differential privacy is in zero-concentrated differential privacy, to add it up
+   * with other releases: epsilon tanh(epsilon / 2). Rounded up.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.pureRho(1)); // 0.4621...
+   * ```
+   */
+  pureRho(epsilon: number): number;
+  /**
+   * What releases spend together, each of them chosen in the light of those before: a privacy
+   * filter accepts the next one while `fits`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const limit = { epsilon: 1, delta: 1e-6 };
+   * const costs = [dp.calibrate({ epsilon: 0.5, delta: 1e-6 }).mu, dp.pureMu(0.1)];
+   * console.log(dp.compose({ account: 'mu', costs, ...limit }).fits); // true
+   * ```
+   */
+  compose(options: CompositionOptions): Composition;
   /** Handles not yet disposed, for leak tests. */
   readonly liveHandles: number;
 }

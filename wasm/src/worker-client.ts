@@ -252,6 +252,10 @@ export interface Client {
   quantile(options: api.QuantileOptions, call?: CallOptions): Promise<number>;
   /** As in the library: {@link api.DpFtrl.pureMu}. */
   pureMu(epsilon: number): Promise<number>;
+  /** As in the library: {@link api.DpFtrl.pureRho}. */
+  pureRho(epsilon: number): Promise<number>;
+  /** As in the library: {@link api.DpFtrl.compose}. */
+  compose(options: api.CompositionOptions): Promise<api.Composition>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
@@ -771,6 +775,8 @@ export function connect(options: ConnectOptions = {}): Client {
     quantile: async (given, call) =>
       connection.call('quantile', given, readCall('quantile', call)),
     pureMu: (epsilon) => connection.call('pureMu', epsilon),
+    pureRho: (epsilon) => connection.call('pureRho', epsilon),
+    compose: (given) => connection.call('compose', given),
     liveHandles: () => connection.call('liveHandles', undefined),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),

@@ -178,6 +178,8 @@ class Server {
       case 'calibrate':
       case 'bounds':
       case 'pureMu':
+      case 'pureRho':
+      case 'compose':
       case 'choose':
       case 'winner':
       case 'quantile':

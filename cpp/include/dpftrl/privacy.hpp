@@ -116,6 +116,17 @@ double noise_multiplier(const ApproximateDp& target);
 /// @checked-by  PureDpIsGaussianDpOfKnownMu.
 double mu_from_pure_dp(double epsilon);
 
+/// What epsilon-DP is in zero-concentrated DP: rho = epsilon tanh(epsilon / 2), which is below
+/// epsilon^2 / 2. Every mechanism that is epsilon-DP is rho-zCDP, and no smaller rho holds for
+/// randomised response. So pure releases, Gaussian and lattice ones add up in rho (compose_rho).
+///
+/// @exactness   an upper bound, by less than 2^-48 relative (and two units of 5e-324).
+/// @guarantee   never below the true value.
+/// @throws Error{invalid_argument} epsilon not positive and finite, or so large that rho overflows.
+/// @source      docs/math/budgets.md, Lemma 2; [BS16] has epsilon^2 / 2.
+/// @checked-by  PureDpIsConcentratedDpOfKnownRho.
+double rho_from_pure_dp(double epsilon);
+
 /// Zero-concentrated DP parameter of a mu-GDP mechanism: rho = mu^2 / 2.
 ///
 /// @exactness   the smallest double that is >= mu^2 / 2 (for mu < 1e-140, perhaps the next one).
