@@ -11,7 +11,6 @@ import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
-import { importSource } from './support/sources.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-budget-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -78,51 +77,201 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
   assert.equal(read(path).releases.length, 3);
 });
 
-test('budget: pure releases add up by themselves where that is less', async () => {
-  const { epsilonOf, fits, sumOfDecimals } = await importSource('composition.ts');
-  const delta = 1e-6;
-  const pure = (epsilon) => ({ epsilon, delta: 0, mu: dp.pureMu(epsilon) });
-  const gaussian = (epsilon) => ({ epsilon, delta, mu: muOf(epsilon) });
-  const times = (k, part) => Array.from({ length: k }, () => part);
-  const one = { epsilon: 1, delta };
-  for (const [parts, limit, isIn] of [
-    [[pure(1)], one, true],
-    [[pure(1.0000001)], one, false],
-    [times(2, pure(0.5)), one, true],
-    [times(10, pure(0.1)), one, true],
-    [[pure(0.1), pure(0.2)], { epsilon: 0.3, delta }, true],
-    [[...times(10, pure(0.1)), pure(1e-9)], one, false],
-    [[pure(0.4), gaussian(0.6)], one, true],
-    [[gaussian(0.6), pure(0.4000001)], one, false],
-    [[gaussian(0.3), pure(0.4), gaussian(0.3)], one, true],
-    [[gaussian(1)], one, true],
-    [[gaussian(1), pure(1e-5)], one, false],
-    // Here Gaussian DP knows more: the root of 300 mu^2, although the epsilons add up to 3.
-    [times(300, pure(0.01)), one, true],
-  ]) {
-    const name = JSON.stringify(parts.slice(0, 3));
-    assert.equal(fits(dp, parts, limit), isIn, name);
-    // What is printed agrees.
-    assert.equal(epsilonOf(dp, parts, delta) <= limit.epsilon * (1 + 1e-12), isIn, name);
+test('budget: every kind of release costs what it is, in either account', async () => {
+  const at = (epsilon, delta) => ['--epsilon', String(epsilon), ...(delta ? ['--delta', delta] : [])];
+  const counted = ['--column', 'x', '--domain', '0,1'];
+  const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
+  const sums = ['release', '--clip', '1', '--column', 'x'];
+  const queries = ['queries', '--workload', 'identity', ...counted];
+  const { mu } = dp.calibrate({ epsilon: 0.3, delta: 1e-6 });
+  const { rho } = dp.calibrate({ mu, delta: 1e-6 });
+  const gaussian = { mu, rho, epsilon: 0.3, delta: 1e-6 };
+  // Measurements have noise of their own, rounded up, so that their mu can be a little less.
+  const made = dp.queries({ workload: { identity: 2 }, epsilon: 0.3, delta: 1e-6 });
+  const answered = { ...gaussian, mu: made.mu, rho: dp.calibrate({ mu: made.mu, delta: 1e-6 }).rho };
+  made.dispose();
+  assert.ok(answered.mu <= mu && answered.mu >= mu * (1 - 1e-12));
+  const pure = { mu: dp.pureMu(0.2), rho: dp.pureRho(0.2), epsilon: 0.2, delta: 0 };
+  const { limit: most } = dp.compose({ account: 'rho', costs: [], epsilon: 0.3, delta: 1e-6 });
+  const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
+  const learn = ['learn', '--label', 'y', '--clip', '1', '--mechanism', 'tree', '--steps', '4'];
+  for (const account of ['mu', 'rho']) {
+    const path = freshPath();
+    const budget = ['--budget', path, '--budget-epsilon', '6', '--budget-delta', '1e-6', '--quiet'];
+    const costs = [];
+    for (const [args, cost] of [
+      [[...sums, '--mechanism', 'tree', ...at(0.3, '1e-6')], gaussian],
+      [[...sums, ...lattice, '--lattice-noise', 'rounded-gaussian', ...at(0.3, '1e-6')], gaussian],
+      [[...sums, ...lattice, ...at(0.3, '1e-6')], discrete],
+      [[...queries, ...at(0.3, '1e-6')], answered],
+      [[...queries, ...at(0.2, '0')], pure],
+      [['choose', '--winner', ...counted, ...at(0.2)], pure],
+      [['choose', '--quantile', '1/2', ...counted, ...at(0.2)], pure],
+      [[...learn, ...at(0.3, '1e-6')], gaussian],
+    ]) {
+      const run = [...args, ...budget, '--budget-account', account];
+      const given = { input: args[0] === 'learn' ? 'x,y\n0,1\n1,0\n' : 'who,x\na,1\nb,0\n' };
+      if (cost[account] === undefined) {
+        const wanted = /has the account mu, .*rounded-gaussian .*--budget-account rho/;
+        await fails(run, 2, wanted, given);
+        continue;
+      }
+      const { code, stderr } = await dpFtrl(run, given);
+      assert.equal(code, 0, stderr);
+      costs.push(cost[account]);
+      const file = read(path);
+      assert.deepEqual([file.format, file.account], ['dp-ftrl budget 2', account]);
+      const { when, mechanism, numSteps, columns, ...rest } = file.releases.at(-1);
+      assert.ok(!Number.isNaN(Date.parse(when)) && mechanism && numSteps && columns);
+      const { epsilon, delta } = cost;
+      assert.deepEqual(rest, { [account]: cost[account], epsilon, delta }, args.join(' '));
+      const all = dp.compose({ account, costs, epsilon: 6, delta: 1e-6 });
+      assert.deepEqual(file.spent, { [account]: all.total, epsilon: all.epsilon });
+    }
+    assert.equal(costs.length, account === 'mu' ? 7 : 8);
   }
-  close(epsilonOf(dp, [pure(0.5)], delta), 0.5, 0);
-  // By itself Gaussian DP would say more than 2 of it.
-  assert.ok(dp.calibrate({ mu: dp.pureMu(0.5), delta }).epsilon > 2);
-  close(epsilonOf(dp, [pure(0.25), gaussian(0.5)], delta), 0.75, 1e-9);
-  assert.equal(sumOfDecimals([0.1, 0.2, 3e-7, 2e20]), 200000000000000000000);
-  assert.equal(sumOfDecimals([0.1, 0.2]), 0.3);
-  assert.equal(sumOfDecimals([]), 0);
+});
+
+test('budget: pure releases count in one account, and what is too much for it is refused', async () => {
+  // By their epsilons two of 0.5 would be 1; as Gaussian DP or zCDP of a limit at 1e-6 they are more.
+  const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
+  for (const [account, cost] of [
+    ['mu', dp.pureMu],
+    ['rho', dp.pureRho],
+  ]) {
+    const path = freshPath();
+    const asked = (epsilon) => [...choose, '--budget', path, '--epsilon', String(epsilon)];
+    const begun = [...limit, '--budget-account', account];
+    const wanted = `beyond the limit .1, 0.000001. of .*, account ${account}$`;
+    await fails([...asked(0.5), ...begun], 2, new RegExp(wanted), { input });
+    assert.ok(!existsSync(path));
+    const { limit: most } = dp.compose({ account, costs: [], epsilon: 1, delta: 1e-6 });
+    let [low, high] = [0, 1];
+    for (let step = 0; step < 40; ++step) {
+      const middle = (low + high) / 2;
+      if (cost(middle) <= most) low = middle;
+      else high = middle;
+    }
+    await fails([...asked(low * 1.0001), ...begun], 2, new RegExp(wanted), { input });
+    await accepted([...asked(low), ...begun]);
+    await fails(asked(1e-3), 2, /with this release all 2 would spend/, { input });
+    assert.equal(read(path).releases.length, 1);
+  }
 });
 
 test('budget: the sum that is refused is above the limit as it is printed', async () => {
-  const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1'];
-  const budget = ['--budget', freshPath()];
-  const asked = (epsilon) => [...choose, ...budget, '--epsilon', epsilon, '--quiet'];
+  const path = freshPath();
   const one = /: this release would spend \(1\.00000001, 0\.000001\), beyond the limit \(1, /;
-  await fails([...asked('1.00000001'), ...limit], 2, one, { input });
-  await accepted([...asked('1'), ...limit]);
-  const both = /with this release all 2 would spend \(1\.000001, 0\.000001\), beyond the limit/;
-  await fails(asked('0.000001'), 2, both, { input });
+  await fails(release(path, '1.00000001', limit), 2, one, { input });
+  await accepted(release(path, 1, limit));
+  const both = /with this release all 2 would spend \(1\.000\d+, 0\.000001\), beyond the limit/;
+  await fails(release(path, 0.01), 2, both, { input });
+});
+
+test('budget: the account is chosen when a file begins, and stays', async () => {
+  const path = freshPath();
+  const account = (name) => ['--budget-account', name];
+  for (const name of ['sigma', 'MU', 'both', 'NaN', '-1']) {
+    const wanted = /--budget-account must be one of mu, rho, got "/;
+    await fails(release(path, 0.1, [...limit, ...account(name)]), 2, wanted, { input });
+  }
+  assert.ok(!existsSync(path));
+  await accepted(release(path, 0.1, [...limit, ...account('rho')]));
+  const changed = /has the account rho, which is not changed here/;
+  await fails(release(path, 0.1, account('mu')), 2, changed, { input });
+  assert.equal(read(path).releases.length, 1);
+  await accepted(release(path, 0.1, account('rho')));
+  await accepted(release(path, 0.1));
+  assert.deepEqual([read(path).account, read(path).releases.length], ['rho', 3]);
+  const usual = freshPath();
+  const { stderr } = await dpFtrl(release(usual, 0.1, limit), { input });
+  assert.match(stderr, /a new budget of .1, 0.000001. begins, account mu;/);
+  assert.equal(read(usual).account, 'mu');
+  const none = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  await fails([...none, ...account('mu')], 2, /--budget-account needs --budget/, { input });
+});
+
+/** A file as dp-ftrl wrote it before there were accounts. */
+function older(releases, more = {}) {
+  const about = { limit: { epsilon: 1, delta: 1e-6 }, neighbours: 'zero-out', unit: 'one row' };
+  const spent = { mu: 9, epsilon: 9 };
+  return JSON.stringify({ format: 'dp-ftrl budget 1', ...about, spent, releases, ...more });
+}
+
+function olderEntry(epsilon, delta = 0) {
+  const mu = delta === 0 ? dp.pureMu(epsilon) : dp.calibrate({ epsilon, delta }).mu;
+  const about = { mechanism: 'winner', numSteps: 1, columns: ['x'] };
+  return { when: '2026-01-01T00:00:00.000Z', mu, epsilon, delta, ...about };
+}
+
+test('budget: files of before are mu accounts, say so, and keep the sound rule', async () => {
+  const path = freshPath();
+  const kept = [olderEntry(0.01), olderEntry(0.5, 1e-6)];
+  writeFileSync(path, older(kept, { note: 'ours' }));
+  const rho = ['--budget-account', 'rho'];
+  await fails(release(path, 0.1, rho), 2, /has the account mu, which is not changed/, { input });
+  assert.equal(readFileSync(path, 'utf8'), older(kept, { note: 'ours' }));
+  const { code, stderr } = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^dp-ftrl: warning: --budget \S+ is of an older dp-ftrl: its account is mu/);
+  const { releases, spent, format, account, note } = read(path);
+  assert.deepEqual([format, account, note], ['dp-ftrl budget 2', 'mu', 'ours']);
+  assert.deepEqual(releases.slice(0, 2), kept);
+  const costs = releases.map(({ mu }) => mu);
+  assert.equal(spent.mu, dp.compose({ account: 'mu', costs, epsilon: 1, delta: 1e-6 }).total);
+  const again = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
+  assert.deepEqual([again.code, again.stderr], [0, '']);
+  // 0.4 and 0.5 would fit by their sum, and 0.1 + 0.1 + ... too: no more.
+  for (const next of ['0.4', '0.19']) {
+    const text = older([olderEntry(0.5, 1e-6), olderEntry(0.1)]);
+    writeFileSync(path, text);
+    const asked = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--budget', path];
+    const refused = /with this release all 3 would spend/;
+    await fails([...asked, '--epsilon', next], 2, refused, { input });
+    assert.equal(readFileSync(path, 'utf8'), text);
+  }
+});
+
+test('budget: a file that is beyond the sound rule takes no more, and loses nothing', async () => {
+  const path = freshPath();
+  const state = ['--steps', '100', '--state', `${path}.state`, '--quiet'];
+  await accepted(release(path, 0.5, [...limit, ...state]));
+  const [paid] = read(path).releases;
+  // Two kinds that fitted by the sum of their epsilons.
+  const text = older([paid, olderEntry(0.5)]);
+  writeFileSync(path, text);
+  const costs = [paid.mu, dp.pureMu(0.5)];
+  const { epsilon } = dp.compose({ account: 'mu', costs, epsilon: 1, delta: 1e-6 });
+  assert.ok(epsilon > 2);
+  const shown = String(epsilon).slice(0, 4);
+  const beyond = `its 2 releases spend .${shown}\\d*, 0.000001. in account mu, beyond its limit .1, 0.000001.`;
+  await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other release is accepted$`), { input });
+  assert.equal(readFileSync(path, 'utf8'), text);
+  const goesOn = await dpFtrl(release(path, 0.5, state), { input });
+  assert.equal(goesOn.code, 0, goesOn.stderr);
+  assert.match(goesOn.stderr, new RegExp(`warning: .*${beyond}; what is paid for goes on`));
+  assert.equal(read(path).releases.length, 2);
+  assert.equal(read(path).releases[0].step, 8);
+  await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other`), { input });
+});
+
+test('budget: a copy of a state that is one step behind is refused, one that is not goes on', async () => {
+  const path = freshPath();
+  const state = `${path}.state`;
+  const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
+  const steps = (file, rows) => dpFtrl(run(file), { input: `x\n${'1\n'.repeat(rows)}` });
+  assert.equal((await steps(state, 3)).code, 0);
+  copyFileSync(state, `${state}.same`);
+  assert.equal((await steps(state, 1)).code, 0);
+  assert.equal(read(path).releases[0].step, 4);
+  const before = readFileSync(path, 'utf8');
+  const behind = /is an old copy: 3 steps are released in it, 4 by --budget/;
+  const { stdout } = await fails(run(`${state}.same`), 2, behind, { input: 'x\n0\n' });
+  assert.equal(stdout, '');
+  assert.equal(readFileSync(path, 'utf8'), before);
+  copyFileSync(state, `${state}.same`);
+  assert.equal((await steps(`${state}.same`, 1)).code, 0);
+  assert.equal(read(path).releases[0].step, 5);
 });
 
 test('budget: written down before the first number, and kept when the release fails', async () => {
@@ -366,6 +515,12 @@ test('budget: files and options that cannot be right', async () => {
     spent: { mu: 0, epsilon: 0 },
     releases: [],
   });
+  const newer = () => ({
+    ...ledger(),
+    format: 'dp-ftrl budget 2',
+    account: 'rho',
+    releases: [{ rho: 0.001, epsilon: 0.1, delta: 1e-6 }],
+  });
   const cases = [
     ['{', /it is not JSON/],
     ['null', /its format is not/],
@@ -375,6 +530,18 @@ test('budget: files and options that cannot be right', async () => {
     [JSON.stringify({ ...ledger(), releases: [{ mu: null }] }), /a release in it has no mu > 0/],
     [JSON.stringify({ ...ledger(), releases: [{ mu: 1, step: -1 }] }), /a step that is not a count/],
     [JSON.stringify({ ...ledger(), unit: 1 }), /does not say what it protects/],
+    [JSON.stringify({ ...newer(), account: undefined }), /its account is not mu or rho/],
+    [JSON.stringify({ ...newer(), account: null }), /its account is not mu or rho/],
+    [JSON.stringify({ ...newer(), account: 'sigma' }), /its account is not mu or rho/],
+    [JSON.stringify({ ...newer(), format: 'dp-ftrl budget 3' }), /its format is not/],
+    [JSON.stringify({ ...newer(), format: 'dp-ftrl budget 1' }), /a release in it has no mu > 0/],
+    [JSON.stringify({ ...newer(), account: 'mu' }), /a release in it has no mu > 0/],
+    ...['0', '-1', 'null', '"1"', '1e999', 'true'].map((rho) => [
+      JSON.stringify({ ...newer(), releases: [] }).replace('[]', `[{"rho":${rho}}]`),
+      /a release in it has no rho > 0/,
+    ]),
+    [JSON.stringify({ ...newer(), limit: { epsilon: 1, delta: 0 } }), /its limit is not/],
+    [JSON.stringify({ ...newer(), releases: {} }), /a release in it has no rho > 0/],
   ];
   for (const [text, message] of cases) {
     writeFileSync(path, text);

@@ -92,7 +92,13 @@ test('learn: mode lattice learns from the releases of that mode, and says what i
   await fails(stray, 2, /--lattice-noise goes with --mode lattice/, { input: csv });
   const paid = ['--budget', join(folder, 'lattice-budget'), '--budget-epsilon', '9'];
   const discrete = [...learn, '--mode', 'lattice', ...paid, '--budget-delta', '1e-5'];
-  await fails(discrete, 2, /--lattice-noise rounded-gaussian only/, { input: csv });
+  const wanted = /account mu, .*--lattice-noise rounded-gaussian .*--budget-account rho/;
+  await fails(discrete, 2, wanted, { input: csv });
+  const paying = await dpFtrl([...discrete, '--budget-account', 'rho'], { input: csv });
+  assert.equal(paying.code, 0, paying.stderr);
+  const { spent, releases } = JSON.parse(readFileSync(paid[1], 'utf8'));
+  assert.deepEqual([releases.length, releases[0].mu], [1, undefined]);
+  assert.equal(spent.rho, releases[0].rho);
 });
 
 test('learn: what is written says what holds, and the library reads it', async () => {

@@ -202,7 +202,8 @@ test('release: --mode lattice gives the totals of the package, with its claim', 
   const all = [...args, ...privacy];
   const given = { input: csv };
   const limited = [...all, ...budget, '--budget-delta', '1e-6'];
-  await fails(limited, 2, /--lattice-noise rounded-gaussian only/, given);
+  const wanted = /account mu, .*--lattice-noise rounded-gaussian .*--budget-account rho/;
+  await fails(limited, 2, wanted, given);
   await fails(['release', ...privacy, '--lattice-noise', NOISES[0]], 2, /goes with --mode/, given);
   await fails([...args.slice(0, 3), ...privacy], 2, /got "optimal"/, given);
 });

@@ -2,15 +2,18 @@
 
 // --budget: what all releases of a data set have spent together.
 //
-// How releases add up is in composition.ts. It holds for one kind of neighbours, so a budget
-// protects one unit only.
+// A privacy filter (docs/math/budgets.md): releases may be chosen by what came out before. Their
+// costs add up in one account, fixed when the file is made, and for one kind of neighbours, so a
+// budget protects one unit only.
 
 import { access, constants } from 'node:fs/promises';
 import { FileLock, hasCode, permissionsOf, placeOf, readText, replaceFile } from '../files.js';
 import type { Permissions } from '../files.js';
-import type { DpFtrl, Neighbours } from '../types.js';
+import type { Composition, DpFtrl, Neighbours } from '../types.js';
 import type { Args, Known } from './args.js';
-import { composedMu, epsilonOf, fits, type PrivacyTarget } from './composition.js';
+import { costsOf, newFile, parseFile } from './budget-file.js';
+import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
+import { ACCOUNTS, type Account, type Costs } from './composition.js';
 import { Misuse } from './failure.js';
 import { shownBeyond } from './report.js';
 
@@ -18,75 +21,27 @@ export const BUDGET_OPTIONS: Known = {
   budget: 'value',
   'budget-epsilon': 'value',
   'budget-delta': 'value',
+  'budget-account': 'value',
 };
 
-const FORMAT = 'dp-ftrl budget 1';
 /** For other releases, which have the file while they write themselves down. */
 const PATIENCE_MILLISECONDS = 5000;
+const DEFAULT_ACCOUNT: Account = 'mu';
 
-interface Entry {
-  when: string;
-  mu: number;
-  epsilon: number;
-  delta: number;
-  mechanism: string;
-  numSteps: number;
-  columns: string[];
-  /** Of a release of several runs: the identity of its state, which tells keys apart. */
-  state?: string;
-  /** Of such a release: steps that are known to be released. Older files do not say. */
-  step?: number;
-}
-
-interface Ledger {
-  format: typeof FORMAT;
-  limit: PrivacyTarget;
-  neighbours: Neighbours;
-  /** Whose part in the data the limit protects, in words. */
-  unit: string;
-  /** Of all releases together: Gaussian DP, and the least epsilon known at the limit's delta. */
-  spent: { mu: number; epsilon: number };
-  releases: Entry[];
-}
-
-export interface Spending extends Omit<Entry, 'when' | 'mu'> {
-  /** null of releases that are not mu-GDP for any mu: they are refused. */
-  mu: number | null;
+export interface Spending extends Omit<Entry, 'when' | Account> {
+  costs: Costs;
   neighbours: Neighbours;
   unit: string;
 }
 
-function isPositive(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
+/** What a file that does not exist is begun with, and what one that exists must have. */
+interface Wanted {
+  limit: PrivacyTarget | undefined;
+  account: Account | undefined;
 }
 
-function parseLedger(path: string, text: string): Ledger {
-  const bad = (what: string) => new Misuse(`--budget ${path}: ${what}`);
-  let ledger: Partial<Ledger> | null;
-  try {
-    ledger = JSON.parse(text) as Partial<Ledger> | null;
-  } catch {
-    throw bad('it is not JSON');
-  }
-  if (ledger?.format !== FORMAT) throw bad(`its format is not "${FORMAT}"`);
-  const { limit, releases, unit, neighbours } = ledger;
-  if (!isPositive(limit?.epsilon) || !isPositive(limit.delta) || !(limit.delta < 1)) {
-    throw bad('its limit is not an epsilon > 0 and a delta between 0 and 1');
-  }
-  if (!Array.isArray(releases) || !releases.every((entry) => isPositive(entry?.mu))) {
-    throw bad('a release in it has no mu > 0');
-  }
-  if (!releases.every((entry) => entry.delta !== 0 || isPositive(entry.epsilon))) {
-    throw bad('a release in it with delta 0 has no epsilon > 0');
-  }
-  const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
-  if (!releases.every((entry) => isStep(entry.step))) {
-    throw bad('a release in it has a step that is not a count');
-  }
-  if (typeof unit !== 'string' || typeof neighbours !== 'string') {
-    throw bad('it does not say what it protects');
-  }
-  return ledger as Ledger;
+function pair({ epsilon, delta }: { epsilon: number | string; delta: number }): string {
+  return `(${epsilon}, ${delta})`;
 }
 
 /** So many steps of a state are known to be released. */
@@ -100,15 +55,18 @@ export class Budget {
 
   private constructor(
     private readonly path: string,
-    private readonly limit: PrivacyTarget | undefined,
+    private readonly wanted: Wanted,
   ) {}
 
   static read(args: Args): Budget | undefined {
     const path = args.text('budget');
     const epsilon = args.positive('budget-epsilon');
     const delta = args.probability('budget-delta');
+    const account = args.has('budget-account')
+      ? args.oneOf('budget-account', ACCOUNTS, DEFAULT_ACCOUNT)
+      : undefined;
     if (path === undefined) {
-      const stray = ['budget-epsilon', 'budget-delta'].find((name) => args.has(name));
+      const stray = Object.keys(BUDGET_OPTIONS).find((name) => args.has(name));
       if (stray !== undefined) throw new Misuse(`--${stray} needs --budget`);
       return undefined;
     }
@@ -119,56 +77,83 @@ export class Budget {
     if ((epsilon === undefined) !== (delta === undefined)) {
       throw new Misuse('give --budget-epsilon and --budget-delta together');
     }
-    return new Budget(path, epsilon === undefined ? undefined : { epsilon, delta: delta! });
+    const limit = epsilon === undefined ? undefined : { epsilon, delta: delta! };
+    return new Budget(path, { limit, account });
   }
 
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
    * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
    * steps than are known to be released; `reached` says how many are, `finish` ends the run of a
-   * state. `prepare` is done before
-   * something new is written down, when it is known to fit.
+   * state. `prepare` is done before something new is written down, when it is known to fit.
    */
   async spend(dp: DpFtrl, spending: Spending, prepare?: () => Promise<void>): Promise<void> {
-    const { neighbours, unit, mu: own, ...entry } = spending;
-    if (own === null) {
-      const what = 'adds up Gaussian DP, which --mode lattice has with --lattice-noise';
-      throw new Misuse(`--budget ${what} rounded-gaussian only`);
-    }
+    const { neighbours, unit, costs, ...entry } = spending;
     const { state, step = 0 } = entry;
     await this.change(async (place) => {
-      const ledger = await this.open(place, { neighbours, unit });
-      const isNew = ledger.releases.length === 0;
-      const before = ledger.releases.filter((it) => state !== undefined && it.state === state);
+      const file = await this.open(place, { neighbours, unit });
+      const { account, limit, releases } = file;
+      const own = this.costIn(account, costs);
+      const before = releases.filter((it) => state !== undefined && it.state === state);
       if (state !== undefined) {
         await this.begin(place, state, step);
         this.requireNewest(before, step);
       }
-      if (before.some((it) => it.mu === own)) {
+      const compose = (each: number[]) => dp.compose({ account, costs: each, ...limit });
+      const sofar = compose(costsOf(file));
+      if (before.some((it) => it[account] === own)) {
+        if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for goes on`);
         raiseSteps(before, step);
-        return ledger;
+        return file;
       }
-      const all = [...ledger.releases, { ...entry, mu: own }];
-      const { delta } = ledger.limit;
-      const epsilon = epsilonOf(dp, all, delta);
-      const limit = `(${ledger.limit.epsilon}, ${delta})`;
-      if (!fits(dp, all, ledger.limit)) {
-        const which = isNew ? 'this release' : `with this release all ${all.length}`;
-        const shown = shownBeyond(epsilon, ledger.limit.epsilon);
-        const what = `${which} would spend (${shown}, ${delta})`;
-        const message = `${what}, beyond the limit ${limit} of ${this.path}`;
-        throw new Misuse(message, { code: 'budget_exceeded' });
-      }
-      if (isNew) {
-        const what = 'releases of the same data that it does not name are not counted';
-        const began = `--budget ${this.path}: a new budget of ${limit} begins; ${what}`;
-        process.stderr.write(`dp-ftrl: warning: ${began}\n`);
-      }
+      const after = compose([...costsOf(file), own]);
+      this.requireRoom(file, sofar, after);
       await prepare?.();
-      ledger.releases.push({ when: new Date().toISOString(), mu: own, ...entry });
-      ledger.spent = { mu: composedMu(all), epsilon };
-      return ledger;
+      releases.push({ when: new Date().toISOString(), [account]: own, ...entry });
+      file.spent = { [account]: after.total, epsilon: after.epsilon };
+      return file;
     });
+  }
+
+  /** What a release costs in an account. */
+  private costIn(account: Account, costs: Costs): number {
+    const cost = costs[account];
+    if (cost !== null) return cost;
+    const what = 'which has no place for discrete Gaussian noise';
+    const how = '--lattice-noise rounded-gaussian has one, and --budget-account rho begins a file';
+    throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
+  }
+
+  private overspent({ account, limit, releases }: BudgetFile, { epsilon }: Composition): string {
+    const spent = pair({ epsilon: shownBeyond(epsilon, limit.epsilon), delta: limit.delta });
+    const what = `its ${releases.length} releases spend ${spent} in account ${account}`;
+    return `--budget ${this.path}: ${what}, beyond its limit ${pair(limit)}`;
+  }
+
+  /** Refuses a release that does not fit; says when a new file begins. */
+  private requireRoom(file: BudgetFile, before: Composition, after: Composition): void {
+    const { account, limit, releases } = file;
+    const isNew = releases.length === 0;
+    const fault = { code: 'budget_exceeded' };
+    if (!before.fits) {
+      throw new Misuse(`${this.overspent(file, before)}: no other release is accepted`, fault);
+    }
+    if (!after.fits) {
+      const which = isNew ? 'this release' : `with this release all ${releases.length + 1}`;
+      const epsilon = shownBeyond(after.epsilon, limit.epsilon);
+      const what = `${which} would spend ${pair({ epsilon, delta: limit.delta })}`;
+      const where = `the limit ${pair(limit)} of ${this.path}, account ${account}`;
+      throw new Misuse(`${what}, beyond ${where}`, fault);
+    }
+    if (isNew) {
+      const what = 'releases of the same data that it does not name are not counted';
+      const began = `a new budget of ${pair(limit)} begins, account ${account}; ${what}`;
+      this.warn(`--budget ${this.path}: ${began}`);
+    }
+  }
+
+  private warn(text: string): void {
+    process.stderr.write(`dp-ftrl: warning: ${text}\n`);
   }
 
   /**
@@ -181,9 +166,9 @@ export class Budget {
     await this.change(async (place) => {
       const text = await readText(place);
       if (text === undefined) return undefined; // refused before it began
-      const ledger = parseLedger(this.path, text);
-      raiseSteps(ledger.releases.filter(({ state }) => state === running.state), step);
-      return ledger;
+      const { file } = parseFile(this.path, text);
+      raiseSteps(file.releases.filter(({ state }) => state === running.state), step);
+      return file;
     });
     running.step = step;
   }
@@ -200,7 +185,7 @@ export class Budget {
   }
 
   /** Writes what `make` returns, while nobody else changes the file. */
-  private async change(make: (place: string) => Promise<Ledger | undefined>): Promise<void> {
+  private async change(make: (place: string) => Promise<BudgetFile | undefined>): Promise<void> {
     try {
       const place = await placeOf(this.path, (got) => {
         const wanted = 'a file of one name, or the name of a new one';
@@ -216,9 +201,9 @@ export class Budget {
       });
       try {
         const permissions = await this.requireWritable(place);
-        const ledger = await make(place);
-        const text = `${JSON.stringify(ledger, null, 2)}\n`;
-        if (ledger) await replaceFile(place, text, permissions);
+        const file = await make(place);
+        const text = `${JSON.stringify(file, null, 2)}\n`;
+        if (file) await replaceFile(place, text, permissions);
       } finally {
         await lock.release();
       }
@@ -265,29 +250,40 @@ export class Budget {
 
   private async open(
     place: string,
-    wanted: { neighbours: Neighbours; unit: string },
-  ): Promise<Ledger> {
+    protects: { neighbours: Neighbours; unit: string },
+  ): Promise<BudgetFile> {
     const text = await readText(place);
     if (text === undefined) {
-      if (this.limit === undefined) {
+      const { limit, account = DEFAULT_ACCOUNT } = this.wanted;
+      if (limit === undefined) {
         const how = 'to begin one give --budget-epsilon and --budget-delta';
         throw new Misuse(`--budget: there is no file ${this.path}; ${how}`);
       }
-      const spent = { mu: 0, epsilon: 0 };
-      return { format: FORMAT, limit: this.limit, ...wanted, spent, releases: [] };
+      return newFile({ account, limit, ...protects });
     }
-    const ledger = parseLedger(this.path, text);
-    const { epsilon, delta } = this.limit ?? ledger.limit;
-    if (epsilon !== ledger.limit.epsilon || delta !== ledger.limit.delta) {
-      const limit = `(${ledger.limit.epsilon}, ${ledger.limit.delta})`;
-      throw new Misuse(`--budget ${this.path} has the limit ${limit}, which is not changed here`);
+    const { file, isOlder } = parseFile(this.path, text);
+    if (isOlder) {
+      const rule = 'pure releases count with their mu, too';
+      this.warn(`--budget ${this.path} is of an older dp-ftrl: its account is mu, where ${rule}`);
+    }
+    this.requireSame(file, protects);
+    return file;
+  }
+
+  private requireSame(file: BudgetFile, protects: { neighbours: Neighbours; unit: string }): void {
+    const { limit = file.limit, account = file.account } = this.wanted;
+    const fixed = 'which is not changed here';
+    if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {
+      throw new Misuse(`--budget ${this.path} has the limit ${pair(file.limit)}, ${fixed}`);
+    }
+    if (account !== file.account) {
+      throw new Misuse(`--budget ${this.path} has the account ${file.account}, ${fixed}`);
     }
     for (const name of ['neighbours', 'unit'] as const) {
-      if (ledger[name] === wanted[name]) continue;
-      const got = `it is for ${name} ${JSON.stringify(ledger[name])}`;
-      const what = `this release protects ${JSON.stringify(wanted[name])}`;
+      if (file[name] === protects[name]) continue;
+      const got = `it is for ${name} ${JSON.stringify(file[name])}`;
+      const what = `this release protects ${JSON.stringify(protects[name])}`;
       throw new Misuse(`--budget ${this.path}: ${got}, ${what}; they do not add up`);
     }
-    return ledger;
   }
 }

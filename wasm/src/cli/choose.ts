@@ -5,6 +5,7 @@
 import { load } from '../index.js';
 import { required, type Args, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
+import { pureCosts } from './composition.js';
 import { csvCell } from './csv.js';
 import { Misuse } from './failure.js';
 import { HISTOGRAM_OPTIONS, readDomains, readHistogram, readProtected } from './histogram.js';
@@ -75,7 +76,7 @@ export async function run(args: Args): Promise<void> {
   };
   const columns = domains.map(({ column }) => column);
   await budget?.spend(dp, {
-    mu: dp.pureMu(epsilon),
+    costs: pureCosts(dp, epsilon),
     epsilon,
     delta: 0,
     neighbours,

@@ -72,8 +72,8 @@ const MODE = `\
   --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
                    of floating-point numbers. lattice: noisy integer measurements, decoded
                    afterwards; with tree, honaker, blt and others that have an integer encoder
-  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP, so --budget refuses it), or
-                   rounded-gaussian (Gaussian DP, less noise)`;
+  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP: a --budget for it needs
+                   --budget-account rho), or rounded-gaussian (Gaussian DP, less noise)`;
 
 const WORKLOAD = `\
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers
@@ -120,11 +120,14 @@ ${STRATEGY}
   --from TIME, --to TIME
                    first and last bucket. Default: those of the first and the last row, which are
                    then known to everybody
-  --budget FILE    ledger of all releases of a data set, which together stay within its limit, as
-                   long as their epsilons and kinds were not chosen by what came out before; a
-                   release that would exceed it is refused. Begun with --budget-epsilon E and
-                   --budget-delta D. It remembers how far a --state has come, and refuses older
-                   copies of it
+  --budget FILE    ledger of all releases of a data set, which together stay within its limit,
+                   whatever made you choose the next one; one that would exceed it is refused.
+                   Begun with --budget-epsilon E and --budget-delta D. It remembers how far a
+                   --state has come, and refuses older copies of it
+  --budget-account A
+                   what a new FILE adds up, never changed: mu (default; Gaussian DP, best for
+                   Gaussian noise) or rho (zero-concentrated DP; takes discrete Gaussian noise,
+                   too, and has room for more pure releases)
   --state FILE     goes on where the last run with this file stopped: its rows follow those before,
                    and all runs together are one release with horizon --steps. FILE holds the key,
                    the true sums, and of --user-column whose rows counted: as secret as the rows.
@@ -215,7 +218,7 @@ ${STRATEGY}
   --steps N        horizon: steps the noise is calibrated for. Without it the input is read twice,
                    and the number of its rows is public. With it a bad row, or one too many, is
                    found while learning: there is no model then, and what --budget paid is gone
-  --budget FILE, --budget-epsilon E, --budget-delta D
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
                    as in dp-ftrl release
   --state FILE     goes on after the last row that earlier runs with this file learned from; all runs
                    together are one learning with horizon --steps, and each ends with its model. FILE
@@ -278,9 +281,9 @@ ${COUNTED}
   --measure M      optimal (default), identity (the histogram) or queries (each by itself)
   --objective O    mean (default) or max: which error the measurements make least. max takes ranges
                    of at most 361 values
-  --budget FILE, --budget-epsilon E, --budget-delta D
-                   as in dp-ftrl release, with which it is shared. A pure release counts with its
-                   epsilon, or as the Gaussian DP that all of its epsilon have: what is less
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
+                   as in dp-ftrl release, with which it is shared. A pure release of epsilon e costs
+                   mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)
   --consistent     answers of one histogram without negative counts; with replace-one, of as many
                    rows as there are. std then is that before
   --integer        with --consistent: of whole numbers
@@ -318,8 +321,8 @@ depends on the counts: let nobody measure it.
 ${COUNTED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public
-  --budget FILE, --budget-epsilon E, --budget-delta D
-                   as in dp-ftrl release, with which it is shared
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
+                   as in dp-ftrl queries --delta 0
   --json           one object: private, protects, neighbours, epsilon, choice, values
   --quiet          no guarantee on standard error
   --seed S         fixed choice, for tests and demonstrations: NOT private
@@ -442,8 +445,8 @@ Smallest noise multiplier (noise standard deviation / distance of neighbours) of
 mechanism for a privacy target, and the same guarantee in the other currencies.
 
   --epsilon E      (E, D)-differential privacy
-  --rho R          R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for all
-                   of them, and there is no mu. Of a Gaussian mechanism give --mu, which is less
+  --rho R          R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for
+                   all of them, and there is no mu. For a Gaussian mechanism give --mu instead
   --mu M           M-Gaussian differential privacy
   --delta D        between 0 and 1
   --json           noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical

@@ -491,7 +491,7 @@ export async function run(args: Args): Promise<void> {
   try {
     const numRows = (numSteps / passes) * target.batchSize;
     if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how: found, numRows });
-    const { mu, epsilon, delta, neighbours } = learner.certificate;
+    const { mu, rho, epsilon, delta, neighbours } = learner.certificate;
     const whom = protection({
       participation: passes > 1 ? 'single' : participation,
       people: undefined,
@@ -501,7 +501,8 @@ export async function run(args: Args): Promise<void> {
       passes,
       batchSize: target.batchSize,
     });
-    const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps };
+    const costs = { mu, rho };
+    const spending = { costs, epsilon, delta, neighbours, mechanism: name, numSteps };
     const goesOn = state && { state: state.identity, step: learner.step };
     const all = { ...spending, ...goesOn, columns: rows.columns, unit: whom.unit };
     // What is paid for once must be known again, also where nothing comes to be learned from.

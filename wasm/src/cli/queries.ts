@@ -8,6 +8,7 @@ import { queriesInPieces } from '../searches.js';
 import type { Queries, QueriesOptions, QueryAnswers, QueryWorkload } from '../types.js';
 import { required, type Args, type Known } from './args.js';
 import { Budget, BUDGET_OPTIONS } from './budget.js';
+import { gaussianCosts, pureCosts } from './composition.js';
 import { csvCell } from './csv.js';
 import { Misuse } from './failure.js';
 import { HISTOGRAM_OPTIONS, readDomains, readHistogram, readProtected } from './histogram.js';
@@ -215,8 +216,9 @@ export async function run(args: Args): Promise<void> {
   const histogram = await readHistogram(args, domains, people);
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (fractions && numRows === 0) throw new Misuse('--fractions needs a row');
+  const { noise, mu } = queries;
   await budget?.spend(dp, {
-    mu: queries.mu,
+    costs: noise === 'laplace' ? pureCosts(dp, epsilon) : gaussianCosts(dp, { mu, delta }),
     epsilon,
     delta,
     neighbours,

@@ -319,8 +319,9 @@ export async function run(args: Args): Promise<void> {
   let failure: unknown;
   try {
     const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
-    const { mu, epsilon, delta, neighbours } = certificate;
-    const spending = { mu, epsilon, delta, neighbours, mechanism: name, numSteps, columns };
+    const { mu, rho, epsilon, delta, neighbours } = certificate;
+    const about = { mechanism: name, numSteps, columns };
+    const spending = { costs: { mu, rho }, epsilon, delta, neighbours, ...about };
     const goesOn = state && { state: state.identity, step: state.numReleased };
     const all = { ...spending, ...goesOn, unit: whom.unit };
     // What is paid for once must be known again, also where nothing comes to be released.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --budget against an analyst who reacts (docs/math/budgets.md, section 5): Gaussian releases that
+// double what is spent, after each of which the analyst may stop with one pure release, as large as
+// the rule accepts. Backward induction finds the best decision for every privacy loss, and so the
+// true delta of the whole.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+
+const dp = await (await importEntry('dp-ftrl')).load();
+
+const root = (mus) => Math.hypot(...mus);
+
+/** Whether Gaussian releases and a pure one are accepted. */
+const rules = {
+  mu: (limit, mus, pure) => {
+    const costs = [...mus, ...(pure > 0 ? [dp.pureMu(pure)] : [])];
+    return dp.compose({ account: 'mu', costs, ...limit }).fits;
+  },
+  rho: (limit, mus, pure) => {
+    const rhos = mus.map((mu) => dp.calibrate({ mu, delta: limit.delta }).rho);
+    const costs = [...rhos, ...(pure > 0 ? [dp.pureRho(pure)] : [])];
+    return dp.compose({ account: 'rho', costs, ...limit }).fits;
+  },
+  /** The rule of before: either of two sums. */
+  either: ({ epsilon, delta }, mus, pure) => {
+    const all = pure > 0 ? [...mus, dp.pureMu(pure)] : mus;
+    if (root(all) <= dp.calibrate({ epsilon, delta }).mu) return true;
+    const rest = epsilon - pure;
+    return rest > 0 && root(mus) <= dp.calibrate({ epsilon: rest, delta }).mu;
+  },
+};
+
+/** The largest number in [0, most] that is accepted. */
+function largest(accepts, most) {
+  let [low, high] = [0, most];
+  for (let step = 0; step < 40; ++step) {
+    const middle = (low + high) / 2;
+    if (accepts(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+const NODES = 200;
+const REACH = 8;
+const NORMAL = Array.from({ length: 641 }, (_, i) => {
+  const z = (i - 320) / 40;
+  return { z, weight: Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / 40 };
+});
+
+/** Between nodes 0, 1, ...: the polynomial through the four around. Constant outside. */
+function cubic(nodes, place) {
+  const at = Math.min(Math.max(place, 0), nodes.length - 1);
+  const i = Math.min(Math.max(Math.floor(at), 1), nodes.length - 3);
+  const u = at - i;
+  const inner = ((1 + u) * (2 - u)) / 2;
+  const outer = (u * (1 - u)) / 6;
+  return (
+    inner * ((1 - u) * nodes[i] + u * nodes[i + 1]) -
+    outer * ((2 - u) * nodes[i - 1] + (1 + u) * nodes[i + 2])
+  );
+}
+
+/**
+ * True delta at `epsilon` of Gaussian releases that have spent `totals` of mu, one after the other,
+ * where the analyst may stop after release k with a pure one of epsilon `pures[k]`. What going on is
+ * worth is kept on a grid of losses that 8 standard deviations reach; all else is exact.
+ */
+function trueDelta(epsilon, totals, pures) {
+  const stopped = (loss) => Math.max(0, -Math.expm1(epsilon - loss));
+  const left = (loss, pure) => {
+    const odds = 1 / (1 + Math.exp(-pure));
+    return odds * stopped(loss + pure) + (1 - odds) * stopped(loss - pure);
+  };
+  let goingOn;
+  for (let k = totals.length - 1; k >= 0; --k) {
+    const after = goingOn;
+    const value = (loss) => {
+      const now = Math.max(stopped(loss), left(loss, pures[k]));
+      return after ? Math.max(now, after(loss)) : now;
+    };
+    const before = k === 0 ? 0 : totals[k - 1];
+    const mu = Math.sqrt(totals[k] ** 2 - before ** 2);
+    const expected = (loss) =>
+      NORMAL.reduce((sum, { z, weight }) => sum + weight * value(loss + mu * (mu / 2 + z)), 0);
+    if (k === 0) return expected(0);
+    const low = before * (before / 2 - REACH);
+    const gap = (2 * REACH * before) / NODES;
+    const kept = Float64Array.from({ length: NODES + 1 }, (_, i) => expected(low + i * gap));
+    goingOn = (loss) => cubic(kept, (loss - low) / gap);
+  }
+  return undefined;
+}
+
+/** True delta in units of the limit's, for shares of all mu that Gaussian releases can have. */
+function excess(rule, limit, shares) {
+  const accepts = rules[rule];
+  const most = largest((mu) => mu > 0 && accepts(limit, [mu], 0), 10);
+  const totals = shares.map((share) => share * most * (1 - 1e-9));
+  const mus = totals.map((total, k) => Math.sqrt(total ** 2 - (k && totals[k - 1]) ** 2));
+  const pures = mus.map((_, k) => {
+    const soFar = mus.slice(0, k + 1);
+    assert.ok(accepts(limit, soFar, 0), `${rule}: ${k + 1} Gaussian releases are accepted`);
+    return largest((pure) => accepts(limit, soFar, pure), 2 * limit.epsilon + 1);
+  });
+  return trueDelta(limit.epsilon, totals, pures) / limit.delta;
+}
+
+const doubling = (count) => Array.from({ length: count }, (_, k) => 2 ** (k + 1 - count));
+
+test('budget: the rule of before let an analyst who reacts spend more than its limit', () => {
+  for (const [epsilon, delta, shares, times] of [
+    [1, 1e-6, doubling(2), 1.6],
+    [1, 1e-6, doubling(4), 2.94],
+    [1, 1e-6, doubling(6), 4.29],
+    [1, 1e-6, doubling(8), 5.58],
+    [8, 1e-6, doubling(8), 7.74],
+    // 6 million simulated runs: 4.016, give or take 0.019.
+    [3, 1e-3, doubling(6), 4.01],
+    [1, 1e-6, [0.02, 1], 1.727],
+    [3, 1e-3, [0.1, 1], 1.89],
+    [8, 1e-6, [0.1, 1], 1.9994],
+  ]) {
+    const found = excess('either', { epsilon, delta }, shares);
+    assert.ok(found > 1.5);
+    close(found, times, 0.003);
+  }
+});
+
+test('budget: an analyst who reacts spends no more than the limit, in either account', () => {
+  for (const [epsilon, delta] of [
+    [1, 1e-6],
+    [3, 1e-3],
+    [8, 1e-6],
+  ]) {
+    for (const shares of [doubling(2), doubling(8), [0.1, 1], [0.5, 0.9, 0.99, 1]]) {
+      const name = `(${epsilon}, ${delta}), ${shares}`;
+      const ofMu = excess('mu', { epsilon, delta }, shares);
+      // Gaussian releases alone reach it, so the numbers are right to this.
+      assert.ok(ofMu <= 1.001 && ofMu >= 0.999, `${name}: ${ofMu}`);
+      const ofRho = excess('rho', { epsilon, delta }, shares);
+      assert.ok(ofRho <= 1 && ofRho > 0.05, `${name}: ${ofRho}`);
+    }
+  }
+});
