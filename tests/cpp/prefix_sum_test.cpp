@@ -497,6 +497,16 @@ TEST(PrefixSum, bad_grids_are_refused_by_name) {
   EXPECT_ERROR(PrefixSum(how, with_seed(0)), "invalid_argument", "dimension must be between");
 }
 
+TEST(PrefixSum, a_grid_in_which_the_sums_of_the_horizon_pass_2_to_62_is_refused) {
+  // 2^40 records of 2^22 grids are 2^62; nothing else about these grids is too fine.
+  const auto how = mechanism("tree", std::int64_t{1} << 40);
+  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-22)).max_contributions(), std::int64_t{1} << 40);
+  EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-23)), "invalid_argument",
+               "grid must be coarse enough that a record spans at most 2^31 grids, the sums 2^62");
+  EXPECT_EQ(PrefixSum(mechanism("tree", std::int64_t{1} << 39), with_seed(1, 0x1p-23)).grid(),
+            0x1p-23);
+}
+
 TEST(PrefixSum, only_mechanisms_for_prefix_sums_are_accepted) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto how = Mechanism::make({.strategy = std::string(info.name),

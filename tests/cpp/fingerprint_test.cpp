@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The digest by which a checkpoint knows its mechanism: one law for every form.
+#include <limits>
+#include <set>
+
+#include "checkpoint.hpp"
+#include "dpftrl/noise_stream.hpp"
+#include "exact_forms.hpp"
+#include "form_strategy.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+detail::Digest digest_of(const DecoderForm& form) {
+  detail::Sha256 hash;
+  detail::append_form(hash, form);
+  return hash.finish();
+}
+
+double changed(double number) {
+  return std::nextafter(number, std::numeric_limits<double>::infinity());
+}
+std::int64_t changed(std::int64_t number) {
+  return number + 1;
+}
+bool changed(bool flag) {
+  return !flag;
+}
+
+/// Every workload that differs from one in a single number.
+std::vector<Workload> changes_of(const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  const double beta = workload.momentum(), alpha = workload.decay();
+  std::vector<Workload> others;
+  switch (workload.kind()) {
+    case Workload::Kind::prefix:
+      return {Workload::prefix_sums(n + 1)};
+    case Workload::Kind::momentum:
+      return {Workload::momentum({.num_steps = n + 1, .momentum = beta, .decay = alpha}),
+              Workload::momentum({.num_steps = n, .momentum = changed(beta), .decay = alpha}),
+              Workload::momentum({.num_steps = n, .momentum = beta, .decay = changed(alpha)})};
+    case Workload::Kind::window:
+      return {Workload::sliding_window({.num_steps = n + 1, .width = workload.width()}),
+              Workload::sliding_window({.num_steps = n, .width = workload.width() + 1})};
+    case Workload::Kind::rates:
+      others.push_back(
+          Workload::learning_rates({.rates = workload.rates(), .momentum = changed(beta)}));
+      for (std::size_t t = 0; t < workload.rates().size(); ++t) {
+        std::vector<double> rates = workload.rates();
+        rates[t] = changed(rates[t]);
+        others.push_back(Workload::learning_rates({.rates = rates, .momentum = beta}));
+      }
+      return others;
+    case Workload::Kind::matrix:
+      for (Eigen::Index row = 0; row < workload.matrix().rows(); ++row)
+        for (Eigen::Index column = 0; column <= row; ++column) {
+          Matrix matrix = workload.matrix();
+          matrix(row, column) = changed(matrix(row, column));
+          others.push_back(Workload::lower_triangular(matrix));
+        }
+      return others;
+  }
+  return others;
+}
+
+/// Every form that differs from one in a single number. The bindings name all members of a form:
+/// a member that is added to one does not compile here until it has its change.
+class Changes {
+ public:
+  static std::vector<DecoderForm> of(const DecoderForm& form) {
+    Changes changes;
+    std::visit(changes, form);
+    return std::move(changes.forms_);
+  }
+
+  void operator()(const IdentityDecoder&) {}
+  void operator()(const RunningSumDecoder&) {}
+  void operator()(DyadicDecoder form) {
+    auto& [weights] = form;
+    change(form, weights);
+  }
+  void operator()(KaryDecoder form) {
+    auto& [arity, subtractive, num_levels] = form;
+    change(form, arity, subtractive, num_levels);
+  }
+  void operator()(SmoothDecoder form) {
+    auto& [height, weight] = form;
+    change(form, height, weight);
+  }
+  void operator()(HaarDecoder form) {
+    auto& [mean_scale, scales] = form;
+    change(form, mean_scale, scales);
+  }
+  void operator()(ToeplitzDecoder form) {
+    auto& [coefficients, num_future, num_measurements] = form;
+    change(form, coefficients, num_future, num_measurements);
+  }
+  void operator()(BandedDecoder form) { change(form, form.coefficients); }
+  void operator()(BandedInverseDecoder form) { change(form, form.coefficients); }
+  void operator()(MovingSumDecoder form) { change(form, form.coefficients); }
+  void operator()(BufferedDecoder form) {
+    auto& [decays, weights] = form;
+    change(form, decays, weights);
+  }
+  void operator()(const VaryingBufferedDecoder& form) {
+    const auto buffers = std::make_shared<VaryingBuffers>(*form.buffers);
+    // B is made of the others; the last two bound the rounding of its rows.
+    auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev] = *buffers;
+    change_shared<VaryingBufferedDecoder>(buffers, num_buffers, inverse_scales, gains, factors);
+  }
+  void operator()(const VaryingBandedDecoder& form) {
+    const auto bands = std::make_shared<VaryingBands>(*form.bands);
+    auto& [num_bands, entries, row_stddev] = *bands;
+    change_shared<VaryingBandedDecoder>(bands, num_bands, entries);
+  }
+  void operator()(BlockDecoder form) {
+    for (std::size_t i = 0; i < form.blocks.size(); ++i) {
+      auto& [num_steps, inner, num_measurements, scale, closing_row, total] = form.blocks[i];
+      change(form, num_steps, num_measurements, scale, closing_row, total);
+      change_inner(form, inner);
+    }
+    form.blocks.pop_back();
+    forms_.push_back(form);
+  }
+  void operator()(FilteredDecoder form) {
+    auto& [base, column_scales, workload] = form;
+    change(form, column_scales);
+    change_inner(form, base);
+    for (const Workload& other : changes_of(workload)) {
+      FilteredDecoder filtered = form;
+      filtered.workload = other;
+      forms_.push_back(filtered);
+    }
+  }
+
+ private:
+  /// Keeps a copy of `form` for every number of its `parts`, with that number changed.
+  template <class Form, class... Parts>
+  void change(Form& form, Parts&... parts) {
+    (for_each_change(parts, [&] { forms_.push_back(form); }), ...);
+  }
+
+  template <class Form, class Shared, class... Parts>
+  void change_shared(const std::shared_ptr<Shared>& shared, Parts&... parts) {
+    const auto keep = [&] { forms_.push_back(Form{std::make_shared<const Shared>(*shared)}); };
+    (for_each_change(parts, keep), ...);
+  }
+
+  template <class Form>
+  void change_inner(Form& form, std::shared_ptr<const DecoderForm>& inner) {
+    const auto before = inner;
+    for (DecoderForm& other : of(*before)) {
+      inner = testing::shared(std::move(other));
+      forms_.push_back(form);
+    }
+    inner = before;
+  }
+
+  template <class Number, class Keep>
+  static void for_each_change(Number& number, Keep&& keep) {
+    const Number before = number;
+    number = changed(number);
+    keep();
+    number = before;
+  }
+
+  template <class Keep>
+  static void for_each_change(std::vector<double>& numbers, Keep&& keep) {
+    for (double& number : numbers) for_each_change(number, keep);
+    numbers.push_back(1);
+    keep();
+    numbers.pop_back();
+  }
+
+  std::vector<DecoderForm> forms_;
+};
+
+TEST(Fingerprint, changing_any_number_of_a_form_changes_it) {
+  for (const testing::NamedForm& named : testing::named_forms()) {
+    std::set<detail::Digest> digests = {digest_of(named.form)};
+    const std::vector<DecoderForm> others = Changes::of(named.form);
+    for (const DecoderForm& other : others) digests.insert(digest_of(other));
+    // No two of them have one digest either.
+    EXPECT_EQ(digests.size(), others.size() + 1) << named.name;
+  }
+}
+
+TEST(Fingerprint, forms_of_the_same_numbers_differ) {
+  const std::vector<double> numbers = {1, 0.5, 0.25};
+  const std::vector<DecoderForm> forms = {
+      IdentityDecoder{},        RunningSumDecoder{},           DyadicDecoder{numbers},
+      BandedDecoder{numbers},   BandedInverseDecoder{numbers}, MovingSumDecoder{numbers},
+      ToeplitzDecoder{numbers}, BufferedDecoder{{}, numbers},  BufferedDecoder{numbers, {}}};
+  std::set<detail::Digest> digests;
+  for (const DecoderForm& form : forms) digests.insert(digest_of(form));
+  EXPECT_EQ(digests.size(), forms.size());
+}
+
+TEST(Fingerprint, that_of_a_stream_covers_horizon_dimension_and_coordinates) {
+  const auto of = [](std::int64_t num_steps, std::int64_t dimension, std::int64_t first) {
+    const testing::FormStrategy strategy(BandedDecoder{{1, 0.5}}, num_steps);
+    NoiseStream stream(
+        strategy,
+        {.key = Key::insecure_from_seed(1), .dimension = dimension, .first_coordinate = first});
+    const std::vector<std::byte> bytes = stream.checkpoint();
+    detail::ShortDigest fingerprint;
+    std::copy_n(bytes.begin() + 24, fingerprint.size(), fingerprint.begin());
+    return fingerprint;
+  };
+  EXPECT_EQ(std::set({of(9, 3, 0), of(10, 3, 0), of(9, 4, 0), of(9, 3, 1)}).size(), 4U);
+  EXPECT_EQ(of(9, 3, 0), of(9, 3, 0));
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records to integers, without a release around them.
+#include "quantiser.hpp"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+std::vector<std::int64_t> integers(const std::vector<double>& record, double clip_norm,
+                                   double grid) {
+  constexpr std::array<double, 1> kOne = {1};
+  std::vector<std::int64_t> sums(record.size());
+  detail::GridRecord({kOne, record}, clip_norm, grid).add_to(sums);
+  return sums;
+}
+
+std::int64_t squared(const std::vector<std::int64_t>& integers) {
+  return std::inner_product(integers.begin(), integers.end(), integers.begin(), std::int64_t{0});
+}
+
+/// (a, b) with a < b and a^2 + b^2 a square, in lowest terms, from Euclid's formula.
+std::vector<std::pair<std::int64_t, std::int64_t>> pythagorean_pairs(std::int64_t most) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (std::int64_t m = 2; m <= most; ++m)
+    for (std::int64_t k = 1 + m % 2; k < m; k += 2)
+      if (std::gcd(m, k) == 1)
+        pairs.emplace_back(std::min(m * m - k * k, 2 * m * k), std::max(m * m - k * k, 2 * m * k));
+  return pairs;
+}
+
+// The norm of such a record is a whole number of grids, and the clip norm a hair less: integers
+// that clipping rounds back to where they were are too long by exactly one.
+TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
+  std::int64_t num_unchanged_by_clipping = 0;
+  for (const auto& [a, b] : pythagorean_pairs(24))
+    for (const std::int64_t multiple : {1, 3, 7, 1000})
+      for (const double grid : {1.0, 0x1p-7, 0x1p-500}) {
+        const std::int64_t norm =
+            multiple * static_cast<std::int64_t>(std::lround(std::hypot(a, b)));
+        const std::vector<double> record = {static_cast<double>(multiple * a) * grid,
+                                            -static_cast<double>(multiple * b) * grid};
+        double clip_norm = static_cast<double>(norm) * grid;
+        EXPECT_EQ(squared(integers(record, clip_norm, grid)), norm * norm);
+        for (int ulps = 1; ulps <= 4; ++ulps) {
+          clip_norm = std::nextafter(clip_norm, 0.0);
+          ASSERT_EQ(detail::max_norm_squared(clip_norm, grid), norm * norm - 1);
+          const std::vector<std::int64_t> made = integers(record, clip_norm, grid);
+          EXPECT_LE(squared(made), norm * norm - 1)
+              << multiple * a << " " << multiple * b << ", " << ulps << " ulps";
+          // Shortening takes one from the largest entry, and from no other.
+          num_unchanged_by_clipping += made[0] == multiple * a && made[1] == 1 - multiple * b;
+        }
+      }
+  EXPECT_GE(num_unchanged_by_clipping, 100);
+}
+
+}  // namespace
+}  // namespace dpftrl
