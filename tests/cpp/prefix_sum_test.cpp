@@ -402,6 +402,24 @@ TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
   }
 }
 
+TEST(PrefixSum, digits_beyond_a_block_of_coordinates_are_those_of_their_own_addresses) {
+  // Recomputation goes through a row in blocks of 1024.
+  constexpr std::int64_t kWidth = 1100;
+  const auto how = mechanism("tree", 3);
+  PrefixSumOptions slowly = with_seed(kWidth);
+  slowly.exact_only = true;
+  PrefixSum quick(how, with_seed(kWidth)), slow(how, slowly);
+  const std::vector<double> zeros(kWidth, 0.0);
+  std::vector<double> noisy(kWidth), expected(kWidth);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    quick.release(zeros, noisy);
+    slow.release(zeros, expected);
+    EXPECT_EQ(noisy, expected) << t;
+  }
+  EXPECT_LT(quick.num_recomputed(), 10);
+  EXPECT_EQ(slow.num_recomputed(), 3 * kWidth);
+}
+
 /// Integers of the noise of a run on zero records, and how many were recomputed.
 struct NoiseRun {
   std::vector<std::int64_t> rounded;
