@@ -68,6 +68,41 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
   }
 }
 
+/// What a release gives out block by block.
+class Collected final : public ReleaseSink {
+ public:
+  void take(std::size_t first, std::span<const double> block) override {
+    EXPECT_EQ(first, values.size());
+    values.insert(values.end(), block.begin(), block.end());
+  }
+  std::vector<double> values;
+};
+
+TEST(PrefixSum, coordinates_beyond_a_block_have_noise_and_records_of_their_own) {
+  // Releases go through a row in blocks of 1024; noise used twice would cancel in a difference.
+  constexpr std::size_t kWidth = 2100;
+  const auto how = mechanism("tree", 3);
+  const PrefixSumOptions options = with_seed(static_cast<std::int64_t>(kWidth));
+  PrefixSum sums(how, options), with_sink(how, options);
+  NoiseStream noise(how->strategy(), {.key = options.key, .dimension = options.dimension});
+  std::vector<double> total(kWidth, 0.0), row(kWidth), noisy(kWidth), again(kWidth);
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    const std::vector<double> values = record(t, kWidth, 0.01);
+    Collected sink;
+    sums.release(values, noisy);
+    with_sink.release(values, again, &sink);
+    EXPECT_EQ(again, noisy);
+    EXPECT_EQ(sink.values, noisy);
+    noise.next(row);
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      total[i] += std::trunc(values[i] / sums.grid()) * sums.grid();
+      const double ideal = total[i] + how->noise_stddev() * row[i];
+      ASSERT_EQ(noisy[i], std::floor(ideal / sums.grid() + 0.5) * sums.grid()) << t << " " << i;
+    }
+  }
+  EXPECT_EQ(sums.num_recomputed(), 0);
+}
+
 TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   // Adversarial records: on the sphere, far outside, tiny, equal entries, one huge entry.
   for (const std::size_t dimension :
@@ -399,6 +434,21 @@ TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
     slow.release_batch(records, expected, 40);
     EXPECT_EQ(noisy, expected) << name;
     EXPECT_EQ(slow.num_recomputed(), 80);
+  }
+}
+
+TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_window) {
+  // Rows are made several at a time; those ahead of the checkpoint have open entries.
+  const auto how = mechanism("tree", 12);
+  PrefixSumOptions slowly = with_seed(2);
+  slowly.exact_only = true;
+  PrefixSum undisturbed(how, with_seed(2)), sums(how, slowly);
+  std::vector<double> noisy(2), expected(2);
+  for (std::uint64_t t = 0; t < 12; ++t) {
+    sums.restore_without_ledger(sums.checkpoint());
+    sums.release(record(t, 2, 0.3), noisy);
+    undisturbed.release(record(t, 2, 0.3), expected);
+    EXPECT_EQ(noisy, expected) << t;
   }
 }
 

@@ -248,6 +248,14 @@ TEST(Key, FromBytesIsLittleEndianAndSeedsDiffer) {
             Key::insecure_from_seed(std::uint64_t{1} << 63).words());
 }
 
+TEST(Key, LeavesNoWordInMemory) {
+  alignas(Key) std::array<std::byte, sizeof(Key)> place{};
+  auto* const key = new (place.data()) Key(Key::insecure_from_seed(0x0123456789abcdef));
+  EXPECT_EQ(key->words()[0], 0x89abcdefu);
+  std::destroy_at(key);
+  for (const std::byte byte : place) EXPECT_EQ(byte, std::byte{0});
+}
+
 TEST(UnitInterval, IsTheMidpointOfTheCell) {
   EXPECT_EQ(unit_interval(0), 0x1p-33);
   EXPECT_EQ(unit_interval(0xffffffff), 1 - 0x1p-33);

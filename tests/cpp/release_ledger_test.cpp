@@ -2,6 +2,9 @@
 #include "dpftrl/release_ledger.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
 
 #include "checkpoint.hpp"
 #include "support.hpp"
@@ -83,6 +86,30 @@ TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
   EXPECT_ERROR(ledger.acknowledge(2), "invalid_argument", "num_steps must be between 0 and 1");
   ledger.acknowledge(1);
   EXPECT_EQ(ledger.released(0).size(), 2u);
+}
+
+TEST(ReleaseLedger, what_was_acknowledged_stays_so) {
+  ReleaseLedger ledger = make_ledger();
+  for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
+  ledger.acknowledge(3);
+  ledger.acknowledge(1);  // a store that was slower
+  EXPECT_EQ(ledger.num_acknowledged(), 3);
+  EXPECT_EQ(ledger.released(2).size(), 2u);
+}
+
+TEST(ReleaseLedger, leaves_no_secret_in_memory) {
+  const auto words =
+      random_block(Key::insecure_from_seed(4), {.stream = Stream::ledger, .row = 0, .block = 0});
+  const auto secret = std::as_bytes(std::span(words));
+  alignas(ReleaseLedger) std::array<std::byte, sizeof(ReleaseLedger)> place{};
+  const auto has_secret = [&] {
+    return !std::ranges::search(place, secret.first(8)).empty() ||
+           !std::ranges::search(place, secret.last(8)).empty();
+  };
+  auto* const ledger = new (place.data()) ReleaseLedger(make_ledger());
+  EXPECT_TRUE(has_secret());
+  std::destroy_at(ledger);
+  EXPECT_FALSE(has_secret());
 }
 
 TEST(ReleaseLedger, a_step_that_was_not_stored_is_free_again) {
