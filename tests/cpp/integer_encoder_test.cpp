@@ -103,6 +103,7 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
       expect_judged(IntegerEncoder::of(*strategy), name + std::to_string(n), num_exact);
     }
     expect_judged(IntegerEncoder::of(toeplitz({1, -0.7}, n, true), 5), "signs", num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz({1, -0.5, -0.25}, n, true), 4), "apart", num_exact);
     expect_judged(IntegerEncoder::of(toeplitz({0.5, 1, 0.25}, n, false), 4), "rises", num_exact);
     expect_judged(IntegerEncoder::of(toeplitz({0.5, -1, 0.25}, n, false), 4), "both", num_exact);
   }
