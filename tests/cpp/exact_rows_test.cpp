@@ -303,7 +303,8 @@ TEST(ExactRows, do_not_depend_on_the_order_in_which_they_are_asked_for) {
     std::vector<Enclosure> upwards;
     for (std::int64_t t = 0; t < named.num_steps; ++t) upwards.push_back(rows->row(t));
     const std::int64_t last = named.num_steps - 1;
-    for (const std::int64_t t : {last, last, std::int64_t{5}, std::int64_t{0}, last / 2, last}) {
+    for (const std::int64_t t :
+         {last, last, last - 1, std::int64_t{5}, std::int64_t{0}, last / 2, last}) {
       const Enclosure again = rows->row(t);
       const Enclosure& known = upwards[static_cast<std::size_t>(t)];
       EXPECT_EQ(again.digits, known.digits) << named.name << " " << t;
@@ -352,6 +353,9 @@ TEST(ExactRows, rows_out_of_range_are_never_certain) {
       const Enclosure entry = enclose_entry(form, options(), 50, 0, planes);
       EXPECT_FALSE(std::isfinite(entry.error)) << form.index() << " with " << planes;
       EXPECT_EQ(FixedPoint(planes).round_scaled(entry, 1), std::nullopt) << form.index();
+      // So small a scale that digits of which nothing is known would look like noise.
+      EXPECT_ERROR((void)exact_rounded_entry(form, options(), 50, 0, 0x1p-60), "unsupported",
+                   "noise must be within 2^62 throughout its recursion");
     }
 }
 

@@ -103,10 +103,38 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
       expect_judged(IntegerEncoder::of(*strategy), name + std::to_string(n), num_exact);
     }
     expect_judged(IntegerEncoder::of(toeplitz({1, -0.7}, n, true), 5), "signs", num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz({1, -0.5, -0.25}, n, true), 4), "apart", num_exact);
     expect_judged(IntegerEncoder::of(toeplitz({0.5, 1, 0.25}, n, false), 4), "rises", num_exact);
     expect_judged(IntegerEncoder::of(toeplitz({0.5, -1, 0.25}, n, false), 4), "both", num_exact);
   }
   EXPECT_GE(num_exact, 150);
+}
+
+TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant) {
+  // Participations at once meet coefficients 1 and 0, two steps apart both ones: 1 + 1 + 4.
+  const IntegerEncoder encoder = IntegerEncoder::of(toeplitz({1, 0, 1}, 5, false), 0);
+  const auto twice = Participation::min_separation({.max_participations = 2, .min_separation = 1});
+  const auto claim = encoder.sensitivity(twice);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(brute_force(encoder, twice), 6);
+  EXPECT_GE(claim->squared, 6);
+  EXPECT_EQ(claim->exactness, Exactness::upper_bound);
+}
+
+TEST(IntegerEncoder, no_two_steps_have_the_noise_of_one_measurement) {
+  // Rows of noise are those of the measurements: each one used once, none left out.
+  constexpr std::int64_t kSteps = 2048;
+  for (const char* name : {"tree", "honaker", "independent", "banded-square-root"}) {
+    const IntegerEncoder encoder =
+        IntegerEncoder::of(*make_strategy({.name = name, .num_steps = kSteps}));
+    const auto coder = lattice::make_coder(encoder, 1);
+    std::int64_t before = 0;
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      ASSERT_EQ(encoder.num_measurements_before(t), before) << name << " " << t;
+      before += coder->num_measurements(t);
+    }
+    EXPECT_EQ(encoder.num_measurements(), before) << name;
+  }
 }
 
 TEST(IntegerEncoder, sensitivity_of_buffers_is_above_that_of_all_patterns) {

@@ -522,6 +522,7 @@ TEST(Lattice, refuses_bad_input) {
                  "lattice: grid must be a power of two");
   EXPECT_ERROR(make_lattice(good, {.grid = 2.0}), "invalid_argument",
                "grid must be at most the clip norm");
+  EXPECT_ERROR(make_lattice(good, {.grid = 0x1p-31}), "invalid_argument", "at least 2^-31 of it");
   MechanismOptions loose = good;
   loose.target = {.epsilon = 1e5, .delta = 0.5};
   EXPECT_ERROR(make_lattice(loose, {.grid = 1.0}), "invalid_argument", "epsilon must be so small");

@@ -26,6 +26,29 @@ double brute_force_mu(const Mechanism& mechanism, double noise_stddev) {
   return largest;
 }
 
+/// Identity as encoder, and a decoder whose last row is too small: B C - A has one entry, -1/2.
+class Misdecoded final : public Strategy {
+ public:
+  Misdecoded() : Strategy(Workload::prefix_sums(2)) {}
+  std::string_view name() const override { return "misdecoded"; }
+  std::int64_t num_measurements() const override { return 2; }
+  double column_norm_squared(std::int64_t) const override { return 1; }
+  double max_column_norm_squared() const override { return 1; }
+  double row_norm_squared(std::int64_t) const override { return 1; }
+  RowNorms row_norms() const override { return {1, 1.25, 1.125}; }
+  Matrix encoder() const override { return Matrix::Identity(2, 2); }
+  Matrix decoder() const override {
+    Matrix decoder(2, 2);
+    decoder << 1, 0, 1, 0.5;
+    return decoder;
+  }
+  DecoderForm decoder_form() const override { return RunningSumDecoder{}; }
+};
+
+TEST(Mechanism, a_wrong_decoder_has_a_residual_in_whatever_row_and_of_whatever_sign) {
+  EXPECT_EQ(decoder_residual(Misdecoded(), {.name = "independent", .num_steps = 2}).value, 0.5);
+}
+
 TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : testing::awkward_horizons())

@@ -99,6 +99,7 @@ TEST(Participation, allows_what_the_schema_says) {
   EXPECT_TRUE(allows(fixed(3, 4), {1, 5, 9}, 12));
   EXPECT_TRUE(allows(fixed(3, 4), {1, 9}, 12)) << "a part of a pattern";
   EXPECT_FALSE(allows(fixed(3, 4), {1, 6, 9}, 12)) << "another place in the second epoch";
+  EXPECT_FALSE(allows(fixed(3, 4), {1, 6}, 12)) << "far enough apart, and another place";
   EXPECT_FALSE(allows(separated(2, 3), {0, 3, 6}, 9)) << "once too often";
   EXPECT_FALSE(allows(separated(3, 3), {6, 3, 0}, 9)) << "not increasing";
   EXPECT_FALSE(allows(separated(3, 1), {3, 3}, 9)) << "twice the same step";

@@ -129,6 +129,17 @@ TEST(PeopleSum, a_step_is_the_sum_of_everyones_clipped_part) {
   EXPECT_EQ(sums.num_dropped(), 0);
 }
 
+TEST(PeopleSum, records_of_one_person_at_one_step_are_added_before_they_are_clipped) {
+  const auto how = mechanism(Participation::single());
+  PeopleSum sums(how, with_seed());
+  PrefixSum plain(how, with_seed());
+  std::array<double, 1> of_people{}, of_sum{};
+  for (const double part : {0.5, 0.25, -0.125}) EXPECT_TRUE(sums.contribute(7, std::array{part}));
+  sums.release(of_people);
+  plain.release(std::array{0.625}, of_sum);
+  EXPECT_EQ(of_people, of_sum);
+}
+
 TEST(PeopleSum, the_noise_is_that_of_a_prefix_sum_with_the_same_key) {
   const auto how = mechanism(Participation::min_separation({2, 1}), "honaker");
   PeopleSum people(how, with_seed());

@@ -6,6 +6,7 @@
 
 #include "dpftrl/gaussian.hpp"
 #include "exact_entry.hpp"
+#include "quantiser.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -66,6 +67,41 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
     }
     EXPECT_EQ(sums.num_recomputed(), 0);
   }
+}
+
+/// What a release gives out block by block.
+class Collected final : public ReleaseSink {
+ public:
+  void take(std::size_t first, std::span<const double> block) override {
+    EXPECT_EQ(first, values.size());
+    values.insert(values.end(), block.begin(), block.end());
+  }
+  std::vector<double> values;
+};
+
+TEST(PrefixSum, coordinates_beyond_a_block_have_noise_and_records_of_their_own) {
+  // Releases go through a row in blocks of 1024; noise used twice would cancel in a difference.
+  constexpr std::size_t kWidth = 2100;
+  const auto how = mechanism("tree", 3);
+  const PrefixSumOptions options = with_seed(static_cast<std::int64_t>(kWidth));
+  PrefixSum sums(how, options), with_sink(how, options);
+  NoiseStream noise(how->strategy(), {.key = options.key, .dimension = options.dimension});
+  std::vector<double> total(kWidth, 0.0), row(kWidth), noisy(kWidth), again(kWidth);
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    const std::vector<double> values = record(t, kWidth, 0.01);
+    Collected sink;
+    sums.release(values, noisy);
+    with_sink.release(values, again, &sink);
+    EXPECT_EQ(again, noisy);
+    EXPECT_EQ(sink.values, noisy);
+    noise.next(row);
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      total[i] += std::trunc(values[i] / sums.grid()) * sums.grid();
+      const double ideal = total[i] + how->noise_stddev() * row[i];
+      ASSERT_EQ(noisy[i], std::floor(ideal / sums.grid() + 0.5) * sums.grid()) << t << " " << i;
+    }
+  }
+  EXPECT_EQ(sums.num_recomputed(), 0);
 }
 
 TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
@@ -164,6 +200,70 @@ TEST(PrefixSum, the_norm_limit_is_the_exact_floor_of_a_square) {
   const std::uint64_t middle = 2 * high * low + (low * low >> 32);
   const std::uint64_t limit = (high * high << 20) + (middle >> 12);
   EXPECT_LE(static_cast<std::uint64_t>(norm_squared), limit);
+}
+
+TEST(PrefixSum, the_norm_limit_of_a_fraction_is_rounded_down) {
+  EXPECT_EQ(detail::max_norm_squared(1.5, 1), 2);
+  EXPECT_EQ(detail::max_norm_squared(std::nextafter(3.0, 0.0), 1), 8);
+  EXPECT_EQ(detail::max_norm_squared(3, 1), 9);
+}
+
+/// The integers that a record adds.
+std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(record.size()));
+  const detail::GridRecord integers(record, clip_norm, grid);
+  const std::size_t half = all.size() / 2;  // in two blocks, as a release takes them
+  integers.add_to(std::span(all).first(half));
+  integers.add_to(std::span(all).subspan(half), half);
+  return all;
+}
+
+TEST(PrefixSum, a_clip_norm_whose_square_is_rounded_up_is_not_exceeded) {
+  // n ones have the norm sqrt(n); a clip norm below it whose square rounds to n hides that.
+  constexpr std::array<double, 1> kOne = {1};
+  std::int64_t num_hidden = 0;
+  for (std::size_t n = 2; n < 300; ++n) {
+    const double clip_norm = std::sqrt(static_cast<double>(n));
+    const std::int64_t most = detail::max_norm_squared(clip_norm, 1);
+    num_hidden +=
+        clip_norm * clip_norm == static_cast<double>(n) && most < static_cast<std::int64_t>(n);
+    const std::vector<double> ones(n, 1.0);
+    std::int64_t sum = 0;
+    for (const std::int64_t q : integers_of({kOne, ones}, clip_norm, 1)) sum += q * q;
+    EXPECT_LE(sum, most) << n;
+  }
+  EXPECT_GE(num_hidden, 20);
+}
+
+TEST(PrefixSum, a_shortened_record_keeps_its_order_over_blocks) {
+  // Pythagorean records at clip norms a few ulps below their own: where clipping rounds back to the
+  // same integers, one is taken from the larger.
+  constexpr std::array<double, 1> kOne = {1};
+  std::int64_t num_shortened = 0;
+  for (std::int64_t m = 2; m < 24; ++m)
+    for (std::int64_t k = 1; k < m; ++k) {
+      const std::int64_t a = m * m - k * k, b = 2 * m * k, norm = m * m + k * k;
+      std::vector<double> record(8, 0.0);
+      record[1] = static_cast<double>(a);
+      record[6] = static_cast<double>(-b);
+      double clip_norm = static_cast<double>(norm);
+      for (int ulps = 1; ulps <= 4; ++ulps) {
+        clip_norm = std::nextafter(clip_norm, 0.0);
+        const std::vector<std::int64_t> made = integers_of({kOne, record}, clip_norm, 1);
+        const std::int64_t first = made[1], second = made[6];
+        EXPECT_EQ(made, (std::vector<std::int64_t>{0, first, 0, 0, 0, 0, second, 0})) << m;
+        EXPECT_LT(first * first + second * second, norm * norm) << m << " " << k;
+        num_shortened += (first == a && second == 1 - b) || (first == a - 1 && second == -b);
+      }
+    }
+  EXPECT_GE(num_shortened, 10);
+}
+
+TEST(PrefixSum, scales_that_overflow_on_the_grid_are_taken_entry_by_entry) {
+  const std::array<double, 1> scale = {0x1p1000};
+  const std::vector<double> features = {0x1p-1010, 0, -0x1p-1012, 0x1p-1010, 0, 0};
+  EXPECT_EQ(integers_of({scale, features}, 1, 0x1p-30),
+            (std::vector<std::int64_t>{1 << 20, 0, -(1 << 18), 1 << 20, 0, 0}));
 }
 
 TEST(PrefixSum, records_within_the_clip_norm_keep_their_value_to_one_grid) {
@@ -402,6 +502,39 @@ TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
   }
 }
 
+TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_window) {
+  // Rows are made several at a time; those ahead of the checkpoint have open entries.
+  const auto how = mechanism("tree", 12);
+  PrefixSumOptions slowly = with_seed(2);
+  slowly.exact_only = true;
+  PrefixSum undisturbed(how, with_seed(2)), sums(how, slowly);
+  std::vector<double> noisy(2), expected(2);
+  for (std::uint64_t t = 0; t < 12; ++t) {
+    sums.restore_without_ledger(sums.checkpoint());
+    sums.release(record(t, 2, 0.3), noisy);
+    undisturbed.release(record(t, 2, 0.3), expected);
+    EXPECT_EQ(noisy, expected) << t;
+  }
+}
+
+TEST(PrefixSum, digits_beyond_a_block_of_coordinates_are_those_of_their_own_addresses) {
+  // Recomputation goes through a row in blocks of 1024.
+  constexpr std::int64_t kWidth = 1100;
+  const auto how = mechanism("tree", 3);
+  PrefixSumOptions slowly = with_seed(kWidth);
+  slowly.exact_only = true;
+  PrefixSum quick(how, with_seed(kWidth)), slow(how, slowly);
+  const std::vector<double> zeros(kWidth, 0.0);
+  std::vector<double> noisy(kWidth), expected(kWidth);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    quick.release(zeros, noisy);
+    slow.release(zeros, expected);
+    EXPECT_EQ(noisy, expected) << t;
+  }
+  EXPECT_LT(quick.num_recomputed(), 10);
+  EXPECT_EQ(slow.num_recomputed(), 3 * kWidth);
+}
+
 /// Integers of the noise of a run on zero records, and how many were recomputed.
 struct NoiseRun {
   std::vector<std::int64_t> rounded;
@@ -505,6 +638,47 @@ TEST(PrefixSum, a_grid_in_which_the_sums_of_the_horizon_pass_2_to_62_is_refused)
                "grid must be coarse enough that a record spans at most 2^31 grids, the sums 2^62");
   EXPECT_EQ(PrefixSum(mechanism("tree", std::int64_t{1} << 39), with_seed(1, 0x1p-23)).grid(),
             0x1p-23);
+}
+
+TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
+  const auto sums = [](double clip_norm, Neighbours neighbours, double epsilon, double grid) {
+    const auto how = Mechanism::make({.strategy = "tree",
+                                      .num_steps = 4,
+                                      .target = {.epsilon = epsilon, .delta = 1e-6},
+                                      .clip_norm = clip_norm,
+                                      .neighbours = neighbours});
+    return PrefixSum(how, with_seed(1, grid));
+  };
+  PrefixSum own = sums(1, Neighbours::replace_one, 1, 0x1p-10);
+  PrefixSum longer = sums(2, Neighbours::zero_out, 1, 0x1p-10);
+  ASSERT_EQ(own.release_stddev(0), longer.release_stddev(0));  // nothing but the clip norm differs
+  const auto bytes = own.checkpoint();
+  EXPECT_NO_THROW(own.restore_without_ledger(bytes));
+  EXPECT_ERROR(longer.restore_without_ledger(bytes), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(sums(1, Neighbours::replace_one, 2, 0x1p-10).restore_without_ledger(bytes),
+               "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(sums(1, Neighbours::replace_one, 1, 0x1p-11).restore_without_ledger(bytes),
+               "bad_state", "must be of this mechanism");
+}
+
+TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
+  // Its noise is a fifth of that of the last step, and below everything else that limits the grid.
+  const auto how = mechanism("independent", 16, 1, 20);
+  EXPECT_GT(how->release_stddev(15), 3 * how->release_stddev(0));
+  EXPECT_LE(default_grid(*how, 1), how->release_stddev(0) / 64);
+}
+
+TEST(PrefixSum, each_limit_of_a_fine_grid_holds_by_itself) {
+  // One step: a record beyond 2^31 grids, where sums and noise have room; then noise of 4000 clip
+  // norms beyond 2^40 grids, where the record has room.
+  const auto how = mechanism("tree", 1), noisy = mechanism("tree", 1, 1, 1e-3);
+  EXPECT_NO_THROW(PrefixSum(how, with_seed(1, 0x1p-31)));
+  EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-32)), "invalid_argument",
+               "grid must be coarse enough");
+  ASSERT_GT(noisy->noise_stddev(), 0x1p9);
+  EXPECT_NO_THROW(PrefixSum(noisy, with_seed(1, 0x1p-24)));
+  EXPECT_ERROR(PrefixSum(noisy, with_seed(1, 0x1p-31)), "invalid_argument",
+               "grid must be coarse enough");
 }
 
 TEST(PrefixSum, only_mechanisms_for_prefix_sums_are_accepted) {

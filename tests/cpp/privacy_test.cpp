@@ -547,6 +547,25 @@ TEST(Privacy, ConcentratedEpsilonHoldsForDiscreteGaussiansAndThatOfTheGaussianDo
   EXPECT_NEAR(static_cast<double>(enumerated_delta(0.5, 1, gaussian)), 1.44484e-3, 1e-8);
 }
 
+TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
+  // 2 Phi(mu / 2) - 1 = tanh(epsilon / 2), solved with 60 digits by mpmath and rounded down.
+  const double below[][2] = {{1e-8, 1.2533141373155002e-08}, {1e-3, 0.001253314114901875},
+                             {0.1, 0.12530901221160756},     {1, 1.2320353853449009},
+                             {2, 2.3579614856472495},        {10, 7.8279143936218665},
+                             {50, 19.34965056722471},        {600, 69.02399099946703}};
+  for (const auto& [epsilon, mu] : below) {
+    EXPECT_GT(mu_from_pure_dp(epsilon), mu) << epsilon;
+    EXPECT_LE(mu_from_pure_dp(epsilon), mu * (1 + 1e-12)) << epsilon;
+  }
+}
+
+TEST(Privacy, CompositionOfTheSmallestNumbersIsNotRoundedDown) {
+  // sqrt(2) units, where a unit is all that there is.
+  const double unit = std::numeric_limits<double>::denorm_min();
+  EXPECT_GT(compose_mu(std::vector<double>{unit, unit}), unit);
+  EXPECT_GE(compose_mu(std::vector<double>{3 * unit, 3 * unit}), 5 * unit);
+}
+
 TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
   // 2 Phi^-1(e^epsilon / (1 + e^epsilon)), by the inverse of Python's statistics.NormalDist.
   const double known[][2] = {{0.1, 0.12530901221160773},

@@ -333,7 +333,7 @@ TEST(QueryMechanism, a_person_with_several_records_is_protected) {
     const QueryMechanism of_rows(prefix, privacy);
     privacy.max_contributions = 3;
     const QueryMechanism of_persons(prefix, privacy);
-    EXPECT_GE(of_persons.sensitivity(), 3 * of_rows.sensitivity());
+    EXPECT_GT(of_persons.sensitivity(), 3 * of_rows.sensitivity());  // rounded up
     EXPECT_LE(of_persons.sensitivity(), 3 * of_rows.sensitivity() * (1 + 1e-12));
     EXPECT_GE(of_persons.textbook_sensitivity(), of_persons.sensitivity());
     EXPECT_NEAR(of_persons.mu(), of_rows.mu(), 1e-12);
@@ -353,6 +353,14 @@ TEST(QueryMechanism, refuses_bad_input) {
                "epsilon must be positive");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 1}), "invalid_argument", "delta");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = -1}), "invalid_argument", "delta");
+  // By itself, before anything is computed with them.
+  for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    for (const double delta : {0.0, kDelta})
+      EXPECT_ERROR((QueryPrivacy{.epsilon = bad, .delta = delta}.require_sound()),
+                   "invalid_argument", "query_mechanism: epsilon must be positive");
+  for (const double bad : {1.0, -1e-9, std::nan("")})
+    EXPECT_ERROR((QueryPrivacy{.epsilon = 1, .delta = bad}.require_sound()), "invalid_argument",
+                 "query_mechanism: delta must be");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 0, .max_contributions = 0}),
                "invalid_argument", "max_contributions");
   EXPECT_ERROR(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/release_ledger.hpp"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+
+#include "checkpoint.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -82,6 +88,30 @@ TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
   EXPECT_EQ(ledger.released(0).size(), 2u);
 }
 
+TEST(ReleaseLedger, what_was_acknowledged_stays_so) {
+  ReleaseLedger ledger = make_ledger();
+  for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
+  ledger.acknowledge(3);
+  ledger.acknowledge(1);  // a store that was slower
+  EXPECT_EQ(ledger.num_acknowledged(), 3);
+  EXPECT_EQ(ledger.released(2).size(), 2u);
+}
+
+TEST(ReleaseLedger, leaves_no_secret_in_memory) {
+  const auto words =
+      random_block(Key::insecure_from_seed(4), {.stream = Stream::ledger, .row = 0, .block = 0});
+  const auto secret = std::as_bytes(std::span(words));
+  alignas(ReleaseLedger) std::array<std::byte, sizeof(ReleaseLedger)> place{};
+  const auto has_secret = [&] {
+    return !std::ranges::search(place, secret.first(8)).empty() ||
+           !std::ranges::search(place, secret.last(8)).empty();
+  };
+  auto* const ledger = new (place.data()) ReleaseLedger(make_ledger());
+  EXPECT_TRUE(has_secret());
+  std::destroy_at(ledger);
+  EXPECT_FALSE(has_secret());
+}
+
 TEST(ReleaseLedger, a_step_that_was_not_stored_is_free_again) {
   ReleaseLedger ledger = make_ledger();
   Bytes store;
@@ -154,6 +184,108 @@ TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
   EXPECT_ERROR(ledger.decide_step(6, std::span(five).first(3)), "wrong_length", "contributions");
   EXPECT_EQ(ledger.key_commitment(), make_ledger().key_commitment());
   EXPECT_NE(ledger.key_commitment(), make_ledger(5).key_commitment());
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes)
+    for (const int shift : {4, 0})
+      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15];
+  return text;
+}
+
+TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
+  // Codes and commitment from the definition (docs/math/checkpoints.md) by another program:
+  // ChaCha20 of seed 4 at streams 6 and 5, HMAC-SHA256 over step and entries. A secret from the
+  // stream of the commitment would let everybody try records.
+  const char* const codes[] = {
+      "4f69f690ed4f55ace67070c6df412eb0", "1e5d0555aec8aba6477d69d143672f6a",
+      "dc5f6ce5c628c1e833a886b0b9d6ed77", "3841aa76fa8202666c04233f83785f26"};
+  ReleaseLedger ledger = make_ledger();
+  const std::vector<double> steps[] = {{0.5, 0}, {0.5, -0.0}, {}, {0.25, -1, 0, 3}};
+  for (std::int64_t t = 0; t < 4; ++t) ledger.decide_step(t, steps[t]);
+  const Bytes bytes = ledger.state();
+  ledger.acknowledge(4);
+  EXPECT_EQ(hex(std::span(bytes).first(7)), "64706663010003");  // "dpfc", version 1, kind 3
+  EXPECT_EQ(detail::word_at(bytes, 8), 4u);
+  EXPECT_EQ(hex(std::span(bytes).subspan(40, 16)), "50ec4ff0a7bb0f8a7c617f3d3753b5b9");
+  const std::size_t sums_size = detail::word_at(bytes, 64);
+  EXPECT_EQ(hex(std::span(bytes).subspan(72, 7)), "64706663010002");  // the sums
+  EXPECT_EQ(detail::word_at(bytes, 72 + 8), 4u);
+  constexpr std::size_t kEntry = 16 + 8 * kDimension;
+  ASSERT_EQ(bytes.size(), 72 + sums_size + 4 * kEntry);
+  for (std::int64_t t = 0; t < 4; ++t) {
+    const auto entry = std::span(bytes).last(static_cast<std::size_t>(4 - t) * kEntry);
+    EXPECT_EQ(hex(entry.first(16)), codes[t]) << t;
+    for (std::size_t i = 0; i < kDimension; ++i)
+      EXPECT_EQ(std::bit_cast<double>(detail::word_at(entry, 16 + 8 * i)), ledger.released(t)[i]);
+  }
+}
+
+/// A ledger of mode lattice whose steps have room for few contributions: long, fine and precise.
+ReleaseLedger make_narrow_ledger() {
+  const auto how = Mechanism::make({.strategy = "blt",
+                                    .num_steps = 1 << 14,
+                                    .target = {.epsilon = 1, .delta = 1e-6},
+                                    .clip_norm = 1.5,
+                                    .parameters = {.decays = {0.9999}, .weights = {0.01}}});
+  return {how,
+          {.key = Key::insecure_from_seed(4),
+           .mode = ReleaseMode::lattice,
+           .grid = 0x1p-12,
+           .precision_bits = 30}};
+}
+
+TEST(ReleaseLedger, a_decision_that_failed_halfway_is_never_stored) {
+  ReleaseLedger ledger = make_narrow_ledger();
+  ledger.decide(0, std::vector<double>{0.5});
+  const Bytes store = ledger.state();
+  ledger.acknowledge(1);
+  const std::vector<double> crowd(1000, 0.25);
+  EXPECT_ERROR(ledger.decide_step(1, crowd), "resource_exhausted", "contributions to a step");
+  // Some of the crowd are in the sums now: neither these nor a release of them may leave.
+  EXPECT_ERROR(ledger.state(), "bad_state", "a decision failed halfway");
+  EXPECT_ERROR(ledger.decide(1, std::vector<double>{0.5}), "bad_state", "failed halfway");
+  EXPECT_EQ(ledger.num_decided(), 1);
+  ledger.restore(store);
+  ReleaseLedger untouched = make_narrow_ledger();
+  untouched.restore(store);
+  for (ReleaseLedger* const each : {&ledger, &untouched}) {
+    each->decide(1, std::vector<double>{0.5});
+    each->acknowledge(2);
+  }
+  EXPECT_EQ(copy(ledger.released(1)), copy(untouched.released(1)));
+  EXPECT_EQ(ledger.state(), untouched.state());
+}
+
+TEST(ReleaseLedger, sums_and_entries_of_different_steps_are_refused) {
+  // Sealed anew, so that only their disagreement tells: older sums would give a step new noise.
+  ReleaseLedger ledger = make_ledger();
+  Bytes store;
+  std::vector<Bytes> states;
+  for (std::int64_t t = 0; t < 5; ++t) {
+    release(ledger, t, record_at(t), store);
+    states.push_back(store);
+  }
+  constexpr std::size_t kEntry = 16 + 8 * kDimension;
+  const auto mixture = [&](std::size_t sums_of, std::size_t entries_of) {
+    const Bytes &older = states[sums_of], &newer = states[entries_of];
+    detail::CheckpointHeader header{.kind = detail::CheckpointKind::ledger,
+                                    .step = static_cast<std::int64_t>(entries_of) + 1};
+    std::copy_n(newer.begin() + 24, 16, header.fingerprint.begin());
+    std::copy_n(newer.begin() + 40, 16, header.commitment.begin());
+    Bytes bytes(older.begin(), older.end() - static_cast<std::ptrdiff_t>((sums_of + 1) * kEntry));
+    const auto entries = std::span(newer).last((entries_of + 1) * kEntry);
+    bytes.insert(bytes.end(), entries.begin(), entries.end());
+    detail::seal_checkpoint(header, bytes);
+    return bytes;
+  };
+  EXPECT_EQ(mixture(3, 3), states[3]);  // the mixture of a state with itself is that state
+  for (const std::size_t sums_of : {std::size_t{0}, std::size_t{2}, std::size_t{4}}) {
+    ReleaseLedger next = make_ledger();
+    EXPECT_ERROR(next.restore(mixture(sums_of, 3)), "bad_state", "the sums and 4 releases");
+    EXPECT_EQ(next.num_decided(), 0);
+  }
 }
 
 TEST(ReleaseLedger, minus_zero_is_zero) {

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <random>
 
+#include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/filtered.hpp"
+#include "dpftrl/strategy/haar.hpp"
 #include "dpftrl/strategy/tree.hpp"
 #include "dpftrl/strategy/varying.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
@@ -563,6 +565,80 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
   }
 }
 
+TEST(Sensitivity, grouped_distances_cover_what_every_distance_gives) {
+  // Beyond the limit of operations distances are taken in groups, each by its largest product.
+  const std::vector<double> coefficients = square_root_coefficients(96);
+  const std::vector<double> scales(96, 1.0);
+  for (const std::int64_t b : {1, 2, 5})
+    for (const std::int64_t k : {4, 8, 17}) {
+      const double grouped =
+          scaled_toeplitz_sensitivity(coefficients, scales, separated(k, b), 0).value;
+      EXPECT_GE(grouped, scaled_toeplitz_sensitivity(coefficients, scales, separated(k, b)).value);
+      EXPECT_GE(grouped * (1 + 1e-12), toeplitz_sensitivity(coefficients, separated(k, b)).value)
+          << k << " " << b;
+    }
+}
+
+TEST(Sensitivity, what_was_rounded_on_the_way_is_added) {
+  // The squared sensitivity is 5; its root in doubles is what remains without the rounding.
+  const std::vector<double> ones = {1, 1};
+  EXPECT_GT(scaled_toeplitz_sensitivity(ones, ones, fixed(2, 1)).value, std::sqrt(5.0));
+  EXPECT_GT(scaled_toeplitz_sensitivity(ones, ones, separated(2, 1)).value, std::sqrt(5.0));
+  Matrix encoder(2, 2);
+  encoder << 1, 0, 1, 1;
+  const DenseStrategy dense(Workload::prefix_sums(2), {.name = "dense", .encoder = encoder});
+  EXPECT_GT(sensitivity(dense, separated(2, 1)).value, std::sqrt(5.0));
+  EXPECT_LE(sensitivity(dense, separated(2, 1)).value, std::sqrt(5.0) * (1 + 1e-14));
+}
+
+TEST(Sensitivity, scaled_toeplitz_columns_of_other_signs_have_no_bound) {
+  const std::vector<double> signs = {1, -0.5, 0.25}, scales = {1, 1, 1};
+  for (const Participation& participation : {fixed(3, 1), separated(2, 1)})
+    EXPECT_TRUE(std::isinf(scaled_toeplitz_sensitivity(signs, scales, participation).value));
+}
+
+/// The largest sum of |X_ij| over steps first, first + b, ..., which no claim may be below where no
+/// product is negative.
+double largest_even_pattern(const Matrix& encoder, std::int64_t k, std::int64_t b) {
+  const Matrix gram = encoder.transpose() * encoder;
+  double largest = 0;
+  for (Eigen::Index first = 0; first < gram.rows(); ++first) {
+    double sum = 0;
+    const Eigen::Index end = std::min<Eigen::Index>(gram.rows(), first + index_of(k * b));
+    for (Eigen::Index i = first; i < end; i += index_of(b))
+      for (Eigen::Index j = first; j < end; j += index_of(b)) sum += std::max(0.0, gram(i, j));
+    largest = std::max(largest, sum);
+  }
+  return std::sqrt(largest);
+}
+
+TEST(Sensitivity, bounds_of_levels_cover_even_patterns_of_horizons_with_many_levels) {
+  for (const char* name : {"smooth-tree", "tree-k", "tree", "honaker-full", "haar", "hybrid"}) {
+    const auto strategy = make_strategy({.name = name, .num_steps = 200});
+    if (!strategy->has_nonnegative_gram()) continue;
+    const Matrix encoder = strategy->encoder();
+    for (const auto& [k, b] : {std::pair{4, 7}, {16, 1}, {64, 1}, {200, 1}, {9, 20}, {40, 5}})
+      EXPECT_GE(sensitivity(*strategy, separated(k, b)).value * (1 + 1e-12),
+                largest_even_pattern(encoder, k, b))
+          << name << " " << k << " " << b;
+  }
+}
+
+/// Haar coefficients whose levels have any weights.
+class WeightedHaar final : public HaarBasisStrategy {
+ public:
+  WeightedHaar(std::int64_t num_steps, const std::vector<double>& weights)
+      : HaarBasisStrategy(num_steps, weights) {}
+  std::string_view name() const override { return "weighted-haar"; }
+};
+
+TEST(Sensitivity, haar_products_that_are_negative_count_by_their_size) {
+  // Columns of opposite sign, nearly: records of opposite sign meet in them.
+  expect_sound(WeightedHaar(2, {0.01, 1}));
+  expect_sound(WeightedHaar(4, {0.01, 0.02, 1}));
+  expect_sound(WeightedHaar(8, {0.3, 0.01, 0.7, 0.2}));
+}
+
 /// A recursion of two buffers with any numbers that are not negative.
 VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random,
                                          double least_gain = 0, double largest_factor = 1) {
@@ -783,6 +859,12 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
                "must be at most 2^30, got 65536 * 32768");
   EXPECT_ERROR((void)gram_sensitivity(Matrix(2, 3), twice), "invalid_argument",
                "gram must be square and not empty, got 2 x 3");
+  Matrix unknown = Matrix::Identity(3, 3);
+  unknown(0, 2) = unknown(2, 0) = std::nan("");
+  EXPECT_ERROR((void)gram_sensitivity(unknown, twice), "invalid_argument",
+               "gram[2] must be finite, got NaN");
+  EXPECT_ERROR((void)sensitivity(TreeStrategy(8), fixed(1, 4)), "invalid_argument",
+               "num_steps must be num_epochs * epoch_length = 4, got 8");
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
   EXPECT_ERROR((void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(64, 1)),

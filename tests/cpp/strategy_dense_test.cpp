@@ -469,6 +469,37 @@ TEST(DensePlan, normalising_would_be_that_of_prefix_sums_and_is_refused) {
       (void)make("optimal", Workload::prefix_sums(8), Participation::single(), normalised));
 }
 
+TEST(DenseStrategy, a_bound_on_the_largest_error_says_nothing_about_the_mean) {
+  const auto with = [](Objective objective) {
+    return DenseStrategy(
+        Workload::prefix_sums(2),
+        {.name = "dense",
+         .encoder = Matrix::Identity(2, 2),
+         .lower_bound = DenseStrategy::Bound{
+             .objective = objective, .participation = Participation::single(), .value = 1.25}});
+  };
+  const Participation single = Participation::single();
+  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::max, single), 1.25);
+  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::mean, single), 0);
+  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::max, single), 1.25);
+  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::mean, single), 1.25);
+}
+
+TEST(DenseStrategy, every_phase_of_the_mean_optimum_has_sensitivity_one) {
+  const auto strategy = dense_optimal_strategy(
+      Workload::prefix_sums(8),
+      {.objective = Objective::mean,
+       .participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 4})});
+  const Matrix encoder = strategy->encoder();
+  for (Eigen::Index s = 0; s < 4; ++s) {
+    const double both = encoder.col(s).dot(encoder.col(s + 4));
+    EXPECT_NEAR(
+        encoder.col(s).squaredNorm() + encoder.col(s + 4).squaredNorm() + 2 * std::abs(both), 1,
+        1e-12)
+        << s;
+  }
+}
+
 TEST(DenseStrategy, bad_parts_are_refused_by_name) {
   const Workload workload = Workload::prefix_sums(2);
   const auto with = [&](const Matrix& encoder) {

@@ -247,5 +247,20 @@ TEST(Workload, bad_input_is_refused_by_name) {
                "up to 67108864, got 67108865");
 }
 
+TEST(Workload, a_diagonal_block_is_that_of_the_matrix) {
+  const std::vector<double> rates = {1, -2, 0.5, 3, 4, -0.25, 2};
+  for (const Workload& workload :
+       {Workload::prefix_sums(7),
+        Workload::momentum({.num_steps = 7, .momentum = 0.5, .decay = 0.75}),
+        Workload::sliding_window({.num_steps = 7, .width = 3}),
+        Workload::learning_rates({.rates = rates}),
+        Workload::learning_rates({.rates = rates, .momentum = 0.5}),
+        Workload::lower_triangular(Workload::learning_rates({.rates = rates}).matrix())})
+    for (const auto& [first, size] : {std::pair{0, 7}, {2, 4}, {5, 2}, {6, 1}})
+      EXPECT_EQ(workload.block(first, size).matrix(),
+                workload.matrix().block(first, first, size, size))
+          << workload.name() << " " << first;
+}
+
 }  // namespace
 }  // namespace dpftrl
