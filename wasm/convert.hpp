@@ -222,11 +222,16 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
           .query_weights = numbers(options, "queryWeights")};
 }
 
-/// A bound and how it was found, or null twice.
+/// A bound, how it was found and for which records it is one; null where there is none.
 inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& bound) {
   object.set("lowerBound", bound ? emscripten::val(bound->value) : emscripten::val::null());
   object.set("boundMethod", bound ? emscripten::val(std::string(to_string(bound->method)))
                                   : emscripten::val::null());
+  object.set(
+      "lowerBoundMinDimension",
+      bound ? emscripten::val(static_cast<double>(bound->min_dimension)) : emscripten::val::null());
+  object.set("lowerBoundEveryDimension",
+             bound ? emscripten::val(bound->every_dimension) : emscripten::val::null());
 }
 
 inline std::string_view to_string(SolverStatus status) {
