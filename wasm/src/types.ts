@@ -264,6 +264,10 @@ export interface UnitError extends CertifiedBound {
   workload: string;
   /** 'single', 'fixed-epoch' or 'min-separation'. */
   participation: string;
+  /** Most steps of a user: 1 where `participation` is 'single'. */
+  maxParticipations: number;
+  /** j - i of two steps of a user: exactly, or at least, as `participation` says. */
+  separation: number;
   neighbours: Neighbours;
   /** Distance of the measurements of neighbours, in clip norms. */
   sensitivity: number;
@@ -451,6 +455,9 @@ export interface Certificate {
   mechanism: MechanismName;
   workload: string;
   participation: string;
+  /** Most steps of a user, and their distance, as in `UnitError`. */
+  maxParticipations: number;
+  separation: number;
   numSteps: number;
   neighbours: Neighbours;
   epsilon: number;

@@ -343,7 +343,7 @@ ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
   --json           mechanism, parameters (as given), steps, workload, participation,
-                   neighbours, sensitivity,
+                   maxParticipations, separation (of a user's steps), neighbours, sensitivity,
                    sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
                    lowerBound (on the error of the objective, of every factorization with Gaussian
                    noise), boundMethod, lowerBoundMinDimension (the least dimension of records for
