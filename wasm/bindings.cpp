@@ -228,9 +228,12 @@ val appraisal(const val& options) {
     const auto strategy = measured_strategy(wanted);
     const Objective objective = objective_of(wanted.parameters);
     val object = error_object(unit_error(*strategy, given.participation));
-    object.set("effectiveParameters", to_object(strategy->parameters()));
+    object.set("effectiveParameters",
+               to_object(effective_parameters(*strategy, wanted.parameters)));
     object.set("workload", given.workload.name());
     object.set("participation", std::string(given.participation.name()));
+    object.set("maxParticipations", static_cast<double>(given.participation.max_participations()));
+    object.set("separation", static_cast<double>(given.participation.separation()));
     object.set("objective", std::string(name_of(objective)));
     set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
     const DecoderResidual checked = decoder_residual(*strategy, wanted);

@@ -222,11 +222,16 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
           .query_weights = numbers(options, "queryWeights")};
 }
 
-/// A bound and how it was found, or null twice.
+/// A bound, how it was found and for which records it is one; null where there is none.
 inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& bound) {
   object.set("lowerBound", bound ? emscripten::val(bound->value) : emscripten::val::null());
   object.set("boundMethod", bound ? emscripten::val(std::string(to_string(bound->method)))
                                   : emscripten::val::null());
+  object.set(
+      "lowerBoundMinDimension",
+      bound ? emscripten::val(static_cast<double>(bound->min_dimension)) : emscripten::val::null());
+  object.set("lowerBoundEveryDimension",
+             bound ? emscripten::val(bound->every_dimension) : emscripten::val::null());
 }
 
 inline std::string_view to_string(SolverStatus status) {
@@ -247,14 +252,16 @@ inline std::string camel_case(std::string_view name) {
   return camel;
 }
 
-/// Parameters by name: lists, which have names in the plural, numbers and one flag.
+/// Parameters by name: flags, lists, which have names in the plural, and numbers.
 inline emscripten::val to_object(const std::vector<PlanNumbers>& parameters) {
   emscripten::val object = emscripten::val::object();
   for (const auto& [name, values] : parameters) {
-    const bool is_list = name.ends_with('s') && !name.starts_with("num_");
-    object.set(camel_case(name), is_list                 ? emscripten::val::array(values)
-                                 : name == "subtractive" ? emscripten::val(values.front() != 0)
-                                                         : emscripten::val(values.front()));
+    const bool is_flag =
+        name == "subtractive" || name == "normalize_columns" || name == "complete_epochs";
+    const bool is_list = !is_flag && name.ends_with('s') && !name.starts_with("num_");
+    object.set(camel_case(name), is_list   ? emscripten::val::array(values)
+                                 : is_flag ? emscripten::val(values.front() != 0)
+                                           : emscripten::val(values.front()));
   }
   return object;
 }
@@ -281,6 +288,8 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("mechanism", certificate.strategy);
   object.set("workload", certificate.workload);
   object.set("participation", certificate.participation);
+  object.set("maxParticipations", static_cast<double>(certificate.max_participations));
+  object.set("separation", static_cast<double>(certificate.separation));
   object.set("numSteps", static_cast<double>(certificate.num_steps));
   object.set("neighbours", std::string(to_string(certificate.neighbours)));
   object.set("epsilon", certificate.epsilon);

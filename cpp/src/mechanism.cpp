@@ -25,6 +25,14 @@ DecoderResidual residual_of(const Strategy& strategy) {
 
 }  // namespace
 
+std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
+                                              const StrategyParameters& given) {
+  std::vector<PlanNumbers> parameters = strategy.parameters();
+  if (given.normalize_columns) parameters.push_back({"normalize_columns", {1}});
+  if (given.complete_epochs) parameters.push_back({"complete_epochs", {1}});
+  return parameters;
+}
+
 DecoderResidual decoder_residual(const StrategyOptions& options) {
   StrategyOptions leading = options;
   leading.num_steps = std::min(options.num_steps, kResidualSteps);
@@ -74,6 +82,8 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .strategy = options.strategy,
       .workload = strategy->workload().name(),
       .participation = std::string(options.participation.name()),
+      .max_participations = options.participation.max_participations(),
+      .separation = options.participation.separation(),
       .num_steps = options.num_steps,
       .neighbours = options.neighbours,
       .epsilon = options.target.epsilon,
@@ -90,7 +100,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .max_error = error.max_error,
       .mean_error = error.mean_error,
       .objective = objective_of(options.parameters),
-      .parameters = strategy->parameters(),
+      .parameters = effective_parameters(*strategy, options.parameters),
   };
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
   return std::shared_ptr<const Mechanism>(

@@ -262,8 +262,13 @@ class Planner::DenseSearch final : public Search {
   }
 
   std::optional<LowerBound> lower_bound() const override {
-    return LowerBound{optimum_ ? optimum_->lower_bound : solver_.result().lower_bound,
-                      LowerBoundMethod::dense_dual};
+    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    const std::int64_t k = search_.problem.participation.max_participations_within(
+        static_cast<std::int64_t>(search_.problem.queries.cols()));
+    return LowerBound{.value = optimum.lower_bound,
+                      .method = LowerBoundMethod::dense_dual,
+                      .min_dimension = least_dimension_of_duals(k),
+                      .every_dimension = optimum.every_dimension_bound};
   }
 
   std::optional<double> gap() const override { return search_.solver.gap; }
@@ -423,6 +428,15 @@ PlannerProgress Planner::progress() const {
   return search_->progress();
 }
 
+namespace {
+
+std::string dimensions_text(const LowerBound& bound) {
+  if (bound.min_dimension == 1) return "";
+  return " for records of at least " + to_text(bound.min_dimension) + " numbers";
+}
+
+}  // namespace
+
 Planner::Made Planner::make_planned(const Workload& workload) const {
   try {
     StrategyPlan plan = search_->plan();
@@ -432,10 +446,10 @@ Planner::Made Planner::make_planned(const Workload& workload) const {
     // The optimum is known all the same.
     const std::optional<LowerBound> bound = search_->lower_bound();
     if (error.code() != ErrorCode::unsupported || !bound) throw;
-    fail(error.code(), std::string(error.what()) +
-                           "; the least error of any mechanism is at least " +
-                           to_text(bound->value) + ", and there are some within " +
-                           to_text(search_->proved_gap()) + " of that, relative");
+    fail(error.code(),
+         std::string(error.what()) + "; the least error of any factorization is at least " +
+             to_text(bound->value) + dimensions_text(*bound) + ", and there are some within " +
+             to_text(search_->proved_gap()) + " of that, relative");
   }
 }
 
@@ -448,7 +462,7 @@ PlannerResult Planner::result() const {
   std::optional<LowerBound> bound = search_->lower_bound();
   if (!bound || participation.max_participations_within(workload.num_steps()) > 1) {
     const auto other = certified_lower_bound(*strategy, participation, objective);
-    if (!bound || (other && other->value > bound->value)) bound = other;
+    bound = better_bound(bound, other);
   }
   const double objective_error =
       !options_.query_weights.empty()

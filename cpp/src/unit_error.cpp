@@ -164,19 +164,26 @@ Participation spread(std::int64_t num_steps, const Participation& participation)
 }
 
 /// By dense matrices, for fixed epochs of a short horizon; else 0.
-double epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
+LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   const bool is_single = epochs.participation == Participation::single();
-  if (is_single || epochs.num_steps > kMaxDenselySolvedSteps) return 0;
-  return find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
-                             .objective = objective,
-                             .participation = epochs.participation},
-                            {.gap = kGap, .max_iterations = kMaxDenseIterations})
-      .lower_bound;
+  if (is_single || epochs.num_steps > kMaxDenselySolvedSteps)
+    return {0, LowerBoundMethod::dense_dual};
+  const DenseOptimum optimum =
+      find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
+                          .objective = objective,
+                          .participation = epochs.participation},
+                         {.gap = kGap, .max_iterations = kMaxDenseIterations});
+  return {.value = optimum.lower_bound,
+          .method = LowerBoundMethod::dense_dual,
+          .min_dimension = least_dimension_of_duals(epochs.participation.max_participations()),
+          .every_dimension = optimum.every_dimension_bound};
 }
 
 std::optional<LowerBound> best_of(std::initializer_list<LowerBound> bounds) {
-  const LowerBound best = std::ranges::max(bounds, {}, &LowerBound::value);
-  return best.value > 0 ? std::optional(best) : std::nullopt;
+  std::optional<LowerBound> best;
+  for (const LowerBound& bound : bounds)
+    if (bound.value > 0) best = better_bound(best, bound);
+  return best;
 }
 
 }  // namespace
@@ -206,20 +213,33 @@ std::string_view to_string(LowerBoundMethod method) {
   return method == LowerBoundMethod::dense_dual ? "dense dual" : "schatten";
 }
 
+std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
+                                       const std::optional<LowerBound>& b) {
+  if (!a || !b) return a ? a : b;
+  // Of two that are equally large, the one for more records says more.
+  const bool is_second =
+      b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
+  LowerBound better = is_second ? *b : *a;
+  better.every_dimension = std::max(a->every_dimension, b->every_dimension);
+  return better;
+}
+
 std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
   const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
-  double dense = epochs_lower_bound(workload, epochs, objective);
+  const LowerBound near = epochs_lower_bound(workload, epochs, objective);
+  LowerBound spread_out = near;
   const Participation wide = spread(workload.num_steps(), participation);
   if (wide != participation) {
     const Epochs far = epochs_within(workload.num_steps(), wide, objective);
-    dense = std::max(dense, epochs_lower_bound(workload, far, objective));
+    spread_out = epochs_lower_bound(workload, far, objective);
   }
   const double schatten =
       std::max(error_lower_bound(workload, participation), error_lower_bound(workload, wide));
   // Epochs of the first steps may prove less than one participation in all of them.
-  return best_of({{dense, LowerBoundMethod::dense_dual},
+  return best_of({near,
+                  spread_out,
                   block_lower_bound(workload, objective),
                   {schatten, LowerBoundMethod::schatten}});
 }
@@ -227,13 +247,16 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective) {
-  const double own = strategy.certified_lower_bound(objective, participation);
+  const Strategy::OwnBound own = strategy.certified_lower_bound(objective, participation);
   const bool is_dense = dynamic_cast<const DenseStrategy*>(&strategy) != nullptr;
   const auto other = [&] {
     return certified_lower_bound(strategy.workload(), participation, objective);
   };
-  if (own == 0) return other();
-  const LowerBound bound{own, is_dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual};
+  if (own.value == 0) return other();
+  const LowerBound bound{.value = own.value,
+                         .method = is_dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
+                         .min_dimension = own.min_dimension,
+                         .every_dimension = own.every_dimension};
   // What is known of one participation says little about more; and dual variables need not be good
   // ones, which long horizons are trusted to have.
   const std::int64_t n = strategy.num_steps();

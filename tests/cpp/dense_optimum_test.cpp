@@ -8,8 +8,13 @@
 #include <random>
 
 #include "catalogue.hpp"
+#include "dpftrl/planner.hpp"
 #include "dpftrl/sensitivity.hpp"
+#include "dpftrl/strategy/dense.hpp"
+#include "dpftrl/unit_error.hpp"
+#include "golden/one_dimension_golden.hpp"
 #include "nuclear_norm.hpp"
+#include "optimal/sign_gauge.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -198,6 +203,94 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
     }
 }
 
+/// The largest norm of a sum of the columns of a user, each with a sign: the sensitivity of records
+/// of one number.
+double sensitivity_to_signs(const Matrix& encoder, Eigen::Index num_epochs) {
+  const Eigen::Index b = encoder.cols() / num_epochs;
+  double largest = 0;
+  for (Eigen::Index s = 0; s < b; ++s)
+    for (unsigned code = 0; code < 1U << (num_epochs - 1); ++code) {
+      Vector sum = encoder.col(s);
+      for (Eigen::Index i = 1; i < num_epochs; ++i)
+        sum += ((code >> (i - 1) & 1U) != 0 ? -1 : 1) * encoder.col(s + i * b);
+      largest = std::max(largest, sum.norm());
+    }
+  return largest;
+}
+
+TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
+  constexpr Eigen::Index n = testing::golden::kOneDimensionSteps;
+  Matrix encoder(n, n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = 0; j < n; ++j)
+      encoder(i, j) = testing::golden::kOneDimensionEncoder[i][j];
+  const Workload workload = Workload::prefix_sums(n);
+  const Matrix decoder = workload.matrix() * encoder.inverse();
+  const double rows = decoder.rowwise().norm().maxCoeff();
+  const double of_numbers = sensitivity_to_signs(encoder, 3) * rows;
+  EXPECT_NEAR(of_numbers, testing::golden::kOneDimensionError, 3e-8);
+  const Participation three = epochs(n, 3);
+  for (const auto& bound :
+       {*certified_lower_bound(workload, three, Objective::max),
+        *find_plan({.strategy = {.name = "optimal", .num_steps = n, .participation = three}})
+             .lower_bound}) {
+    EXPECT_LT(of_numbers, bound.value * (1 - 5e-6)) << "the bound is not one for numbers";
+    EXPECT_EQ(bound.min_dimension, 2) << "and must say so";
+    EXPECT_GE(of_numbers, bound.every_dimension);
+    EXPECT_GT(bound.every_dimension, of_numbers * (1 - 1e-2)) << "and is close to the truth";
+  }
+  // The same factorization for vectors: every product of its contributions can be had.
+  const double of_vectors =
+      sensitivity(DenseStrategy(workload, {.name = "test", .encoder = encoder}), three).value;
+  EXPECT_GE(of_vectors * rows, certified_lower_bound(workload, three, Objective::max)->value);
+}
+
+TEST(DenseOptimum, up_to_two_epochs_a_bound_is_one_for_numbers) {
+  EXPECT_EQ(least_dimension_of_duals(1), 1);
+  EXPECT_EQ(least_dimension_of_duals(2), 1);
+  EXPECT_EQ(least_dimension_of_duals(3), 2);
+  EXPECT_EQ(least_dimension_of_duals(5), 2);
+  EXPECT_EQ(least_dimension_of_duals(6), 3);
+  EXPECT_EQ(least_dimension_of_duals(10), 4);
+  for (const std::int64_t k : {1, 2, 4, 8, 16}) {
+    const auto bound =
+        *certified_lower_bound(Workload::prefix_sums(32), epochs(32, k), Objective::max);
+    EXPECT_EQ(bound.min_dimension, least_dimension_of_duals(k)) << k;
+    EXPECT_EQ(bound.every_dimension < bound.value, k > 2) << k;
+    EXPECT_GE(bound.every_dimension, k <= kMaxSignedEpochs ? 0.95 * bound.value : 0) << k;
+    EXPECT_GT(bound.every_dimension, 0) << k << ": the Schatten norm, if nothing else";
+  }
+}
+
+TEST(DenseOptimum, the_gauge_of_signs) {
+  using detail::sign_gauge;
+  const Vector signs{{1, -1, 1, 1}};
+  EXPECT_NEAR(sign_gauge(signs * signs.transpose()), 1, 1e-5);
+  EXPECT_NEAR(sign_gauge(Matrix::Identity(5, 5)), 1, 1e-5);
+  EXPECT_EQ(sign_gauge(Matrix{{2, 1}, {1, 3}}), 3);
+  EXPECT_TRUE(std::isinf(sign_gauge(Matrix::Identity(kMaxSignedEpochs + 1, kMaxSignedEpochs + 1))));
+  // Columns at 120 degrees: signs reach 4, tr Lambda X = 4.5.
+  const Matrix star{{1, -0.5, -0.5}, {-0.5, 1, -0.5}, {-0.5, -0.5, 1}};
+  EXPECT_GE(sign_gauge(star), 4.5 / 4);
+  EXPECT_LE(sign_gauge(star), 1.5 + 1e-12);
+  // No X does better than the gauge says.
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  const auto gram_of = [&](Eigen::Index k) {
+    Matrix factor(k, k);
+    for (double& entry : factor.reshaped()) entry = normal(random);
+    return Matrix(factor.transpose() * factor);
+  };
+  for (int trial = 0; trial < 60; ++trial) {
+    const Eigen::Index k = 3 + trial % 5;
+    const Matrix lambda = gram_of(k), x = gram_of(k);
+    const Matrix root = lower_triangular_encoder(x.llt().matrixU());
+    const double largest = sensitivity_to_signs(root, k);
+    EXPECT_GE(sign_gauge(lambda) * largest * largest, (lambda * x).trace()) << k;
+    EXPECT_GE(sign_gauge(lambda), lambda.diagonal().maxCoeff() * (1 - 1e-12)) << k;
+  }
+}
+
 TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
   const Participation epochs = Participation::fixed_epoch({.num_epochs = 3, .epoch_length = 8});
   const Matrix a = Workload::momentum({.num_steps = 24, .momentum = 0.7}).matrix();
@@ -207,9 +300,10 @@ TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
           .queries = a, .objective = objective, .participation = participation};
       const DenseOptimum best = find_dense_optimum(problem, {.gap = 1e-4});
       const DenseDuals& duals = best.duals;
-      EXPECT_EQ(dense_lower_bound(problem, duals), best.lower_bound);
+      EXPECT_EQ(dense_lower_bounds(problem, duals).value, best.lower_bound);
+      EXPECT_EQ(dense_lower_bounds(problem, duals).every_dimension, best.every_dimension_bound);
       const auto bound_of = [&](std::vector<double> columns, std::vector<double> rows) {
-        return dense_lower_bound(problem, {std::move(columns), std::move(rows)});
+        return dense_lower_bounds(problem, {std::move(columns), std::move(rows)}).value;
       };
       for (std::size_t j = 0; j < duals.columns.size(); j += 5)
         for (const double factor : {-3.0, 0.0, 0.5, 30.0, 1e200, 1e300}) {

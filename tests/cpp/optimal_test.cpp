@@ -474,7 +474,7 @@ TEST(Optimal, weights_in_closed_form_lose_little) {
     EXPECT_EQ(plain.lower_bound, 0);
     const OptimalStrategy s(workload, plain.plan);
     const double ratio = error_of(s) / solved.lower_bound;
-    const double own = s.certified_lower_bound(Objective::mean, Participation::single());
+    const double own = s.certified_lower_bound(Objective::mean, Participation::single()).value;
     EXPECT_LE(own, solved.lower_bound) << "what the weights themselves prove";
     EXPECT_GE(own, solved.lower_bound * (1 - 2e-3));
     EXPECT_GE(ratio, 1);
@@ -646,7 +646,8 @@ TEST(Optimal, a_wrong_term_of_the_riccati_recursion_does_not_pass) {
                                  decoder.rowwise().squaredNorm().maxCoeff(), 1e-11));
     EXPECT_GE(unit_error(s, Participation::single()).max_error,
               OptimalStrategy(s.workload(), plan)
-                  .certified_lower_bound(Objective::max, Participation::single()));
+                  .certified_lower_bound(Objective::max, Participation::single())
+                  .value);
   }
 }
 
@@ -674,9 +675,11 @@ TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
   EXPECT_LE(distance(full), 1e-5);
   EXPECT_GT(distance(half), 1e-4) << "an optimum has columns of equal length";
   const double bound = OptimalStrategy(workload, half)
-                           .certified_lower_bound(Objective::max, Participation::single());
+                           .certified_lower_bound(Objective::max, Participation::single())
+                           .value;
   EXPECT_EQ(bound, OptimalStrategy(workload, full)
-                       .certified_lower_bound(Objective::max, Participation::single()))
+                       .certified_lower_bound(Objective::max, Participation::single())
+                       .value)
       << "it rests on the dual variables alone";
   const double full_ratio = error_of(OptimalStrategy(workload, full)) / bound,
                half_ratio = error_of(OptimalStrategy(workload, half)) / bound;

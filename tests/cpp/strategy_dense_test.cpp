@@ -124,8 +124,8 @@ TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
     EXPECT_TRUE(relatively_close(brute_force_sensitivity(s->encoder(), participation).value,
                                  error.sensitivity.value, 1e-12));
     // For it alone: the bound is not one for single participation.
-    EXPECT_GT(s->certified_lower_bound(Objective::mean, participation), least * (1 - 1e-5));
-    EXPECT_EQ(s->certified_lower_bound(Objective::mean, Participation::single()), 0);
+    EXPECT_GT(s->certified_lower_bound(Objective::mean, participation).value, least * (1 - 1e-5));
+    EXPECT_EQ(s->certified_lower_bound(Objective::mean, Participation::single()).value, 0);
     EXPECT_LT(certified_lower_bound(*s, Participation::single(), Objective::mean)->value, 2.1);
   }
 }
@@ -344,13 +344,14 @@ TEST(CertifiedLowerBound, a_saved_optimum_proves_as_much_as_the_search_did) {
   const PlannerResult found = find_plan({.strategy = options});
   const auto planned =
       planned_strategy("optimal", found.plan, Workload::prefix_sums(options.num_steps));
-  const double own = planned->certified_lower_bound(Objective::max, Participation::single());
+  const double own = planned->certified_lower_bound(Objective::max, Participation::single()).value;
   EXPECT_TRUE(relatively_close(own, found.lower_bound->value, 1e-8));
   StrategyPlan damaged = found.plan;
   damaged.numbers[0].values[5] *= 3;
   const double other =
       planned_strategy("optimal", damaged, Workload::prefix_sums(options.num_steps))
-          ->certified_lower_bound(Objective::max, Participation::single());
+          ->certified_lower_bound(Objective::max, Participation::single())
+          .value;
   EXPECT_LT(other, own) << "and a damaged one less";
   EXPECT_GT(other, 0);
 }
@@ -369,7 +370,8 @@ TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did
       const PlannerResult found = find_plan({.strategy = options});
       const auto bound_of = [&](const StrategyPlan& plan) {
         return planned_strategy("optimal", plan, workload)
-            ->certified_lower_bound(objective, participation);
+            ->certified_lower_bound(objective, participation)
+            .value;
       };
       EXPECT_EQ(bound_of(found.plan), found.lower_bound->value);
       StrategyPlan damaged = found.plan;
@@ -519,7 +521,7 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
       .name = "optimal", .num_steps = 20, .workload = Workload::lower_triangular(ones)};
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported", "entry (6, 6) = 0.05;");
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported",
-               "; the least error of any mechanism is at least 1.");
+               "; the least error of any factorization is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
                "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
   EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",

@@ -286,6 +286,8 @@ test('effective parameters: those that were chosen, in errors and certificates',
   assert.deepEqual(of('tree-k'), { arity: 7, subtractive: true });
   assert.deepEqual(of('tree'), {});
   assert.deepEqual(of('tree', { epochLength: 100 }), { epochLength: 100 });
+  const varied = { epochLength: 100, normalizeColumns: true, completeEpochs: true };
+  assert.deepEqual(of('tree', varied), varied);
   assert.ok(of('lambda-cgd').lambda > 0.9);
   const { bands, coefficients } = of('banded-square-root', { bands: 3 });
   assert.deepEqual([bands, coefficients], [3, [1, 0.5, 0.375]]);
@@ -295,6 +297,49 @@ test('effective parameters: those that were chosen, in errors and certificates',
   assert.deepEqual(dp.error(options).effectiveParameters, expected);
   const certificate = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
   assert.deepEqual(certificate.effectiveParameters, expected);
+});
+
+test('who takes part, in numbers', () => {
+  const schema = (participation) => {
+    const options = { mechanism: 'tree', numSteps: 12, participation };
+    const error = dp.error(options);
+    const certificate = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
+    const of = ({ maxParticipations, separation }) => [maxParticipations, separation];
+    assert.deepEqual(of(certificate), of(error));
+    return of(error);
+  };
+  assert.deepEqual(schema('single'), [1, 1]);
+  assert.deepEqual(schema({ epochs: 3 }), [3, 4]);
+  assert.deepEqual(schema({ participations: 2, minSeparation: 5 }), [2, 5]);
+});
+
+test('from three epochs on a lower bound says for which records it is one', () => {
+  for (const [epochs, dimension] of [[1, 1], [2, 1], [3, 2], [6, 3]]) {
+    const problem = { numSteps: 18, participation: { epochs } };
+    const error = dp.error({ mechanism: 'tree', ...problem });
+    const saved = dp.optimize({ mechanism: 'optimal', ...problem });
+    const comparison = dp.compare(problem);
+    for (const { lowerBoundMinDimension, lowerBoundEveryDimension, lowerBound } of [
+      error,
+      comparison,
+      { lowerBoundMinDimension: 1, lowerBoundEveryDimension: saved.lowerBound, ...saved },
+    ]) {
+      assert.equal(lowerBoundMinDimension, dimension);
+      assert.equal(lowerBoundEveryDimension < lowerBound, dimension > 1);
+    }
+    assert.equal(Object.hasOwn(saved, 'lowerBoundMinDimension'), dimension > 1);
+    // Read again, and doubled for neighbours further apart.
+    const again = dp.error({ mechanism: saved, numSteps: 18, neighbours: 'replace-one' });
+    assert.equal(again.lowerBoundMinDimension, dimension);
+    assert.ok(again.lowerBoundEveryDimension > saved.error, 'doubled');
+    for (const bad of [NaN, Infinity, 0, -1, 1.5])
+      rejects(
+        () => dp.error({ mechanism: { ...saved, lowerBoundMinDimension: bad }, numSteps: 18 }),
+        RangeError,
+        'invalid_argument',
+        /lowerBoundMinDimension/,
+      );
+  }
 });
 
 test('blt: errors at a thousand million steps, and no noise there', () => {

@@ -75,7 +75,7 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
   const distance = neighbours === 'replace-one' ? 2 : 1;
   const unit = core.call('appraisal', given);
-  const { sensitivity, maxError, meanError, lowerBound } = unit;
+  const { sensitivity, maxError, meanError, lowerBound, lowerBoundEveryDimension } = unit;
   return rated({
     mechanism: given.mechanism,
     numSteps: given.numSteps,
@@ -85,6 +85,8 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
     maxError: maxError * distance,
     meanError: meanError * distance,
     lowerBound: lowerBound === null ? null : lowerBound * distance,
+    lowerBoundEveryDimension:
+      lowerBoundEveryDimension === null ? null : lowerBoundEveryDimension * distance,
     ...(given.parameters.normalizeColumns && {
       raisedByNormalizing: isRaised(core, given, unit),
     }),

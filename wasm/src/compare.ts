@@ -240,12 +240,9 @@ export function makeComparison(
   const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
   const problem = readProblem(reader);
   // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
-  const { workload, participation, lowerBound, boundMethod } = core.call('problem', {
-    ...problem,
-    objective,
-  });
+  const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
   const strategies = readStrategies(reader, catalogue);
-  const table = new Table(core, problem, lowerBound, objective);
+  const table = new Table(core, problem, bound.lowerBound, objective);
   const rows = tableRows(table, catalogue, problem, strategies);
   const numPieces = 2 * catalogue.length + strategies.length;
   let iterations = 0;
@@ -271,8 +268,7 @@ export function makeComparison(
         workload,
         participation,
         objective,
-        lowerBound,
-        boundMethod,
+        ...bound,
         mechanisms,
         leftOut: [...table.leftOut],
         raisedByNormalizing: [...table.raisedByNormalizing],

@@ -9,7 +9,7 @@ import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } fro
 import type { Composition } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
-import type { QueryMatrices, SavedStrategy, UnitError } from './types.js';
+import type { CertifiedBound, QueryMatrices, SavedStrategy, UnitError } from './types.js';
 
 // Every field of what goes to the core is there, if undefined: a missing one would be looked for on
 // Object.prototype.
@@ -79,8 +79,9 @@ export interface CorePlannerProgress extends OptimizeProgress {
 
 export type CorePlannerResult = Pick<
   SavedStrategy,
-  'error' | 'lowerBound' | 'boundMethod' | 'status' | 'iterations'
+  'error' | 'status' | 'iterations'
 > &
+  CertifiedBound &
   Pick<CorePlan, 'numbers'>;
 
 export interface CorePrefixSum {
@@ -190,7 +191,7 @@ interface CoreFunctions {
   ];
   problem: [
     [options: CoreProblem & { objective: 'max' | 'mean' }],
-    Pick<UnitError, 'workload' | 'participation' | 'lowerBound' | 'boundMethod'>,
+    Pick<UnitError, 'workload' | 'participation' | keyof CertifiedBound>,
   ];
   unitError: [[options: CoreFactorization], CoreComparedError];
   bounds: [[numSteps: number], CoreBounds];

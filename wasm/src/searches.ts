@@ -115,13 +115,21 @@ export function rated<
 /** What the search has proved is not proved again from what was saved, or not as well. */
 function withBound<Result extends UnitError | CheckedCertificate>(
   result: Result,
-  { lowerBound, boundMethod }: SavedStrategy,
+  saved: SavedStrategy,
   distance: number,
 ): Result {
+  const { lowerBound, boundMethod, lowerBoundMinDimension = 1 } = saved;
   const own = lowerBound === null ? 0 : lowerBound * distance;
-  return own > (result.lowerBound ?? 0)
-    ? rated({ ...result, lowerBound: own, boundMethod })
-    : result;
+  if (own <= (result.lowerBound ?? 0)) return result;
+  const everywhere = saved.lowerBoundEveryDimension ?? lowerBound ?? 0;
+  const known = result.lowerBoundEveryDimension ?? 0;
+  return rated({
+    ...result,
+    lowerBound: own,
+    boundMethod,
+    lowerBoundMinDimension,
+    lowerBoundEveryDimension: Math.max(everywhere * distance, known),
+  });
 }
 
 export function* errorInPieces(api: DpFtrl, options: UnitErrorOptions): Pieces<UnitError> {

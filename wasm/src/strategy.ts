@@ -25,6 +25,8 @@ const FIELDS: readonly (keyof SavedStrategy)[] = [
   'error',
   'lowerBound',
   'boundMethod',
+  'lowerBoundMinDimension',
+  'lowerBoundEveryDimension',
   'ratio',
   'status',
   'iterations',
@@ -44,6 +46,7 @@ export type Asked = Pick<
 
 export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
   const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
+  const { lowerBoundMinDimension, lowerBoundEveryDimension } = result;
   return {
     format: FORMAT,
     version: VERSION,
@@ -51,6 +54,12 @@ export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStra
     error,
     lowerBound,
     boundMethod,
+    // Files of the usual kind have the fields that they always had.
+    ...(lowerBoundMinDimension !== null &&
+      lowerBoundMinDimension > 1 && {
+        lowerBoundMinDimension,
+        lowerBoundEveryDimension: lowerBoundEveryDimension ?? 0,
+      }),
     ratio: lowerBound === null ? null : error / lowerBound,
     status,
     iterations,
@@ -107,6 +116,9 @@ export function readStrategy(
   for (const name of ['lowerBound', 'ratio'] as const) {
     if (reader.raw(name) !== null) reader.number(name);
   }
+  const dimension = reader.countOr('lowerBoundMinDimension', 1);
+  if (dimension < 1) throw outOfRange(where, 'lowerBoundMinDimension', 'at least 1', dimension);
+  if (reader.has('lowerBoundEveryDimension')) reader.number('lowerBoundEveryDimension');
   if (reader.has('queryWeights')) float64s(where, 'queryWeights', reader.raw('queryWeights'));
   if (!reader.has('workload')) {
     throw makeError('wrong_type', `${where}: workload must be given, got nothing`);

@@ -118,9 +118,13 @@ export interface SavedStrategy {
   queryWeights?: number[];
   /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */
   error: number;
-  /** Certified lower bound on that error of every factorization; null where none is at hand. */
+  /** As in `CertifiedBound`, when the search ended. */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
+  /** As in `CertifiedBound`; missing where it is 1. */
+  lowerBoundMinDimension?: number;
+  /** As in `CertifiedBound`; missing where it is `lowerBound`. */
+  lowerBoundEveryDimension?: number;
   /** error / lowerBound */
   ratio: number | null;
   /**
@@ -147,6 +151,21 @@ export type EffectiveParameters = Record<string, number | boolean | number[]>;
  * matrices, or as the Schatten-1 norm of the workload.
  */
 export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
+
+/** What is proved of the least error that a factorization can have; null where nothing is. */
+export interface CertifiedBound {
+  /**
+   * Certified lower bound on that error of every factorization whose Gaussian noise is scaled to
+   * its sensitivity, for records of `lowerBoundMinDimension` numbers or more. Mechanisms that are
+   * no factorizations with Gaussian noise can have smaller errors.
+   */
+  lowerBound: number | null;
+  boundMethod: BoundMethod | null;
+  /** 1 up to 2 participations: fewer numbers a record can be moved less by more contributions. */
+  lowerBoundMinDimension: number | null;
+  /** The same for records of every dimension, one number too: at most `lowerBound`. */
+  lowerBoundEveryDimension: number | null;
+}
 
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
@@ -273,13 +292,17 @@ export interface UnitErrorOptions extends ErrorOptions {
   neighbours?: Neighbours;
 }
 
-export interface UnitError {
+export interface UnitError extends CertifiedBound {
   mechanism: MechanismName;
   numSteps: number;
   /** In words: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
   workload: string;
   /** 'single', 'fixed-epoch' or 'min-separation'. */
   participation: string;
+  /** Most steps of a user: 1 where `participation` is 'single'. */
+  maxParticipations: number;
+  /** j - i of two steps of a user: exactly, or at least, as `participation` says. */
+  separation: number;
   neighbours: Neighbours;
   /** Distance of the measurements of neighbours, in clip norms. */
   sensitivity: number;
@@ -292,12 +315,9 @@ export interface UnitError {
   meanError: number;
   /** Which error the bound, ratio and gap are about: the mechanism's `objective`, or 'max'. */
   objective: 'max' | 'mean';
-  /** Certified lower bound on that error of every factorization; null where none is at hand. */
-  lowerBound: number | null;
-  boundMethod: BoundMethod | null;
   /** That error / lowerBound. */
   ratio: number | null;
-  /** ratio - 1: no factorization is better by more than this share of the bound. */
+  /** ratio - 1: no factorization that is bounded is better by more than this share of the bound. */
   gap: number | null;
   /** With `normalizeColumns`: whether the error of the objective is larger than without. */
   raisedByNormalizing?: boolean;
@@ -398,14 +418,11 @@ export interface ComparedMechanism {
   pureDp: boolean;
 }
 
-export interface Comparison {
+export interface Comparison extends CertifiedBound {
   numSteps: number;
   workload: string;
   participation: string;
   objective: 'max' | 'mean';
-  /** Certified, on the error of the objective, of every factorization. */
-  lowerBound: number | null;
-  boundMethod: BoundMethod | null;
   /** Best first. */
   mechanisms: ComparedMechanism[];
   /** What has no formula at this size or takes too long, with the reason. */
@@ -473,6 +490,9 @@ export interface Certificate {
   mechanism: MechanismName;
   workload: string;
   participation: string;
+  /** Most steps of a user, and their distance, as in `UnitError`. */
+  maxParticipations: number;
+  separation: number;
   numSteps: number;
   neighbours: Neighbours;
   epsilon: number;
@@ -496,16 +516,10 @@ export interface Certificate {
 }
 
 /** With how good the mechanism is, and that its factors belong together. */
-export interface CheckedCertificate extends Certificate {
-  /**
-   * Certified lower bound on the error of the objective, of every factorization, at noise
-   * multiplier 1; null where none is at hand.
-   */
-  lowerBound: number | null;
-  boundMethod: BoundMethod | null;
+export interface CheckedCertificate extends Certificate, CertifiedBound {
   /** That error / lowerBound: both are at noise multiplier 1, whoever the neighbours are. */
   ratio: number | null;
-  /** ratio - 1: no factorization is better by more than this share of the bound. */
+  /** ratio - 1: no factorization that is bounded is better by more than this share of the bound. */
   gap: number | null;
   /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
   decoderResidual: number;

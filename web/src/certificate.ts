@@ -85,15 +85,17 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Lower bound',
-    note: 'of this error, any factorization',
+    note: 'of this error, any factorization with Gaussian noise',
     checked: (certificate, lane) => {
-      const { bound } = goalOf(certificate, lane);
-      return bound === null ? '–' : error(certificate, bound);
+      const { bound, minDimension } = goalOf(certificate, lane);
+      if (bound === null) return '–';
+      const records = minDimension === 1 ? '' : `, records of ${minDimension} numbers or more`;
+      return `${error(certificate, bound)}${records}`;
     },
   },
   {
     name: 'Gap',
-    note: 'proven: nothing is better by more',
+    note: 'proven: no such factorization is better by more',
     checked: (certificate, lane) => {
       const { bound, reached, name } = goalOf(certificate, lane);
       return bound === null ? '–' : `${scientific(reached / bound - 1, 2)}, ${name} error`;
@@ -114,14 +116,16 @@ const rows: (Row | CheckedRow)[] = [
 function goalOf(
   certificate: CheckedCertificate,
   { saved }: Lane,
-): { name: string; reached: number; bound: number | null } {
-  const { lowerBound, maxError, meanError } = certificate;
-  const bounds = [lowerBound, saved?.lowerBound ?? null].filter((bound) => bound !== null);
+): { name: string; reached: number; bound: number | null; minDimension: number } {
+  const { lowerBound, lowerBoundMinDimension, maxError, meanError } = certificate;
+  const found = saved?.lowerBound ?? null;
+  const isFound = found !== null && found > (lowerBound ?? 0);
   const isMean = certificate.objective === 'mean';
   return {
     name: isMean ? 'mean' : 'greatest',
     reached: isMean ? meanError : maxError,
-    bound: bounds.length === 0 ? null : Math.max(...bounds),
+    bound: isFound ? found : lowerBound,
+    minDimension: (isFound ? saved?.lowerBoundMinDimension : lowerBoundMinDimension) ?? 1,
   };
 }
 

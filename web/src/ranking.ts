@@ -14,6 +14,11 @@ export interface RankingEvents {
   chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
 }
 
+/** For which records a lower bound is one, where it is not one for all. */
+function records(minDimension: number): string {
+  return minDimension === 1 ? '' : `, for records of ${minDimension} numbers or more`;
+}
+
 export class Ranking {
   private readonly host = byId('ranking');
   private readonly lazily = new Lazily(this.host, () => this.update());
@@ -56,7 +61,7 @@ export class Ranking {
   }
 
   private draw(comparison: Comparison): void {
-    const { mechanisms, numSteps, lowerBound, objective } = comparison;
+    const { mechanisms, numSteps, lowerBound, lowerBoundMinDimension, objective } = comparison;
     const worst = Math.max(1, ...mechanisms.map(({ ratio }) => ratio ?? 1));
     const body = h('tbody');
     for (const one of mechanisms) body.append(this.row(one, worst));
@@ -82,7 +87,8 @@ export class Ranking {
     const bound =
       lowerBound === null
         ? ''
-        : ` The ${aim} of no factorization is below ${quantity(lowerBound, 6)}.`;
+        : ` The ${aim} of no factorization with Gaussian noise is below ` +
+          `${quantity(lowerBound, 6)}${records(lowerBoundMinDimension ?? 1)}.`;
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +

@@ -29,11 +29,18 @@ struct MechanismOptions {
   StrategyParameters parameters = {};
 };
 
+/// All that says which mechanism of its name a strategy is: its own parameters and, where they were
+/// asked for, "normalize_columns" and "complete_epochs". Long lists are in its plan.
+std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
+                                              const StrategyParameters& given);
+
 /// Everything a privacy claim rests on, in one place.
 struct Certificate {
   std::string strategy;
   std::string workload;
   std::string participation;
+  std::int64_t max_participations;  ///< of a user; 1: one participation
+  std::int64_t separation;          ///< of participations: for epochs exactly, else at least
   std::int64_t num_steps;
   Neighbours neighbours;
   double epsilon;

@@ -98,11 +98,17 @@ class Strategy {
                                      [[maybe_unused]] std::int64_t separation) const {
     return 0;
   }
-  /// A lower bound, proved when the strategy was made, on the error of every factorization of its
-  /// workload under that participation (unit noise); 0: none.
-  virtual double certified_lower_bound([[maybe_unused]] Objective objective,
-                                       [[maybe_unused]] const Participation& participation) const {
-    return 0;
+  /// A lower bound that the strategy knows, from the search that made it, on the error of every
+  /// factorization of its workload under that participation (unit noise); value 0: none.
+  struct OwnBound {
+    double value = 0;
+    std::int64_t min_dimension = 1;  ///< of the records; see LowerBound
+    double every_dimension = value;  ///< for records of every dimension; 0: none
+  };
+  virtual OwnBound certified_lower_bound(
+      [[maybe_unused]] Objective objective,
+      [[maybe_unused]] const Participation& participation) const {
+    return {};
   }
 
  protected:

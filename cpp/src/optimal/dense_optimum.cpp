@@ -10,6 +10,7 @@
 #include "nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
+#include "optimal/sign_gauge.hpp"
 
 namespace dpftrl {
 namespace {
@@ -240,7 +241,7 @@ class Iteration {
 
   /// The lower bound that a point proves: for every factorization with sensitivity 1,
   /// ||D_u^(1/2) B C M||_* <= ||D_u^(1/2) B||_F ||C M||_F.
-  double certified_lower_bound(const DualPoint& dual, const Decomposition& w) const {
+  DenseLowerBounds certified_lower_bounds(const DualPoint& dual, const Decomposition& w) const {
     std::vector<Matrix> absolute = blocks_of(dual, &DualBlock::root);
     for (Matrix& root : absolute) root = root.cwiseAbs().eval();
     Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
@@ -255,8 +256,12 @@ class Iteration {
     const double bound = detail::nuclear_norm_bound(
         {.values = seen, .magnitude = magnitude, .relative_error = (k + 8) * 0x1p-52}, q);
     const double num_terms = k + static_cast<double>(queries_.rows() + queries_.cols());
-    return bound / std::sqrt(dual.row_roots.squaredNorm() * column_total(dual)) *
-           (1 - (num_terms + 16) * 0x1p-52);
+    if (!(bound > 0)) return {.value = 0, .every_dimension = 0};
+    const auto bound_for = [&](double total) {
+      return scale_ * (bound / std::sqrt(dual.row_roots.squaredNorm() * total) *
+                       (1 - (num_terms + 16) * 0x1p-52));
+    };
+    return {.value = bound_for(column_total(dual)), .every_dimension = bound_for(sign_total(dual))};
   }
 
   /// The upper bound: the error of F = [B, -R / t] [C; t I], R = B C - F the residual of explicit
@@ -384,6 +389,16 @@ class Iteration {
     for (const DualBlock& block : dual.blocks)
       total += block.root.rowwise().squaredNorm().maxCoeff();
     return total;
+  }
+
+  /// The same for records of one number each, whose contributions are signs; up to two steps a user
+  /// there are no others that matter.
+  double sign_total(const DualPoint& dual) const {
+    if (phases_.num_repeats <= 2) return column_total(dual);
+    double total = 0;
+    for (const DualBlock& block : dual.blocks)
+      total += detail::sign_gauge(multiply(block.root, block.root.transpose()));
+    return std::max(total, column_total(dual));
   }
 
   /// Blocks of (W^T W)^(1/2).
@@ -535,6 +550,7 @@ class DenseOptimumSolver::State {
                                                   : SolverStatus::stopped,
                         .iterations = num_iterations_,
                         .lower_bound = 0,
+                        .every_dimension_bound = 0,
                         .upper_bound = 0,
                         .encoder = {},
                         .column_weights = {},
@@ -542,7 +558,9 @@ class DenseOptimumSolver::State {
                         .duals = {}};
     DualPoint dual = iteration_.point(lower_x_);
     Decomposition w = decomposition(lower_x_, dual);
-    result.lower_bound = iteration_.scale() * iteration_.certified_lower_bound(dual, w);
+    const DenseLowerBounds bounds = iteration_.certified_lower_bounds(dual, w);
+    result.lower_bound = bounds.value;
+    result.every_dimension_bound = bounds.every_dimension;
     result.column_weights = iteration_.column_weights(dual);
     result.duals = iteration_.duals_of(dual);
     for (const double root : dual.row_roots) result.row_weights.push_back(root * root);
@@ -615,21 +633,26 @@ DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem, const Optimu
   return solver.result();
 }
 
-double dense_lower_bound(const DenseOptimumProblem& problem, const DenseDuals& duals) {
+std::int64_t least_dimension_of_duals(std::int64_t num_participations) {
+  std::int64_t dimension = 1;
+  while ((dimension + 1) * (dimension + 2) / 2 <= num_participations) ++dimension;
+  return dimension;
+}
+
+DenseLowerBounds dense_lower_bounds(const DenseOptimumProblem& problem, const DenseDuals& duals) {
   require_problem({.queries = problem.queries,
                    .objective = problem.objective,
                    .participation = problem.participation});
   const bool is_max = problem.objective == Objective::max;
   const Iteration iteration(problem);
-  require_length("dense_lower_bound", "column_duals", std::ssize(duals.columns),
+  require_length("dense_lower_bounds", "column_duals", std::ssize(duals.columns),
                  iteration.block_entries());
-  require_length("dense_lower_bound", "row_duals", std::ssize(duals.rows),
+  require_length("dense_lower_bounds", "row_duals", std::ssize(duals.rows),
                  is_max ? problem.queries.rows() : 0);
-  require_all_finite("dense_lower_bound", "column_duals", duals.columns);
-  require_all_finite("dense_lower_bound", "row_duals", duals.rows);
+  require_all_finite("dense_lower_bounds", "column_duals", duals.columns);
+  require_all_finite("dense_lower_bounds", "row_duals", duals.rows);
   const DualPoint dual = iteration.point(duals);
-  const double bound = iteration.certified_lower_bound(dual, iteration.decompose(dual));
-  return bound > 0 ? iteration.scale() * bound : 0;
+  return iteration.certified_lower_bounds(dual, iteration.decompose(dual));
 }
 
 }  // namespace dpftrl

@@ -144,20 +144,25 @@ DecoderForm DenseStrategy::decoder_form() const {
                          .workload = *decoder_};
 }
 
-double DenseStrategy::certified_lower_bound(Objective objective,
-                                            const Participation& participation) const {
-  if (!parts_.lower_bound) return 0;
+Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
+                                                        const Participation& participation) const {
+  if (!parts_.lower_bound) return {};
   const Bound& bound = *parts_.lower_bound;
   // The largest error is at least the mean one; one participation is among any others.
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
   const bool is_weaker = bound.participation == participation ||
                          bound.participation.max_participations_within(num_steps()) == 1;
-  if (!is_for_it || !is_weaker) return 0;
-  if (bound.value > 0) return bound.value;
-  return dense_lower_bound({.queries = workload().matrix(),
-                            .objective = bound.objective,
-                            .participation = bound.participation},
-                           bound.duals);
+  if (!is_for_it || !is_weaker) return {};
+  const DenseLowerBounds proved = bound.value.value > 0
+                                      ? bound.value
+                                      : dense_lower_bounds({.queries = workload().matrix(),
+                                                            .objective = bound.objective,
+                                                            .participation = bound.participation},
+                                                           bound.duals);
+  return {.value = proved.value,
+          .min_dimension =
+              least_dimension_of_duals(bound.participation.max_participations_within(num_steps())),
+          .every_dimension = proved.every_dimension};
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {
@@ -201,12 +206,13 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
   const DenseSearch search = dense_search(workload, options);
   const DenseOptimum optimum = find_dense_optimum(search.problem, search.solver);
   return std::make_shared<const DenseStrategy>(
-      workload, DenseStrategy::Parts{.name = OptimalStrategy::kName,
-                                     .encoder = dense_optimal_encoder(search.problem, optimum),
-                                     .lower_bound = DenseStrategy::Bound{
-                                         .objective = options.objective,
-                                         .participation = search.problem.participation,
-                                         .value = optimum.lower_bound}});
+      workload,
+      DenseStrategy::Parts{.name = OptimalStrategy::kName,
+                           .encoder = dense_optimal_encoder(search.problem, optimum),
+                           .lower_bound = DenseStrategy::Bound{
+                               .objective = options.objective,
+                               .participation = search.problem.participation,
+                               .value = {optimum.lower_bound, optimum.every_dimension_bound}}});
 }
 
 std::shared_ptr<const Strategy> strategy_of_columns(

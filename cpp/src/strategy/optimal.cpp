@@ -255,15 +255,16 @@ std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
 OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
     : VaryingBufferedStrategy(workload, parts_of(workload, plan)), plan_(std::move(plan)) {}
 
-double OptimalStrategy::certified_lower_bound(Objective objective, const Participation&) const {
+Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective objective,
+                                                          const Participation&) const {
   // The largest error is at least the mean one; one participation is among any others.
   const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
-  if (!is_for_it) return 0;
+  if (!is_for_it) return {};
   const OptimumProblem problem = optimum_problem(workload(), plan_.objective);
   std::vector<double> weights = plan_.column_weights;
   for (std::size_t j = 0; j < problem.rates.size(); ++j)
     weights[j] /= problem.rates[j] * problem.rates[j];
-  return optimum_bounds(problem, weights, kPlanGap / 100).lower;
+  return {.value = optimum_bounds(problem, weights, kPlanGap / 100).lower};
 }
 
 }  // namespace dpftrl

@@ -31,6 +31,7 @@ function short(value: number): string {
 /** What the bound is and how it was found, or that there is none. */
 function boundText(comparison: Comparison): string {
   const { lowerBound, boundMethod, objective, workload } = comparison;
+  const { lowerBoundMinDimension: dimension, lowerBoundEveryDimension: everywhere } = comparison;
   if (lowerBound === null) return 'Lower bound: none at hand for this workload and horizon.';
   const numerically = 'computed numerically, with its rounding allowed for';
   const closed = workload === 'prefix' ? 'in closed form' : numerically;
@@ -40,7 +41,11 @@ function boundText(comparison: Comparison): string {
       : 'dual variables of the optimum, with their rounding allowed for';
   return (
     `Lower bound on the ${objective} error of every factorization: ${short(lowerBound)}\n` +
-    `(${how}); ratio: error / bound.`
+    `(${how}); ratio: error / bound.` +
+    ((dimension ?? 1) > 1
+      ? `\nIt is one for records of at least ${dimension} numbers; for all records: ` +
+        (everywhere ? `${short(everywhere)}.` : 'not computed.')
+      : '')
   );
 }
 

@@ -10,7 +10,7 @@ import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from './mechanism.js';
 import { participationText, readNeighbours } from './mechanism.js';
 import { StandardOutput } from './output.js';
 import { ProgressLine, watch } from './progress.js';
-import { parametersText, report } from './report.js';
+import { boundLabels, parametersText, report } from './report.js';
 import { chosenParticipation, otherParticipation, readChosen, stepsOf } from './strategy.js';
 import { readWorkload } from './workload.js';
 
@@ -65,7 +65,7 @@ export async function run(args: Args): Promise<void> {
       sensitivityMethod: 'sensitivity from',
       maxError: 'max error',
       meanError: 'mean error (root mean square)',
-      lowerBound: 'lower bound, any mechanism',
+      ...boundLabels(error),
       ...(error.raisedByNormalizing && { raisedByNormalizing: 'normalised columns' }),
       ratio: `${error.objective} error / lower bound`,
       gap: 'gap',

@@ -345,10 +345,13 @@ ${STRATEGY}
 ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
-  --json           mechanism, parameters (as given), steps, workload, participation, neighbours,
-                   sensitivity, sensitivityExactness, sensitivityMethod, maxError, meanError,
-                   objective, lowerBound (on the error of the objective), boundMethod, ratio and gap
-                   (of that error to the bound), decoderResidual, residualSteps,
+  --json           mechanism, parameters (as given), steps, workload, participation,
+                   maxParticipations, separation (of a user's steps), neighbours, sensitivity,
+                   sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
+                   lowerBound (on the error of the objective, of every factorization with Gaussian
+                   noise), boundMethod, lowerBoundMinDimension (the least dimension of records for
+                   which it is one), lowerBoundEveryDimension (one for all records),
+                   ratio and gap (of that error to the bound), decoderResidual, residualSteps,
                    effectiveParameters (those that were chosen, too); with --normalize also
                    raisedByNormalizing: the error of the objective is larger than without
 
@@ -361,9 +364,9 @@ Examples:
   compare: `dp-ftrl compare --steps N [options]
 
 All mechanisms with their defaults, and some variants, at noise multiplier 1, clip norm 1 and
-zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization,
-sensitivity, time of a step and vectors kept. What has no formula at this size, or takes long to
-find, is listed with the reason.
+zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization with
+Gaussian noise, sensitivity, time of a step and vectors kept. What has no formula at this size, or
+takes long to find, is listed with the reason.
 
   --steps N        horizon
 ${WORKLOAD}
@@ -371,8 +374,9 @@ ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
   --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
-                   mechanisms, leftOut, raisedByNormalizing. pureDp of a mechanism: Laplace noise in
-                   its measurements would be purely private (delta 0), which all of them allow;
+                   lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms,
+                   leftOut, raisedByNormalizing. pureDp of a mechanism: Laplace noise in its
+                   measurements would be purely private (delta 0), which all of them allow;
                    release and learn draw Gaussian noise
 
 Progress goes to standard error, if that is a terminal and it takes more than a second.
@@ -384,8 +388,9 @@ Examples:
   optimize: `dp-ftrl optimize --steps N [--mechanism M] [options]
 
 Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a certified
-lower bound on that of every factorization, their ratio, and how the search ended. From the saved
-numbers on, noise is the same bit for bit on every machine.
+lower bound on that of every factorization (with three epochs and more: for records of several
+numbers), their ratio, and how the search ended. From the saved numbers on, noise is the same bit
+for bit on every machine.
 
   --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
   --buffers K|exact, --bands B, --objective max|mean
@@ -406,7 +411,9 @@ ${PARTICIPATION}
   --output FILE    written whole or not at all; standard output then gets the report
   --json           the saved strategy on standard output: format, version, mechanism, numSteps,
                    workload, participation, objective, queryWeights (if given), error, lowerBound,
-                   boundMethod, ratio, status, iterations, parameters. Without it a report
+                   boundMethod, lowerBoundMinDimension and lowerBoundEveryDimension (where the
+                   former is not 1; as in error), ratio, status, iterations, parameters. Without it
+                   a report
 
 What is searched for fits the workload and the participation where there is such a search: optimal
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,

@@ -12,7 +12,7 @@ import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from './mechanism.
 import { participationText, readMechanism, readParticipation } from './mechanism.js';
 import { requireWritable, StandardOutput, writeFile } from './output.js';
 import { ProgressLine } from './progress.js';
-import { report } from './report.js';
+import { boundLabels, report } from './report.js';
 import { readQueryWeights, readWorkload, workloadText } from './workload.js';
 
 export const options: Known = {
@@ -51,7 +51,7 @@ function describe(saved: SavedStrategy, name: string): string {
       participation: 'participation',
       objective: 'objective',
       error: queryWeights ? 'weighted mean error' : `${objective} error`,
-      lowerBound: 'lower bound, any mechanism',
+      ...boundLabels(saved),
       ratio: 'error / lower bound',
       gap: 'gap',
       status: 'status',

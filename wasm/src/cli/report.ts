@@ -43,6 +43,18 @@ export function parametersText(parameters: EffectiveParameters): string {
     .join(', ');
 }
 
+/** Rows of a report: a bound on factorizations, and for which records it is one. */
+export function boundLabels(bound: {
+  lowerBoundMinDimension?: number | null | undefined;
+}): Record<string, string> {
+  const dimension = bound.lowerBoundMinDimension ?? 1;
+  if (dimension === 1) return { lowerBound: 'lower bound, every factorization' };
+  return {
+    lowerBound: `lower bound, records of ${dimension} numbers or more`,
+    lowerBoundEveryDimension: 'lower bound, every factorization',
+  };
+}
+
 /** JSON on one line, or a small table of the labelled entries. */
 export function report(
   result: Record<string, unknown>,

@@ -49,12 +49,16 @@ struct DenseDuals {
 struct DenseOptimum {
   SolverStatus status;
   std::int64_t iterations;
-  /// Certified: lower_bound <= least error of any factorization <= upper_bound.
+  /// Certified: lower_bound <= least error of any factorization <= upper_bound, for records of
+  /// least_dimension_of_duals(k) numbers or more; for fewer the least error can be smaller.
   /// @exactness   rounding included, no quadrature: the lower bound is an inner product with an
   ///              explicit matrix whose norm is bounded, the upper one the error of an explicit
   ///              factorization whose residual is factorized, too (docs/math/optimal.md).
   /// @checked-by  dense_optimum_test "certificates are verified by singular values"
   double lower_bound;
+  /// The same for records of every dimension, numbers too; lower_bound up to 2 epochs, 0 where
+  /// there are more than kMaxSignedEpochs.
+  double every_dimension_bound;
   double upper_bound;
   /// C, num columns x num columns, of sensitivity 1 to rounding; rows of zeros where F has not full
   /// column rank. Best together with B = F C^+. Only C^T C matters: C is not triangular.
@@ -63,7 +67,7 @@ struct DenseOptimum {
   /// entries only between steps of one user, and u of the rows (mean objective: 1).
   Matrix column_weights;
   std::vector<double> row_weights;
-  DenseDuals duals;  ///< the same, as dense_lower_bound takes them
+  DenseDuals duals;  ///< the same, as dense_lower_bounds takes them
 };
 
 /// The iteration, one evaluation at a time.
@@ -103,15 +107,29 @@ class DenseOptimumSolver {
 [[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
-/// What dual variables prove by themselves, whoever found them: a lower bound on the error of every
-/// factorization. Those of a DenseOptimum give its lower bound, to the bit.
+/// The least dimension of records in which the worst contributions of a user to k steps can have
+/// any inner products: the least d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
+std::int64_t least_dimension_of_duals(std::int64_t num_participations);
+
+/// Up to so many epochs the signs of a user's contributions are gone through.
+inline constexpr std::int64_t kMaxSignedEpochs = 8;
+
+/// Lower bounds on the error of every factorization.
+struct DenseLowerBounds {
+  double value;            ///< for records of least_dimension_of_duals(k) numbers or more
+  double every_dimension;  ///< for records of every dimension; 0: not known
+};
+
+/// What dual variables prove by themselves, whoever found them. Those of a DenseOptimum give its
+/// lower bounds, to the bit.
 ///
 /// @param problem  its start is not read.
-/// @guarantee   at most the least error, whatever the numbers are; 0 where they prove nothing.
+/// @guarantee   at most the least errors, whatever the numbers are; 0 where they prove nothing.
 /// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
 ///         finite, row duals with the mean objective; Error{wrong_length}.
 /// @cost        that of one iteration.
-/// @checked-by  dense_optimum_test "any duals give bounds, its own the bound it stated"
-double dense_lower_bound(const DenseOptimumProblem& problem, const DenseDuals& duals);
+/// @checked-by  dense_optimum_test "any duals give bounds, its own the bound it stated", "a
+///              factorization for numbers is below the bound for vectors"
+DenseLowerBounds dense_lower_bounds(const DenseOptimumProblem& problem, const DenseDuals& duals);
 
 }  // namespace dpftrl

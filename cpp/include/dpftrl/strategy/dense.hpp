@@ -31,7 +31,7 @@ class DenseStrategy final : public Strategy {
   struct Bound {
     Objective objective;
     Participation participation;
-    double value = 0;
+    DenseLowerBounds value = {};
     DenseDuals duals = {};  ///< where the value is 0
   };
   struct Parts {
@@ -60,8 +60,8 @@ class DenseStrategy final : public Strategy {
   std::optional<StreamCost> stream_cost() const override { return {{"O(n)", "n vectors"}}; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }
-  double certified_lower_bound(Objective objective,
-                               const Participation& participation) const override;
+  OwnBound certified_lower_bound(Objective objective,
+                                 const Participation& participation) const override;
 
  private:
   Parts parts_;

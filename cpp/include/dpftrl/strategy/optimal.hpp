@@ -72,8 +72,8 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
   const OptimalPlan& plan() const { return plan_; }
   /// What the weights of the plan prove, taken as dual variables: computed anew at every call, in
   /// O(num_steps) for each of some 30 nodes, with no trust in who found them.
-  double certified_lower_bound(Objective objective,
-                               const Participation& participation) const override;
+  OwnBound certified_lower_bound(Objective objective,
+                                 const Participation& participation) const override;
 
  private:
   OptimalPlan plan_;

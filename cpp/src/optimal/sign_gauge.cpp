@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/sign_gauge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "dpftrl/optimal/dense_optimum.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// Any number of sweeps gives a bound; so many leave 10^-4 or less of it.
+constexpr int kMaxSweeps = 400;
+constexpr double kSmallChange = 1e-7;
+
+/// Signs of the steps, the first one positive: bit i - 1 of `code` is that of step i.
+Vector signs_of(std::uint32_t code, Eigen::Index num_steps) {
+  Vector signs = Vector::Ones(num_steps);
+  for (Eigen::Index i = 1; i < num_steps; ++i)
+    if ((code >> (i - 1) & 1U) != 0) signs(i) = -1;
+  return signs;
+}
+
+double off_diagonal(const Matrix& rest) {
+  return (rest.cwiseAbs().sum() - rest.diagonal().cwiseAbs().sum()) / 2;
+}
+
+}  // namespace
+
+double sign_gauge(const Matrix& lambda) {
+  const Eigen::Index k = lambda.rows();
+  const double largest = lambda.diagonal().maxCoeff();
+  if (k <= 2) return largest;
+  if (k > kMaxSignedEpochs) return std::numeric_limits<double>::infinity();
+  std::vector<Vector> signs;
+  for (std::uint32_t code = 0; code < 1U << (k - 1); ++code) signs.push_back(signs_of(code, k));
+  std::vector<double> weights(signs.size(), 0.0);
+  // Least squares with weights that are not negative, one weight after the other; all diagonal
+  // entries may be the largest.
+  Matrix rest = lambda;
+  rest.diagonal().setConstant(largest);
+  const double num_entries = static_cast<double>(k * k);
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+    double change = 0;
+    for (std::size_t s = 0; s < signs.size(); ++s) {
+      const double wanted = weights[s] + signs[s].dot(rest * signs[s]) / num_entries;
+      const double step = std::max(0.0, wanted) - weights[s];
+      if (step == 0) continue;
+      rest -= step * signs[s] * signs[s].transpose();
+      weights[s] += step;
+      change = std::max(change, std::abs(step));
+    }
+    if (change <= kSmallChange * largest) break;
+  }
+  // What the weights leave, without the rounding of the steps.
+  rest = lambda;
+  double sum = 0;
+  for (std::size_t s = 0; s < signs.size(); ++s) {
+    rest -= weights[s] * signs[s] * signs[s].transpose();
+    sum += weights[s];
+  }
+  const double more = std::max(rest.diagonal().maxCoeff(), off_diagonal(rest));
+  const double rounding = static_cast<double>(signs.size() + 8) * num_entries * 0x1p-52;
+  return std::max(sum + more, 0.0) + rounding * (sum + lambda.cwiseAbs().maxCoeff());
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Certificates over the catalogue, workloads and participation at small horizons, one JSON object a
+// line: {title, document, workload?, strategy?}. For tests/certificates/check.py.
+//
+//   usage: node tests/certificates/generate.mjs [COUNT]      (evenly spaced; default: all of them)
+
+import { importEntry } from '../js/support/consumer.mjs';
+import { WORKLOADS } from '../js/support/mechanisms.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const names = dp.mechanisms().map(({ name }) => name);
+
+const HORIZONS = [1, 2, 3, 5, 6, 8];
+const VARIANTS = [
+  ...names.map((mechanism) => ({ mechanism })),
+  ...['tree', 'honaker', 'haar', 'square-root', 'tree-k', 'lambda-cgd'].map((mechanism) => ({
+    mechanism,
+    normalizeColumns: true,
+  })),
+  ...['tree', 'honaker', 'square-root', 'hybrid'].map((mechanism) => ({
+    mechanism,
+    epochLength: 3,
+  })),
+  ...['tree', 'honaker'].map((mechanism) => ({ mechanism, epochLength: 3, completeEpochs: true })),
+  { mechanism: 'tree-k', arity: 3 },
+  { mechanism: 'tree-k', arity: 3, subtractive: true },
+  { mechanism: 'tree-k', arity: 2 },
+  { mechanism: 'smooth-tree', height: 6, weight: 2 },
+  { mechanism: 'banded-square-root', bands: 2 },
+  { mechanism: 'banded-inverse-square-root', bands: 3 },
+  { mechanism: 'blt', decays: [0.97, 0.66], weights: [0.21, 0.28] },
+  { mechanism: 'blt-rational', buffers: 3 },
+  { mechanism: 'nu', nu: 0.1 },
+  { mechanism: 'lambda-cgd', lambda: 0.5 },
+];
+/** Whose numbers are as long as the horizon: a certificate needs the saved strategy. */
+const SEARCHED = ['optimal', 'banded', 'blt', 'blt-normalized', 'blt-scaled', 'banded-toeplitz'];
+
+function participations(numSteps) {
+  return [
+    'single',
+    ...[2, 3, 4].filter((k) => numSteps % k === 0 && numSteps > k).map((epochs) => ({ epochs })),
+    { participations: 2, minSeparation: 2 },
+    { participations: 3, minSeparation: 1 },
+  ];
+}
+
+function fits(make) {
+  try {
+    return make();
+  } catch (error) {
+    if (error.name === 'RangeError' || error.code !== undefined) return undefined;
+    throw error;
+  }
+}
+
+/** Typed arrays as lists, as JSON has them. */
+function text(value) {
+  return JSON.stringify(value, (_, it) => (ArrayBuffer.isView(it) ? [...it] : it));
+}
+
+function plainOf(value) {
+  return JSON.parse(text(value));
+}
+
+const documents = [];
+
+function add(title, document, rest = {}) {
+  if (document !== undefined) documents.push({ title, document, ...rest });
+}
+
+/** JSON of what `dp-ftrl error` prints, and of a certificate. */
+function addMechanism(options, rest = {}) {
+  add(`error ${text(options)}`, fits(() => dp.error(options)), rest);
+}
+
+let turn = 0;
+const PRIVACY = [
+  { epsilon: 1, delta: 1e-6 },
+  { epsilon: 0.1, delta: 1e-5, neighbours: 'replace-one' },
+  { epsilon: 8, delta: 1e-9, clipNorm: 2.5 },
+  { epsilon: 3, delta: 0.01, clipNorm: 0.1, neighbours: 'replace-one' },
+];
+
+for (const numSteps of HORIZONS)
+  for (const variant of VARIANTS)
+    for (const participation of participations(numSteps)) {
+      const options = { ...variant, numSteps, participation };
+      // The two forms take turns.
+      if (++turn % 3 !== 0) addMechanism(options);
+      else {
+        const target = PRIVACY[turn % PRIVACY.length];
+        add(
+          `certificate ${text({ ...options, ...target })}`,
+          fits(() => dp.certificate({ ...options, ...target })),
+        );
+      }
+    }
+
+for (const [workload] of WORKLOADS)
+  for (const mechanism of names)
+    for (const participation of ['single', { epochs: 2 }])
+      addMechanism({ mechanism, numSteps: 8, workload, participation }, {
+        workload: plainOf(workload),
+      });
+
+for (const mechanism of SEARCHED)
+  for (const numSteps of [3, 6, 8])
+    for (const objective of ['max', 'mean'])
+      for (const participation of participations(numSteps)) {
+        const wanted = { mechanism, numSteps, objective, participation };
+        const saved = fits(() => dp.optimize(wanted));
+        if (saved === undefined) continue;
+        const strategy = plainOf(saved);
+        add(`strategy ${text(wanted)}`, strategy);
+        const target = PRIVACY[++turn % PRIVACY.length];
+        add(
+          `certificate of ${text({ ...wanted, ...target })}`,
+          fits(() => dp.certificate({ mechanism: strategy, numSteps, participation, ...target })),
+          { strategy },
+        );
+      }
+
+for (const [workload] of WORKLOADS)
+  for (const objective of ['max', 'mean']) {
+    const wanted = { mechanism: 'optimal', numSteps: 8, objective, workload };
+    const saved = fits(() => dp.optimize(wanted));
+    if (saved) add(`strategy ${text(wanted)}`, plainOf(saved));
+  }
+
+for (const epsilon of [0.01, 0.5, 1, 4, 20])
+  for (const delta of [1e-12, 1e-6, 0.1])
+    add(`calibrate ${epsilon} ${delta}`, dp.calibrate({ epsilon, delta }));
+
+const count = Math.min(Number(process.argv[2] ?? documents.length), documents.length);
+for (let i = 0; i < count; ++i) {
+  process.stdout.write(`${text(documents[Math.floor((i * documents.length) / count)])}\n`);
+}

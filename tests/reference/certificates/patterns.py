@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sensitivity: how far contributions of one user move C G (docs/math/sensitivity.md).
+
+    sens^2 = max over patterns pi of sup |u_i| <= 1 of |sum_{i in pi} C_i u_i|^2
+
+for records of every dimension. At most sum |X_ij| over a pattern, X = C^T C; at least sum X_ij,
+which equal contributions reach. Where X has no negative entry the two are one.
+"""
+
+from .intervals import Interval, multiply, transpose
+
+# Patterns that are gone through one by one; beyond, pairs of steps bound them.
+MOST_PATTERNS = 60000
+
+
+class Schema:
+    """Patterns of at most k steps, b apart (fixed epochs: exactly, over the whole horizon)."""
+
+    def __init__(self, kind, most, separation):
+        self.kind = kind
+        self.most = 1 if kind == "single" else most
+        self.separation = 1 if kind == "single" else separation
+
+    @staticmethod
+    def read(words, num_steps):
+        """From 'single', {epochs} or {participations, minSeparation}."""
+        if words == "single":
+            return Schema("single", 1, 1)
+        if "epochs" in words:
+            return Schema("fixed-epoch", words["epochs"], num_steps // words["epochs"])
+        return Schema("min-separation", words["participations"], words["minSeparation"])
+
+    def most_within(self, num_steps):
+        return min(self.most, -(-num_steps // self.separation))
+
+
+def gram(encoder):
+    return multiply(transpose(encoder), encoder)
+
+
+def patterns(schema, num_steps):
+    """The largest patterns: no allowed one contains them. None: too many."""
+    if schema.kind == "single":
+        return [(i,) for i in range(num_steps)]
+    if schema.kind == "fixed-epoch":
+        return [tuple(range(s, num_steps, schema.separation)) for s in range(schema.separation)]
+    found, b, most = [], schema.separation, schema.most
+    # With as many participations as fit, a gap of 2 b or more could take one step more.
+    is_full = most >= -(-num_steps // b)
+
+    def extend(chosen, first):
+        if len(found) > MOST_PATTERNS:
+            return
+        if len(chosen) == most or first >= num_steps:
+            found.append(tuple(chosen))
+            return
+        for step in range(first, min(num_steps, first + b) if is_full else num_steps):
+            extend(chosen + [step], step + b)
+    extend([], 0)
+    return found if len(found) <= MOST_PATTERNS else None
+
+
+def pattern_bounds(x, pattern):
+    """The interval of the squared sensitivity to one pattern, of records of every dimension."""
+    low = high = 0
+    for i in pattern:
+        row = x[i]
+        for j in pattern:
+            entry = row[j]
+            low += entry.lo
+            high += max(abs(entry.lo), abs(entry.hi))
+    return Interval(max(low, 0), high)
+
+
+def squared_sensitivity(encoder, schema):
+    """Its interval; the upper end is that of pairs where there are too many patterns."""
+    num_steps = len(encoder[0])
+    x = gram(encoder)
+    every = patterns(schema, num_steps)
+    if every is not None:
+        bounds = [pattern_bounds(x, pattern) for pattern in every]
+        return Interval(max(b.lo for b in bounds), max(b.hi for b in bounds))
+    sizes = [[max(abs(e.lo), abs(e.hi)) for e in row] for row in x]
+    shares = [best_sum(row, schema) for row in sizes]
+    spread = tuple(range(0, num_steps, schema.separation))[:schema.most]
+    return Interval(pattern_bounds(x, spread).lo, best_sum(shares, schema))
+
+
+def best_sum(values, schema):
+    """The largest sum of values at most k steps, b apart: a dynamic program."""
+    size = len(values)
+    best = [0] * (size + schema.separation + 1)
+    for _ in range(schema.most_within(size)):
+        after = [0] * len(best)
+        for i in range(size - 1, -1, -1):
+            after[i] = max(after[i + 1], values[i] + best[i + schema.separation])
+        if after == best:
+            break
+        best = after
+    return best[0]

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what a file of dp-ftrl claims, with no code of dp-ftrl: docs/certificates.md.
+
+    usage: verify_certificate.py [--strategy SAVED.json] [--workload WORKLOAD.json] [FILE.json ...]
+
+Reads files, or standard input: the JSON of `dp-ftrl optimize`, `error`, `release` or `calibrate`.
+Prints one line a claim: proved, false or "cannot check" with the reason. Exit status 0 if all are
+proved, 1 if one is false, else 2.
+Needs Python 3.11 or newer and mpmath (Debian: python3-mpmath).
+"""
+
+import argparse
+import json
+import sys
+
+from certificates.claims import verify
+
+
+def read(name):
+    if name == "-":
+        return json.load(sys.stdin)
+    with open(name, encoding="utf8") as file:
+        return json.load(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--strategy", help="saved strategy that the certificates are about")
+    parser.add_argument("--workload", help="JSON of a workload that is only named")
+    parser.add_argument("files", nargs="*", default=["-"])
+    options = parser.parse_args()
+    strategy = read(options.strategy) if options.strategy else None
+    workload = read(options.workload) if options.workload else None
+    worst = 0
+    for name in options.files:
+        try:
+            report = verify(read(name), strategy, workload)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            print(f"{name}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
+            worst = max(worst, 2, key=[0, 2, 1].index)
+            continue
+        for claim, verdict, reason in report.lines:
+            where = f"{name}: " if len(options.files) > 1 else ""
+            print(f"{where}{verdict:12}  {claim}" + (f"  ({reason})" if reason else ""))
+        worst = max(worst, report.status, key=[0, 2, 1].index)
+    sys.exit(worst)
+
+
+if __name__ == "__main__":
+    main()
