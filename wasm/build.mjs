@@ -2,12 +2,13 @@
 
 // Builds dist/, the npm package, from the compiled core and the TypeScript facade, offline.
 //
-//     node wasm/build.mjs [--core FOLDER]
+//     node wasm/build.mjs [--core FOLDER] [--code]
 //
-// FOLDER holds dp-ftrl.mjs and dp-ftrl.wasm; default: build/wasm/wasm.
+// FOLDER holds dp-ftrl.mjs and dp-ftrl.wasm; default: build/wasm/wasm. --code leaves the
+// declarations of the last build as they are, and types unchecked: the quick way to another dist/.
 
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,9 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'wasm/src');
-const { values: flags } = parseArgs({ options: { core: { type: 'string' } } });
+const { values: flags } = parseArgs({
+  options: { core: { type: 'string' }, code: { type: 'boolean' } },
+});
 const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
@@ -122,6 +125,13 @@ async function bundle(out, glue, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
+/** Those of the last build; none where there was none. */
+async function keepDeclarations(dist, out) {
+  const names = (await readdir(dist).catch(() => [])).filter((name) => name.endsWith('.d.ts'));
+  for (const name of names) await copyFile(join(dist, name), join(out, name));
+  return names.length > 0;
+}
+
 /** Declarations of the entries and of what they mention, nothing else. */
 async function declarations(out, scratch) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
@@ -178,11 +188,12 @@ const out = join(scratch, 'dist');
 await rm(scratch, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 await bundle(out, glue, wasm, version);
-await declarations(out, join(scratch, 'types'));
+const isKept = flags.code && (await keepDeclarations(dist, out));
+if (!isKept) await declarations(out, join(scratch, 'types'));
 await writeFile(join(out, 'dp-ftrl.wasm'), wasm);
 await check(out);
 // dist/ changes all at once: a failed build leaves the old one.
 await rm(dist, { recursive: true, force: true });
 await rename(out, dist);
 await rm(scratch, { recursive: true, force: true });
-await printSizes(dist);
+if (!flags.code) await printSizes(dist);

@@ -159,6 +159,52 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
   assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'optimal');
 });
 
+test('defaults: what is left out has the value that is written', () => {
+  const plain = { numSteps: 12, ...target };
+  const written = {
+    ...plain,
+    mechanism: 'optimal',
+    workload: 'prefix',
+    participation: 'single',
+    clipNorm: 1,
+    neighbours: 'zero-out',
+  };
+  const of = { certificate: (options) => dp.certificate(options) };
+  const more = {
+    prefixSum: { mode: 'grid', dimension: 1 },
+    peopleSum: { mode: 'grid', dimension: 1 },
+    learner: { mode: 'grid', dimension: 1, batchSize: 1, loss: 'logistic', domain: 'ball' },
+  };
+  for (const name of Object.keys(more)) {
+    of[name] = (options) => {
+      const required = name === 'learner' ? { loss: 'logistic' } : {};
+      const handle = dp[name]({ ...required, insecureSeed: 5, ...options });
+      const { certificate, dimension, grid, batchSize } = handle;
+      handle.dispose();
+      return { ...certificate, dimension, grid, batchSize };
+    };
+  }
+  for (const [name, make] of Object.entries(of)) {
+    const made = make(plain);
+    const { mechanism, clipNorm, neighbours, participation, workload, lattice } = made;
+    const said = { mechanism, clipNorm, neighbours, participation, workload };
+    const { numSteps, epsilon, delta, ...expected } = written;
+    assert.deepEqual(said, expected, name);
+    assert.equal(lattice, undefined, name);
+    assert.deepEqual(make({ ...written, ...more[name] }), made, name);
+    for (const other of [{ clipNorm: 2 }, { neighbours: 'replace-one' }]) {
+      assert.ok(make({ ...plain, ...other }).noiseStddev > 1.5 * made.noiseStddev, name);
+    }
+  }
+  const noisy = (options) => {
+    const sums = dp.prefixSum({ insecureSeed: 3, ...options });
+    const released = sums.releaseMany([5, 0.25, -1]);
+    sums.dispose();
+    return [...released];
+  };
+  assert.deepEqual(noisy(written), noisy(plain));
+});
+
 test('bad input: values out of range are RangeErrors that name parameter and value', () => {
   const make = (change) => () => dp.certificate({ numSteps: 10, ...target, ...change });
   const cases = [

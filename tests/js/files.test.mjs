@@ -3,7 +3,8 @@
 // Parts of the command that write files or numbers, without a run of it.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -37,6 +38,131 @@ test('files: where folders cannot be opened, files are replaced all the same', a
     assert.equal(readFileSync(path, 'utf8'), 'whole');
     await assert.rejects(withoutFolders('EIO', () => write(path, 'more')), { code: 'EIO' });
   }
+});
+
+/** What `use` does to the disk, in order, with the names of the files in the folder. */
+async function recorded(use) {
+  const events = [];
+  const { open, rename } = fs;
+  const nameOf = (path) => (path === folder ? 'FOLDER' : path.slice(folder.length + 1));
+  const handle = await open(folder, 'r');
+  const prototype = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { sync, writeFile } = prototype;
+  const names = new WeakMap();
+  fs.open = async (path, ...more) => {
+    const opened = await open(path, ...more);
+    names.set(opened, nameOf(path));
+    return opened;
+  };
+  fs.rename = async (from, to) => {
+    await rename(from, to);
+    events.push(`rename ${nameOf(from)} to ${nameOf(to)}`);
+  };
+  const recording = (name, real) =>
+    async function (...args) {
+      const result = await real.apply(this, args);
+      events.push(`${name} ${names.get(this)}`);
+      return result;
+    };
+  prototype.sync = recording('sync', sync);
+  prototype.writeFile = recording('write', writeFile);
+  syncBuiltinESMExports();
+  try {
+    await use();
+  } finally {
+    Object.assign(fs, { open, rename });
+    Object.assign(prototype, { sync, writeFile });
+    syncBuiltinESMExports();
+  }
+  return events;
+}
+
+test('files: bytes are on the disk before they get their name, and the name after', async () => {
+  const { writeFile } = await importSource('output.ts');
+  const { replaceFile } = await importSource('../files.ts');
+  for (const [write, name] of [[writeFile, 'synced-output'], [replaceFile, 'synced-store']]) {
+    for (const text of ['new', 'over the old one']) {
+      const events = await recorded(() => write(join(folder, name), text));
+      const temporary = events[0].replace('write ', '');
+      assert.notEqual(temporary, name);
+      const then = [`sync ${temporary}`, `rename ${temporary} to ${name}`, 'sync FOLDER'];
+      assert.deepEqual(events, [`write ${temporary}`, ...then]);
+      assert.equal(readFileSync(join(folder, name), 'utf8'), text);
+    }
+  }
+});
+
+test('files: a lock is whole and on the disk before it has its name', async () => {
+  const { FileLock } = await importSource('../files.ts');
+  const path = join(folder, 'locked');
+  const refuse = (who) => new Error(who);
+  const { link } = fs;
+  let said;
+  fs.link = async (from, to) => {
+    said = readFileSync(from, 'utf8');
+    return link(from, to);
+  };
+  let lock;
+  let events;
+  try {
+    events = await recorded(async () => {
+      lock = await FileLock.take(path, { patience: 0, refuse });
+    });
+  } finally {
+    fs.link = link;
+    syncBuiltinESMExports();
+  }
+  assert.match(said, new RegExp(`^${process.pid} `));
+  assert.equal(readFileSync(`${path}.lock`, 'utf8'), said);
+  assert.deepEqual(events.map((event) => event.split(' ')[0]), ['write', 'sync']);
+  // One that was removed by hand, and followed by another, is not ours to remove.
+  writeFileSync(`${path}.lock`, 'of another process');
+  await lock.release();
+  assert.ok(existsSync(`${path}.lock`));
+  await assert.rejects(FileLock.take(path, { patience: 0, refuse }), /process of/);
+  unlinkSync(`${path}.lock`);
+});
+
+test('files: a new file is never one that somebody else has put there', async () => {
+  const { replaceFile } = await importSource('../files.ts');
+  const [path, victim] = ['raced', 'victim'].map((name) => join(folder, name));
+  writeFileSync(victim, 'mine');
+  const { rm } = fs;
+  // Just after the old one was removed.
+  fs.rm = async (...args) => {
+    await rm(...args);
+    symlinkSync(victim, `${path}.new`);
+  };
+  syncBuiltinESMExports();
+  try {
+    await assert.rejects(replaceFile(path, 'secret'), { code: 'EEXIST' });
+  } finally {
+    fs.rm = rm;
+    syncBuiltinESMExports();
+  }
+  assert.equal(readFileSync(victim, 'utf8'), 'mine');
+});
+
+test('files: who could read a file can read the next one, and nobody else', async () => {
+  const { permit, replaceFile, permissionsOf } = await importSource('../files.ts');
+  const path = join(folder, 'permitted');
+  await replaceFile(path, 'first');
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o640);
+  await replaceFile(path, 'second', await permissionsOf(path));
+  assert.equal(statSync(path).mode & 0o777, 0o640);
+  // Where the group cannot be given, another group must not have what it had.
+  const fileOf = (chown) => {
+    const file = { stat: async () => ({ uid: 1, gid: 1 }), chown };
+    return { ...file, chmod: async (mode) => (fileOf.mode = mode) };
+  };
+  await permit(fileOf(async () => assert.fail()), { mode: 0o660, gid: 1 });
+  assert.equal(fileOf.mode, 0o660);
+  await permit(fileOf(async () => {}), { mode: 0o664, gid: 2 });
+  assert.equal(fileOf.mode, 0o664);
+  await permit(fileOf(() => Promise.reject(new Error('EPERM'))), { mode: 0o664, gid: 2 });
+  assert.equal(fileOf.mode, 0o604);
 });
 
 test('numbers: a bound is shown with six digits, and never below itself', async () => {

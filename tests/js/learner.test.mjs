@@ -311,6 +311,11 @@ test('learner: without a seed it is private, and no two are alike', () => {
   );
   assert.equal(models[0].private, true);
   assert.notDeepEqual(models[0].lastWeights, models[1].lastWeights);
+  withLearner({ numSteps: 8, insecureSeed: 1 }, (learner) => {
+    learner.learn([1, 0], [1]);
+    assert.equal(learner.insecure, true);
+    assert.equal(learner.model().private, false, 'its noise is known to anyone');
+  });
 });
 
 const model = {

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { entryUrl, importEntry, installed, node } from './support/consumer.mjs';
 import { intercepted, loadIntercepted } from './support/intercept.mjs';
+import { importSource } from './support/sources.mjs';
 
 const { createInstance, load, DpError } = await importEntry('dp-ftrl');
 const external = await importEntry('dp-ftrl/external');
@@ -251,6 +252,33 @@ test('load: a generator that fails later or writes nothing does not end the inst
   assert.equal(stderr, '');
   const refused = 'DpError entropy_unavailable; ';
   assert.equal(stdout, `${refused}${refused}alive with 2`);
+});
+
+test('key: every bit is of the platform, and none is left when it was used', async () => {
+  const { withKey } = await importSource('../key.ts');
+  const real = crypto.getRandomValues;
+  const keep = [];
+  const use = (options, given) =>
+    withKey('test', options, ({ key }) => (keep.push(key), key && [...key]), given);
+  const isWiped = (key) => key.length === 32 && key.every((byte) => byte === 0);
+  try {
+    crypto.getRandomValues = (array) => array.fill(0xa5);
+    assert.deepEqual(use({ insecureSeed: undefined }), Array.from({ length: 32 }, () => 0xa5));
+  } finally {
+    crypto.getRandomValues = real;
+  }
+  assert.ok(isWiped(keep.at(-1)));
+  const own = Uint8Array.from({ length: 32 }, (_, i) => i);
+  assert.deepEqual(use({ insecureSeed: undefined }, own), [...own]);
+  assert.ok(isWiped(keep.at(-1)));
+  assert.equal(own[31], 31, 'that of the caller is left alone');
+  assert.equal(use({ insecureSeed: 1n }), undefined);
+  const failing = ({ key }) => {
+    keep.push(key);
+    throw new Error('failed');
+  };
+  assert.throws(() => withKey('test', { insecureSeed: undefined }, failing), /failed/);
+  assert.ok(isWiped(keep.at(-1)));
 });
 
 test('createInstance: a memory of its own, handles and numbers of its own', async () => {

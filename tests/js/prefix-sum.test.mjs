@@ -9,6 +9,7 @@ import { close, rejects } from './support/check.mjs';
 import { entryUrl, importEntry, installed, node, root } from './support/consumer.mjs';
 import { loadIntercepted } from './support/intercept.mjs';
 import { namesOf } from './support/mechanisms.mjs';
+import { importSource } from './support/sources.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
@@ -431,6 +432,29 @@ test('handles: disposed ones say so, disposing twice is fine', () => {
     rejects(use, DpError, 'disposed', /this prefix sum was disposed of/);
   }
   assert.equal(sums.certificate.numSteps, 4);
+});
+
+test('handles: the core disposes of an object once, however often it is asked for', async () => {
+  const { CoreHandle } = await importSource('../handle.ts');
+  const calls = [];
+  const core = { aborted: false, call: (...args) => calls.push(args) };
+  const backstop = {
+    watch: (_, id) => calls.push(['watch', id]),
+    forget: () => calls.push(['forget']),
+  };
+  class Thing extends CoreHandle {
+    constructor() {
+      super(core, backstop, 7, 'thing');
+    }
+  }
+  const thing = new Thing();
+  thing.dispose();
+  thing.dispose();
+  assert.deepEqual(calls, [['watch', 7], ['forget'], ['dispose', 7]]);
+  // An instance that has stopped is not asked at all.
+  core.aborted = true;
+  new Thing().dispose();
+  assert.deepEqual(calls.slice(3), [['watch', 7], ['forget']]);
 });
 
 test('handles: Symbol.dispose works where it exists', () => {

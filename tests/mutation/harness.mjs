@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Plants named faults in copies of a tree, one at a time, and sees which tests notice. What is
+// built and run for which fault, the areas, is the caller's (run.mjs).
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { statSync, symlinkSync, writeFileSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const LINKED = ['node_modules', '.toolchain'];
+const FIELDS = ['name', 'file', 'find', 'replace', 'tests', 'equivalent'];
+
+/** How often a text occurs in another. */
+const occurrences = (text, part) => text.split(part).length - 1;
+
+/** The file with the fault in it. Throws unless the text to be replaced occurs exactly once. */
+function mutate(fault, source) {
+  const path = join(source, fault.file);
+  if (!existsSync(path)) throw new Error(`there is no ${fault.file}`);
+  const text = readFileSync(path, 'utf8');
+  const times = occurrences(text, fault.find);
+  if (times !== 1) throw new Error(`its text occurs ${times} times in ${fault.file}`);
+  return text.replace(fault.find, () => fault.replace);
+}
+
+/** The faults of all lists in a folder. Throws an error that names every one that is stale. */
+export function readFaults(folder, source) {
+  const names = new Set();
+  const wrong = [];
+  const lists = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const faults = lists.flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  for (const fault of faults) {
+    try {
+      const strange = Object.keys(fault).find((key) => !FIELDS.includes(key));
+      if (strange) throw new Error(`unknown field ${strange}`);
+      if (names.has(fault.name)) throw new Error('another fault has this name');
+      names.add(fault.name);
+      const text = [fault.find, fault.replace];
+      if (text.some((it) => typeof it !== 'string')) throw new Error('find and replace are texts');
+      if (fault.find === fault.replace) throw new Error('it changes nothing');
+      const tests = [fault.tests].flat();
+      if (tests.length === 0 || tests.some((it) => !it || typeof it !== 'string')) {
+        throw new Error('tests must name what is to notice it');
+      }
+      mutate(fault, source);
+    } catch (error) {
+      wrong.push(`${fault.name}: ${error.message}`);
+    }
+  }
+  if (wrong.length > 0) throw new Error(`stale faults:\n${wrong.join('\n')}`);
+  return faults;
+}
+
+/** Resolves to { code, output, timedOut } of a program; code is null after a signal. */
+export function run([file, ...args], { cwd, env, seconds = 7200 }) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      process.kill(-child.pid, 'SIGKILL'); // It and all that it started.
+    }, seconds * 1000);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
+    }
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, output, timedOut });
+    });
+  });
+}
+
+/** The files that belong to a tree: in git, or about to be. */
+async function filesOf(source) {
+  const list = ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { code, output } = await run(list, { cwd: source, env: process.env });
+  if (code !== 0) throw new Error(`git ls-files failed: ${output}`);
+  const names = [...new Set(output.split('\0').filter(Boolean))].sort();
+  return names.filter((name) => existsSync(join(source, name)));
+}
+
+async function hashTree(source) {
+  const hash = createHash('sha256');
+  for (const name of await filesOf(source)) {
+    if (name.startsWith('tests/mutation/')) continue; // Another fault changes no other's result.
+    hash.update(`${name}\0`).update(readFileSync(join(source, name)));
+  }
+  return hash.digest('hex');
+}
+
+/** A copy of a tree that keeps what was built in it before. */
+class Tree {
+  constructor(source, folder) {
+    this.source = source;
+    this.folder = folder;
+    this.scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-mutation-'));
+    this.env = { ...process.env, TMPDIR: this.scratch };
+    delete this.env.NODE_TEST_CONTEXT; // Tests of the harness are themselves run by Node.
+  }
+
+  async synchronise() {
+    const manifest = `${this.folder}.files.json`;
+    const before = existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : [];
+    const names = await filesOf(this.source);
+    for (const gone of before.filter((name) => !names.includes(name))) {
+      rmSync(join(this.folder, gone), { force: true });
+    }
+    for (const name of names) this.copy(name);
+    for (const name of LINKED.filter((it) => existsSync(join(this.source, it)))) {
+      this.link(name);
+    }
+    writeFileSync(manifest, JSON.stringify(names));
+  }
+
+  /** Leaves an equal file, and its time, alone. */
+  copy(name) {
+    const from = join(this.source, name);
+    const to = join(this.folder, name);
+    const bytes = readFileSync(from);
+    if (existsSync(to) && readFileSync(to).equals(bytes)) return;
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, bytes);
+    chmodSync(to, statSync(from).mode);
+  }
+
+  /** Links the entries of a folder, so that the copy can add some of its own. */
+  link(name) {
+    mkdirSync(join(this.folder, name), { recursive: true });
+    for (const entry of readdirSync(join(this.source, name))) {
+      const to = join(this.folder, name, entry);
+      if (entry !== 'log' && !existsSync(to)) symlinkSync(join(this.source, name, entry), to);
+    }
+  }
+
+  plant(fault) {
+    writeFileSync(join(this.folder, fault.file), mutate(fault, this.source));
+  }
+
+  /** Builds an area; gives the output where that fails. */
+  async build(area) {
+    for (const name of readdirSync(this.scratch)) {
+      rmSync(join(this.scratch, name), { recursive: true, force: true });
+    }
+    const { code, output } = await run(area.build, { cwd: this.folder, env: this.env });
+    return code === 0 ? undefined : output;
+  }
+
+  /** Runs tests, all of the area without names, until one fails: { outcome, by, seconds }. */
+  async test(area, tests, seconds) {
+    const start = performance.now();
+    const end = (outcome, by, output) => {
+      return { outcome, by, seconds: Math.round((performance.now() - start) / 100) / 10, output };
+    };
+    for (const command of area.test(tests)) {
+      const ran = await run(command, { cwd: this.folder, env: this.env, seconds });
+      const { code, output, timedOut } = ran;
+      if (timedOut) return end('killed', `timeout of ${seconds} s`, output);
+      if (code !== 0) return end('killed', area.failed(output), output);
+      if (!(area.passed(output) > 0)) return end('no tests');
+    }
+    return end('survived');
+  }
+
+  remove() {
+    rmSync(this.scratch, { recursive: true, force: true });
+  }
+}
+
+/** Without a fault: builds, and every test passes. Gives how long tests may take with one. */
+async function checkUnmutated(tree, area, sets) {
+  const fault = await tree.build(area);
+  if (fault !== undefined) throw new Error(`the unmutated copy does not build:\n${fault}`);
+  const limits = new Map();
+  for (const tests of sets) {
+    const { outcome, by, seconds, output } = await tree.test(area, tests, 7200);
+    const named = tests ?? 'all tests';
+    if (outcome === 'no tests') throw new Error(`no test is called ${named}`);
+    if (outcome !== 'survived') throw new Error(`${named} fail without a fault: ${by}\n${output}`);
+    limits.set(String(tests), area.seconds?.(seconds) ?? Math.ceil(60 + 10 * seconds));
+  }
+  return limits;
+}
+
+/** One fault in one tree. A fault that no test notices ends as 'survived'. */
+async function tryFault(tree, area, fault, tests, limit) {
+  tree.plant(fault);
+  try {
+    const refused = await tree.build(area);
+    if (refused !== undefined) return { outcome: 'does not compile', by: refused.slice(-400) };
+    const { outcome, by, seconds } = await tree.test(area, tests, limit);
+    return { outcome, by, seconds };
+  } finally {
+    tree.copy(fault.file);
+  }
+}
+
+/** Tries faults of one area with their own tests (or all tests), in every tree at once. */
+async function tryAll({ trees, area, faults, isWide, done }) {
+  const testsOf = (fault) => (isWide ? undefined : fault.tests);
+  const sets = new Map(faults.map((fault) => [String(testsOf(fault)), testsOf(fault)]));
+  const limits = await checkUnmutated(trees[0], area, sets.values());
+  const queue = [...faults];
+  const work = async (tree) => {
+    for (let fault = queue.shift(); fault; fault = queue.shift()) {
+      const tests = testsOf(fault);
+      done(fault, await tryFault(tree, area, fault, tests, limits.get(String(tests))));
+    }
+  };
+  const ended = await Promise.allSettled(trees.map(work));
+  const broken = ended.find(({ status }) => status === 'rejected');
+  if (broken) throw broken.reason;
+}
+
+/**
+ * Tries every fault that `work`/results.json does not know: first with the tests it names, and one
+ * that they let pass with all tests of its area. Returns Map(fault -> { outcome, by, seconds }).
+ *
+ * @param areas  name -> { build, test(tests), passed(output), failed(output) }
+ * @param areaOf  fault -> name of its area
+ */
+export async function tryFaults({ source, work, faults, areas, areaOf, jobs = 1, log = () => {} }) {
+  const file = join(work, 'results.json');
+  mkdirSync(work, { recursive: true });
+  const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const hash = await hashTree(source);
+  const keyOf = (fault) =>
+    createHash('sha256').update(hash + JSON.stringify(fault)).digest('hex').slice(0, 24);
+  const isOpen = (fault) => known[keyOf(fault)] === undefined;
+  const trees = Array.from({ length: jobs }, (_, i) => new Tree(source, join(work, `tree-${i}`)));
+  const save = (fault, result) => {
+    known[keyOf(fault)] = { name: fault.name, ...result };
+    writeFileSync(file, `${JSON.stringify(known, null, 1)}\n`);
+    log(`${result.outcome.padEnd(16)} ${fault.name}${result.by ? `  (${result.by})` : ''}`);
+  };
+  try {
+    if (faults.some(isOpen)) for (const tree of trees) await tree.synchronise();
+    for (const [name, area] of Object.entries(areas)) {
+      const open = faults.filter((fault) => areaOf(fault) === name && isOpen(fault));
+      if (open.length === 0) continue;
+      log(`${name}: ${open.length} faults, first without any`);
+      const passed = [];
+      const done = (fault, result) => {
+        if (result.outcome !== 'survived' || fault.equivalent) save(fault, result);
+        else passed.push(fault);
+      };
+      await tryAll({ trees, area, faults: open, isWide: false, done });
+      if (passed.length === 0) continue;
+      log(`${name}: all tests, for ${passed.length} faults that their own tests let pass`);
+      await tryAll({ trees, area, faults: passed, isWide: true, done: save });
+    }
+  } finally {
+    for (const tree of trees) tree.remove();
+  }
+  return new Map(faults.map((fault) => [fault, known[keyOf(fault)]]));
+}
+
+/** Counts, and what is wrong with them: { text, isEnough }. */
+export function judge(results, { least, share }) {
+  const of = (outcome, isEquivalent) =>
+    [...results].filter(([it, result]) => result.outcome === outcome && !it.equivalent !== isEquivalent);
+  const [killed, survived] = [of('killed', false), of('survived', false)];
+  const broken = [...of('does not compile', false), ...of('does not compile', true)];
+  const equivalent = of('survived', true);
+  const distinct = of('killed', true);
+  const ratio = killed.length / Math.max(1, killed.length + survived.length);
+  const list = (what, some) => some.map(([{ name }, { by }]) => `${what}: ${name}${by ? ` (${by})` : ''}`);
+  const numCounted = killed.length + survived.length + equivalent.length;
+  const late = killed.filter(([, { by }]) => by.startsWith('timeout'));
+  const lines = [
+    ...list('survived', survived),
+    ...list('does not compile', broken),
+    ...list('said to be equivalent, but killed', distinct),
+    ...list('killed', late),
+    `${killed.length} killed, ${survived.length} survived, ${equivalent.length} equivalent, ` +
+      `${broken.length} do not compile; ${(100 * ratio).toFixed(1)} % of ` +
+      `${killed.length + survived.length} killed (at least ${100 * share} %), ` +
+      `${numCounted} faults (at least ${least})`,
+  ];
+  const isEnough = ratio >= share && numCounted >= least && distinct.length === 0;
+  return { text: lines.join('\n'), isEnough };
+}

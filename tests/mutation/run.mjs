@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How many of the faults in tests/mutation/faults do the tests notice? Works on copies of this
+// tree in build/mutation, and goes on where it was interrupted.
+//
+//     node tests/mutation/run.mjs [--area cpp|package|page] [--name REGEX] [--jobs N] [--check]
+//
+// --check only looks whether every fault still has its place, and is quick.
+//
+// A list has objects { name, file, find, replace, tests, equivalent }. `find` is text that occurs
+// exactly once in `file`. `tests` (one text or a list) is a filter of GoogleTest, or for the package
+// and the page "FILE..." or "FILE... --test-name-pattern=REGEX". `equivalent` says why no test can
+// notice, where that is so. Which tests are named decides what is built.
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { judge, readFaults, tryFaults } from './harness.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SHARE = 0.97;
+const LEAST = 250;
+
+const first = (output, pattern) => pattern.exec(output)?.[1] ?? output.slice(-400);
+
+/** Tests that GoogleTest runs. Not with the warnings as errors: they would find faults for us. */
+const cpp = {
+  build: ['scripts/build', 'mutation:dpftrl_tests'],
+  test: (tests = '*') =>
+    [tests].flat().map((filter) => [
+      'build/mutation/tests/cpp/dpftrl_tests',
+      `--gtest_filter=${filter}`,
+      '--gtest_fail_fast',
+    ]),
+  passed: (output) => Number(/\[ {2}PASSED {2}\] (\d+)/.exec(output)?.[1]),
+  failed: (output) => first(output, /\[ {2}FAILED {2}\] (\S+)/),
+};
+
+/** "FILE... --test-name-pattern=REGEX" as a command. */
+function nodeTest(text) {
+  const [, files, pattern] = /^(.*?\.mjs)(?: --test-name-pattern[= ](.*))?$/.exec(text) ?? [];
+  if (files === undefined) throw new Error(`no test files: ${text}`);
+  const named = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
+  const options = ['--test', '--test-reporter=tap', '--test-timeout=600000'];
+  return [process.execPath, ...options, ...named, ...files.split(' ')];
+}
+
+const ofNode = (build, script) => ({
+  build: ['scripts/build', build],
+  test: (tests) =>
+    tests ? [tests].flat().map(nodeTest) : [['npm', 'run', '--silent', script]],
+  // Node writes TAP or, from version 23 on, a list.
+  passed: (output) => Number(/^[#ℹ] pass (\d+)/m.exec(output)?.[1]),
+  failed: (output) => first(output, /^\s*(?:not ok \d+ -|✖) (.*)/m),
+});
+
+const areas = {
+  cpp,
+  package: ofNode('code', 'test:js'),
+  page: ofNode('page', 'test:browser'),
+};
+
+function areaOf({ tests }) {
+  const names = String(tests);
+  if (names.includes('tests/browser/')) return 'page';
+  return names.includes('.mjs') ? 'package' : 'cpp';
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    area: { type: 'string' },
+    name: { type: 'string', default: '' },
+    jobs: { type: 'string', default: '1' },
+    check: { type: 'boolean', default: false },
+  },
+});
+const faults = readFaults(join(root, 'tests/mutation/faults'), root).filter(
+  (fault) =>
+    (flags.area ?? areaOf(fault)) === areaOf(fault) && new RegExp(flags.name).test(fault.name),
+);
+if (flags.check) process.exit();
+const results = await tryFaults({
+  source: root,
+  work: join(root, 'build/mutation'),
+  faults,
+  areas,
+  areaOf,
+  jobs: Number(flags.jobs),
+  log: (line) => console.log(line),
+});
+const isPart = flags.area !== undefined || flags.name !== '';
+const { text, isEnough } = judge(results, { share: SHARE, least: isPart ? 1 : LEAST });
+console.log(text);
+process.exitCode = isEnough ? 0 : 1;
