@@ -51,6 +51,15 @@ quietly() {
   return "$status"
 }
 
+# The mirror the host takes its own release from; apt knows it, whatever it is.
+apt_mirror() {
+  local codename
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  # shellcheck disable=SC2016 # $(REPO_URI) is apt's own placeholder
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' \
+    "Codename: $codename" | awk '!/^cdrom:/ && !found++'
+}
+
 # The tools that scripts/setup chose. A build needs nothing else from set-up.
 load_toolchain() {
   [ -f "$toolchain/env" ] || "$root/scripts/setup"

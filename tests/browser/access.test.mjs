@@ -87,7 +87,9 @@ test('everything can be reached with the tab key, and the focus can be seen', as
   const { page } = await openPage(browser, `${site.url}#steps=50`, { calm: true });
   await settled(page);
   await revealAll(page);
+  // Chromium 150 goes on from what was scrolled to last; a click beside everything begins anew.
   await page.evaluate(() => window.scrollTo(0, 0));
+  await page.mouse.click(5, 5);
   const reached = new Set();
   for (let i = 0; i < 150; ++i) {
     await page.keyboard.press('Tab');

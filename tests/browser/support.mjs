@@ -44,8 +44,8 @@ export async function serveSite() {
   return { origin, url: `${origin}${prefix}`, requests, close: () => server.close() };
 }
 
-export function launch() {
-  return puppeteer.launch({
+export async function launch() {
+  const browser = await puppeteer.launch({
     executablePath: process.env.DPFTRL_CHROMIUM || '/usr/bin/chromium',
     args: [
       '--headless=new',
@@ -58,6 +58,8 @@ export function launch() {
       '--disable-sync',
     ],
   });
+  console.log(`browser: ${await browser.version()}`);
+  return browser;
 }
 
 /**

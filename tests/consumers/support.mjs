@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { importEntry, installed, root } from '../js/support/consumer.mjs';
 import { totals } from './app/use.js';
+import { until } from './until.mjs';
 import { launchWebKit, missing } from './webkit.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -104,7 +105,12 @@ function firstOf(...paths) {
 
 function bidi(name, path, options) {
   const start = { executablePath: path, headless: true, ...options };
-  return { name, missing: path ? undefined : name, launch: () => puppeteer.launch(start) };
+  const launch = async () => {
+    const browser = await puppeteer.launch(start);
+    console.log(`browser: ${await browser.version()}`);
+    return browser;
+  };
+  return { name, missing: path ? undefined : name, launch };
 }
 
 const { DPFTRL_CHROMIUM, DPFTRL_FIREFOX } = process.env;
@@ -127,7 +133,10 @@ export async function outcomeOf(browser, address) {
   tab.on('pageerror', (error) => said.push(String(error)));
   try {
     await tab.goto(address);
-    await tab.waitForFunction(() => 'outcome' in globalThis, { timeout: 60_000 });
+    // Not waitForFunction: in Firefox it makes a Function, which the policy bars. While one document
+    // gives way to the next nothing can be asked, and the answer is still to come.
+    const has = () => tab.evaluate(() => 'outcome' in globalThis).catch(() => false);
+    await until(has, 'there is no outcome');
     return { outcome: await tab.evaluate(() => globalThis.outcome), said };
   } catch (cause) {
     throw new Error(`${address}: ${cause.message}; the page said ${JSON.stringify(said)}`, {

@@ -7,8 +7,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
-
-const PATIENCE_MILLISECONDS = 60_000;
+import { until } from './until.mjs';
 
 function programOf(name) {
   const folders = (process.env.PATH ?? '').split(delimiter);
@@ -17,8 +16,6 @@ function programOf(name) {
 
 /** The first program that WebKit needs and this machine lacks. */
 export const missing = ['WebKitWebDriver', 'Xvfb'].find((name) => !programOf(name));
-
-const soon = (milliseconds = 100) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function freePort() {
   const server = createServer();
@@ -57,11 +54,11 @@ class Session {
   }
 
   async begin() {
-    for (const end = Date.now() + PATIENCE_MILLISECONDS; ; await soon()) {
+    const isReady = async () => {
       const status = await this.call('GET', '/status').catch(() => undefined);
-      if (status?.ready) break;
-      if (Date.now() > end) throw new Error('WebKitWebDriver does not answer');
-    }
+      return status?.ready;
+    };
+    await until(isReady, 'WebKitWebDriver does not answer');
     const { sessionId } = await this.call('POST', '/session', { capabilities: {} });
     this.base += `/session/${sessionId}`;
   }
@@ -73,10 +70,8 @@ class Session {
   /** As of the other browsers: the page's `outcome`, when it is there. */
   async outcomeOf(address) {
     await this.call('POST', '/url', { url: address });
-    for (const end = Date.now() + PATIENCE_MILLISECONDS; ; await soon()) {
-      if (await this.execute("return 'outcome' in globalThis")) break;
-      if (Date.now() > end) throw new Error(`${address}: there is no outcome`);
-    }
+    const has = () => this.execute("return 'outcome' in globalThis");
+    await until(has, `${address}: there is no outcome`);
     const script = 'const [done] = arguments; Promise.resolve(outcome).then(done, done);';
     const outcome = await this.call('POST', '/execute/async', { script, args: [] });
     return { outcome, said: [] };

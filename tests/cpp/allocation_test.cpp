@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory that runs out in the middle of a release leaves behind. Replaces the global operator
-// new of this test program by one that can be told to fail.
+// What memory that runs out in the middle of a release leaves behind. Replaces the global operators
+// new of this test program by some that can be told to fail.
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -14,24 +15,114 @@ constexpr std::int64_t kNever = -1;
 /// Allocations that still succeed; kNever: all of them.
 std::int64_t allocations_left = kNever;
 
-}  // namespace
+constexpr auto kDefaultAlignment = std::align_val_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
-// Not inlined: GCC would see malloc and delete side by side, and warn.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (allocations_left == 0) throw std::bad_alloc();
+/// Memory that `give_back` takes, or null. Neither is inlined: GCC would see an operator and `free`
+/// side by side, and warn.
+[[gnu::noinline]] void* take(std::size_t size, std::align_val_t align) noexcept {
+  if (allocations_left == 0) return nullptr;
   if (allocations_left > 0) --allocations_left;
-  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
+  const auto unit = static_cast<std::size_t>(align);
+  const std::size_t num_units = size / unit + 1;  // aligned_alloc wants whole ones
+  if (num_units > SIZE_MAX / unit) return nullptr;
+  return std::aligned_alloc(unit, num_units * unit);
+}
+[[gnu::noinline]] void give_back(void* memory) noexcept {
+  std::free(memory);
+}
+
+void* take_or_throw(std::size_t size, std::align_val_t align) {
+  if (void* memory = take(size, align)) return memory;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+
+}  // namespace
+
+// Every form is replaced: one that is left out is the sanitizer's, whose memory `free` refuses.
+// clang-format off
+using Size = std::size_t;
+using Align = std::align_val_t;
+using NoThrow = std::nothrow_t;
+void* operator new(Size size) { return take_or_throw(size, kDefaultAlignment); }
+void* operator new[](Size size) { return take_or_throw(size, kDefaultAlignment); }
+void* operator new(Size size, Align align) { return take_or_throw(size, align); }
+void* operator new[](Size size, Align align) { return take_or_throw(size, align); }
+void* operator new(Size size, const NoThrow&) noexcept { return take(size, kDefaultAlignment); }
+void* operator new[](Size size, const NoThrow&) noexcept { return take(size, kDefaultAlignment); }
+void* operator new(Size size, Align align, const NoThrow&) noexcept { return take(size, align); }
+void* operator new[](Size size, Align align, const NoThrow&) noexcept { return take(size, align); }
+void operator delete(void* memory) noexcept { give_back(memory); }
+void operator delete[](void* memory) noexcept { give_back(memory); }
+void operator delete(void* memory, Size) noexcept { give_back(memory); }
+void operator delete[](void* memory, Size) noexcept { give_back(memory); }
+void operator delete(void* memory, Align) noexcept { give_back(memory); }
+void operator delete[](void* memory, Align) noexcept { give_back(memory); }
+void operator delete(void* memory, Size, Align) noexcept { give_back(memory); }
+void operator delete[](void* memory, Size, Align) noexcept { give_back(memory); }
+void operator delete(void* memory, const NoThrow&) noexcept { give_back(memory); }
+void operator delete[](void* memory, const NoThrow&) noexcept { give_back(memory); }
+void operator delete(void* memory, Align, const NoThrow&) noexcept { give_back(memory); }
+void operator delete[](void* memory, Align, const NoThrow&) noexcept { give_back(memory); }
+// clang-format on
 
 namespace dpftrl {
 namespace {
+
+/// A pair of operators as the functions they are: a compiler may leave new expressions out.
+struct Form {
+  const char* name;
+  void* (*make)();
+  void (*drop)(void*);
+};
+
+constexpr std::size_t kSize = 40;
+constexpr auto kLine = std::align_val_t{64};
+
+// clang-format off
+constexpr Form kForms[] = {
+    {"new", [] { return operator new(kSize); },
+     [](void* memory) { operator delete(memory); }},
+    {"new[]", [] { return operator new[](kSize); },
+     [](void* memory) { operator delete[](memory); }},
+    {"nothrow new", [] { return operator new(kSize, std::nothrow); },
+     [](void* memory) { operator delete(memory, std::nothrow); }},
+    {"nothrow new[]", [] { return operator new[](kSize, std::nothrow); },
+     [](void* memory) { operator delete[](memory, std::nothrow); }},
+    {"aligned new", [] { return operator new(kSize, kLine); },
+     [](void* memory) { operator delete(memory, kLine); }},
+    {"aligned new[]", [] { return operator new[](kSize, kLine); },
+     [](void* memory) { operator delete[](memory, kLine); }},
+    {"aligned nothrow new", [] { return operator new(kSize, kLine, std::nothrow); },
+     [](void* memory) { operator delete(memory, kLine, std::nothrow); }},
+    {"aligned nothrow new[]", [] { return operator new[](kSize, kLine, std::nothrow); },
+     [](void* memory) { operator delete[](memory, kLine, std::nothrow); }},
+};
+// clang-format on
+
+TEST(Allocation, every_form_of_new_can_be_told_to_fail) {
+  for (const Form& form : kForms) {
+    const std::string name = form.name;
+    allocations_left = 1;
+    void* const memory = form.make();
+    const std::int64_t left = std::exchange(allocations_left, 0);
+    bool has_thrown = false;
+    void* second = nullptr;
+    try {
+      second = form.make();
+    } catch (const std::bad_alloc&) {
+      has_thrown = true;
+    }
+    allocations_left = kNever;
+    EXPECT_EQ(left, 0) << name;
+    EXPECT_EQ(second, nullptr) << name;
+    EXPECT_EQ(has_thrown, name.find("nothrow") == std::string::npos) << name;
+    ASSERT_NE(memory, nullptr) << name;
+    if (name.starts_with("aligned")) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % static_cast<std::size_t>(kLine), 0u);
+    }
+    form.drop(memory);
+  }
+}
 
 constexpr std::int64_t kSteps = 24, kDimension = 6;
 
