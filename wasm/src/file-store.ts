@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { wrongType } from './check.js';
 import { makeError } from './errors.js';
-import { FileLock, hasCode, IN_NO_FOLDER, placeOf, replaceFile } from './files.js';
+import { FileLock, hasCode, IN_NO_FOLDER, placeOf, reasonOf, replaceFile } from './files.js';
 import { StoreQueue } from './store-queue.js';
 import type { ReleaseStore } from './types.js';
 
@@ -58,8 +58,8 @@ export class FileStore implements ReleaseStore {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
         throw makeError('invalid_argument', `FileStore: ${path} ${IN_NO_FOLDER}`, error);
       }
-      const why = (error as Error).message;
-      throw makeError('store_failed', `FileStore: ${path} could not be opened (${why})`, error);
+      const what = `${path} could not be opened (${reasonOf(error)})`;
+      throw makeError('store_failed', `FileStore: ${what}`, error);
     }
   }
 
@@ -89,7 +89,9 @@ export class FileStore implements ReleaseStore {
 
   /**
    * @throws DpError `store_in_use` where the file is not what this store read or saved last,
-   *   `disposed` after `close`, and `store_failed` where the file system refuses.
+   *   `disposed` after `close`, and `store_failed` where the file system refuses: the message says
+   *   why (a full disk, a quota, a read-only file system), `cause` is its error. The file then has
+   *   the bytes of before or the new ones, whole, and FILE.new is gone.
    */
   async save(bytes: Uint8Array): Promise<void> {
     return this.queue.add(async () => {
@@ -102,7 +104,8 @@ export class FileStore implements ReleaseStore {
         // What a failed sync left on the disk is unknown, and another sync would not tell.
         this.failed = error;
         if (hasCode(error, 'store_in_use')) throw error;
-        throw makeError('store_failed', `FileStore: ${this.path} could not be saved`, error);
+        const what = `${this.path} could not be saved (${reasonOf(error)})`;
+        throw makeError('store_failed', `FileStore: ${what}`, error);
       }
     });
   }

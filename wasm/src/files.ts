@@ -18,6 +18,21 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
+/** What a file system lacks, in words. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EFBIG: 'the file would be too large',
+};
+
+/** Why the file system refused, with its code where there is one: "the disk is full: ENOSPC". */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const words = code === undefined ? undefined : REFUSALS[code];
+  return words === undefined ? message : `${words}: ${code}`;
+}
+
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink();
@@ -77,12 +92,23 @@ async function writeSynced(
 ): Promise<void> {
   const handle = await open(path, 'wx', MODE);
   try {
-    if (permissions) await permit(handle, permissions);
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    try {
+      if (permissions) await permit(handle, permissions);
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    // A part of the bytes is of no use, and on a full disk in the way.
+    await removeQuietly(path);
+    throw error;
   }
+}
+
+/** For a file that is of no use, where another error is to be told. */
+async function removeQuietly(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined);
 }
 
 /** Makes what was renamed in a folder last. */
@@ -123,7 +149,12 @@ export async function replaceFile(
   // What a crash left; of others nothing is reused, neither a link nor permissions.
   await rm(temporary, { force: true });
   await writeSynced(temporary, bytes, permissions);
-  await rename(temporary, path);
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await removeQuietly(temporary);
+    throw error;
+  }
   await syncFolder(dirname(path));
 }
 
