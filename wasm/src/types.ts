@@ -592,7 +592,10 @@ export interface Totals extends Handle {
   readonly grid: number;
   /** A fixed seed was given: the totals are NOT private, whatever the certificate says. */
   readonly insecure: boolean;
-  /** Predicted std of each coordinate of the release at a 0-based step, input units. */
+  /**
+   * Predicted std of the noise of each coordinate of the release at a 0-based step, input units, with
+   * its rounding to the grid. What clipping and the grid take of records is a bias that no std tells.
+   */
   stddev(step: number): number;
   /**
    * Ends the open step with what was contributed to it, and `numSteps - 1` more to which nobody
@@ -720,7 +723,8 @@ export interface QueriesOptions {
   neighbours?: Neighbours;
   /**
    * How many records of one person a histogram may have: then that person is protected. See to it
-   * that nobody has more. Default 1.
+   * that nobody has more. Default 1, and with 'replace-one' always 1: persons can have different
+   * numbers of records, and the number of all records is public there.
    */
   maxContributions?: number;
   /**
@@ -844,7 +848,10 @@ export interface WinnerOptions {
   epsilon: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
-  /** As in `QueriesOptions`. Default 1. */
+  /**
+   * How many records of one person a histogram may have: then that person is protected. See to it
+   * that nobody has more. Default 1.
+   */
   maxContributions?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
@@ -1272,7 +1279,7 @@ export interface SimulationChunk {
   trueSums: Float64Array;
   /** k*d, row-major: what would be released. */
   noisySums: Float64Array;
-  /** k: predicted std of each coordinate of the release. */
+  /** k: predicted std of the noise of each coordinate of the release. */
   stddev: Float64Array;
   /** k: mean loss of the predictions made before learning; empty without a learner. */
   privateLoss: Float64Array;

@@ -10,6 +10,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/privacy.hpp"
 #include "exact_entry.hpp"
+#include "integer_variance.hpp"
 #include "queries/query_key.hpp"
 
 namespace dpftrl {
@@ -45,6 +46,12 @@ void QueryPrivacy::require_sound() const {
   require_positive(kFunction, "epsilon", epsilon);
   if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
   require_between(kFunction, "max_contributions", max_contributions, 1, kMaxContributions);
+  // Two persons can have different numbers of records; measurements that tell the number of all
+  // records get no noise.
+  if (neighbours == Neighbours::replace_one && max_contributions > 1)
+    fail_argument(kFunction, "max_contributions",
+                  "1 with replace_one neighbours, which make the number of records public",
+                  to_text(max_contributions));
 }
 
 QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy)
@@ -114,8 +121,8 @@ double QueryMechanism::lower_bound() const {
 }
 
 double QueryMechanism::noise_stddev() const {
-  // Rounding to integers adds a uniform error, as good as independent for scales above 1.
-  if (noise_ == QueryNoise::gaussian) return std::sqrt(noise_scale_ * noise_scale_ + 1.0 / 12);
+  if (noise_ == QueryNoise::gaussian)
+    return std::sqrt(detail::rounded_gaussian_variance(noise_scale_));
   const double ratio = std::exp(-1 / noise_scale_);
   return std::sqrt(2 * ratio) / -std::expm1(-1 / noise_scale_);
 }
