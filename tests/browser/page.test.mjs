@@ -175,6 +175,46 @@ test('the drawn line goes through the released numbers', async () => {
   await page.close();
 });
 
+test('nothing that is drawn is cut off above or below', async () => {
+  const url = `${site.url}#steps=40&secrets=hidden&epsilon=0.5`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await settled(page);
+  const isUniform = await page.evaluate(() => {
+    const canvas = document.querySelector('#sums canvas');
+    const frame = canvas.getBoundingClientRect();
+    const area = document.querySelector('#sums .u-over').getBoundingClientRect();
+    const { data, width } = canvas
+      .getContext('2d')
+      .getImageData(0, 0, canvas.width, canvas.height);
+    const [left, right] = [area.left, area.right].map((x) => Math.round(x - frame.left));
+    const rows = [area.top + 2, area.bottom - 3].map((y) => Math.round(y - frame.top));
+    return rows.map((y) => {
+      const colours = new Set();
+      for (let x = left + 2; x < right - 2; ++x) {
+        const at = 4 * (y * width + x);
+        colours.add(data.slice(at, at + 4).join());
+      }
+      return colours.size === 1;
+    });
+  });
+  assert.deepEqual(isUniform, [true, true]);
+  await page.close();
+});
+
+test('the share of steps whose true total lies in the band is that of the numbers', async () => {
+  const url = `${site.url}#steps=300&dimension=2&sums=2`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await settled(page);
+  const { rows } = simulate({ ...common, numSteps: 300, dimension: 2 });
+  const inside = rows.filter(
+    ({ release, truth, stddev }) => Math.abs(release[1] - truth[1]) <= 2 * stddev,
+  );
+  assert.ok(inside.length > 150 && inside.length < 300, `${inside.length} of 300`);
+  const share = ((100 * inside.length) / 300).toFixed(1);
+  assert.match(await textOf(page, '#facts'), new RegExp(`true total in ${share} % of the steps`));
+  await page.close();
+});
+
 test('the norm is shown with its own band, the bound with the regret', async () => {
   const url = `${site.url}#steps=64&dimension=2&sums=norm&learning=regret`;
   const { page } = await openPage(browser, url, { calm: true });

@@ -10,6 +10,7 @@ import {
   launch,
   openPage,
   readKey,
+  reveal,
   serveSite,
   settled,
   stepOf,
@@ -284,6 +285,32 @@ test('hiding the secrets leaves nothing of them on the page', async () => {
   const visible = await page.$eval('.stage', (stage) => stage.innerText);
   assert.doesNotMatch(visible, /true total|twin|right so far/i);
   assert.doesNotMatch(await textOf(page, '#summary'), /true/);
+  // Neither in what a screen reader says, at the last step or another.
+  await page.focus('#sums [role=slider]');
+  await page.keyboard.press('ArrowLeft');
+  const spoken = await page.$$eval('.stage *', (all) =>
+    all.flatMap((one) => [...one.attributes].map(({ value }) => value)),
+  );
+  assert.ok(spoken.some((text) => text.startsWith('step 99: release')));
+  for (const text of spoken) assert.doesNotMatch(text, /true total|secret: /);
+  await page.close();
+});
+
+test('hiding the secrets hides the true answers of queries', async () => {
+  const { page } = await open('steps=10&secrets=hidden');
+  await reveal(page, 'queries', '.key');
+  await page.$eval('#queries-numbers', (details) => (details.open = true));
+  const table = await page.waitForSelector('#queries-numbers table');
+  assert.equal(await table.$$eval('thead th', (cells) => cells.length), 5);
+  assert.equal(await table.$eval('tbody tr', (row) => row.cells.length), 5);
+  const spoken = await page.$eval('#queries .plot[role=slider]', (one) =>
+    one.getAttribute('aria-valuetext'),
+  );
+  assert.match(spoken, /^query .*: factorization /);
+  const key = await page.$eval('#queries .key', (one) => one.textContent);
+  for (const text of [spoken, key, await table.evaluate((one) => one.textContent)]) {
+    assert.doesNotMatch(text, /true answer|secret/i);
+  }
   await page.close();
 });
 

@@ -57,7 +57,8 @@ export function readFaults(folder, source) {
 /** Resolves to { code, output, timedOut } of a program; code is null after a signal. */
 export function run([file, ...args], { cwd, env, seconds = 7200 }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const stdio = ['ignore', 'pipe', 'pipe'];
+    const child = spawn(file, args, { cwd, env, detached: true, stdio });
     let output = '';
     let timedOut = false;
     const timer = setTimeout(() => {
@@ -262,13 +263,16 @@ export async function tryFaults({ source, work, faults, areas, areaOf, jobs = 1,
 /** Counts, and what is wrong with them: { text, isEnough }. */
 export function judge(results, { least, share }) {
   const of = (outcome, isEquivalent) =>
-    [...results].filter(([it, result]) => result.outcome === outcome && !it.equivalent !== isEquivalent);
+    [...results].filter(
+      ([it, result]) => result.outcome === outcome && !it.equivalent !== isEquivalent,
+    );
   const [killed, survived] = [of('killed', false), of('survived', false)];
   const broken = [...of('does not compile', false), ...of('does not compile', true)];
   const equivalent = of('survived', true);
   const distinct = of('killed', true);
   const ratio = killed.length / Math.max(1, killed.length + survived.length);
-  const list = (what, some) => some.map(([{ name }, { by }]) => `${what}: ${name}${by ? ` (${by})` : ''}`);
+  const list = (what, some) =>
+    some.map(([{ name }, { by }]) => `${what}: ${name}${by ? ` (${by})` : ''}`);
   const numCounted = killed.length + survived.length + equivalent.length;
   const late = killed.filter(([, { by }]) => by.startsWith('timeout'));
   const lines = [
