@@ -100,9 +100,9 @@ val calibrate(const std::string& kind, double value, double delta) {
     } else {
       epsilon = epsilon_from_mu({.mu = value, .delta = delta});
     }
-    const double multiplier =
-        is_target ? noise_multiplier(target)
-                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
+    const double multiplier = is_target
+                                  ? noise_multiplier(target)
+                                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
     if (!std::isfinite(multiplier))
       fail_argument("calibrate", kind, "large enough for a finite noise multiplier",
                     to_text(value));

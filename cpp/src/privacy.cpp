@@ -357,8 +357,7 @@ double rho_from_pure_dp(double epsilon) {
   const double slope = -std::expm1(-epsilon) / (1 + std::exp(-epsilon));
   const double rho = up_from_zero(epsilon * slope * (1 + 0x1p-49));
   if (!(rho < kInfinity))
-    fail_argument("rho_from_pure_dp", "epsilon", "small enough for a finite rho",
-                  to_text(epsilon));
+    fail_argument("rho_from_pure_dp", "epsilon", "small enough for a finite rho", to_text(epsilon));
   return rho;
 }
 

@@ -501,8 +501,7 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
     Real largest = 0;
     for (Real beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
       const auto log_cosh = [](Real x) { return x + std::log1p(std::exp(-2 * x)); };
-      const Real divergence =
-          (log_cosh((beta + 0.5L) * epsilon) - log_cosh(epsilon / 2)) / beta;
+      const Real divergence = (log_cosh((beta + 0.5L) * epsilon) - log_cosh(epsilon / 2)) / beta;
       EXPECT_LE(divergence, (1 + beta) * rho * (1 + 1e-12L)) << epsilon << " " << beta;
       largest = std::max(largest, divergence / (1 + beta));
     }
@@ -516,8 +515,8 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
   EXPECT_THROW((void)rho_from_pure_dp(1.7976931348623157e308), Error);
 }
 
-/// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart:
-/// the sum over all integers that matter.
+/// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance`
+/// apart: the sum over all integers that matter.
 Real enumerated_delta(Real rho, int distance, Real epsilon) {
   const Real variance = distance * distance / (2 * rho);
   const auto weight = [&](int k) { return std::exp(-Real(k) * k / (2 * variance)); };
