@@ -11,6 +11,7 @@
 #include "dpftrl/unit_error.hpp"
 #include "golden/bounds_golden.hpp"
 #include "golden/certificates_golden.hpp"
+#include "long_doubles.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -18,12 +19,7 @@ namespace {
 
 using testing::index_of;
 using testing::relatively_close;
-
-/// Debian 13's Clang 19 crashes for WebAssembly where it weighs inlining a function that takes the
-/// root or absolute value of a constant long double, as Eigen's decompositions do: it sees neither.
-[[gnu::noinline]] long double square_root(long double x) {
-  return std::sqrt(x);
-}
+using testing::square_root;
 
 struct Errors {
   double max;
@@ -179,7 +175,8 @@ TEST(Certificate, the_nuclear_norm_that_it_is_compared_with_is_that_of_an_svd) {
   for (const std::int64_t n : {1, 2, 7, 20})
     for (const Workload& workload : workloads(n)) {
       const std::vector<double> weights = random_weights(n, bits, 10);
-      const Matrix w = Eigen::Map<const Vector>(weights.data(), n).asDiagonal() * workload.matrix();
+      const Matrix w =
+          Eigen::Map<const Vector>(weights.data(), index_of(n)).asDiagonal() * workload.matrix();
       const double expected = Eigen::JacobiSVD<Matrix>(w).singularValues().sum();
       const auto norm = static_cast<double>(nuclear_norm(w.cast<long double>()));
       EXPECT_TRUE(relatively_close(norm, expected, 1e-13)) << workload.name() << " " << n;
