@@ -477,18 +477,18 @@ TEST(DensePlan, normalising_would_be_that_of_prefix_sums_and_is_refused) {
 
 TEST(DenseStrategy, a_bound_on_the_largest_error_says_nothing_about_the_mean) {
   const auto with = [](Objective objective) {
-    return DenseStrategy(
-        Workload::prefix_sums(2),
-        {.name = "dense",
-         .encoder = Matrix::Identity(2, 2),
-         .lower_bound = DenseStrategy::Bound{
-             .objective = objective, .participation = Participation::single(), .value = 1.25}});
+    return DenseStrategy(Workload::prefix_sums(2), {.name = "dense",
+                                                    .encoder = Matrix::Identity(2, 2),
+                                                    .lower_bound = DenseStrategy::Bound{
+                                                        .objective = objective,
+                                                        .participation = Participation::single(),
+                                                        .value = {1.25, 1.25}}});
   };
   const Participation single = Participation::single();
-  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::max, single), 1.25);
-  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::mean, single), 0);
-  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::max, single), 1.25);
-  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::mean, single), 1.25);
+  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::max, single).value, 1.25);
+  EXPECT_EQ(with(Objective::max).certified_lower_bound(Objective::mean, single).value, 0);
+  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::max, single).value, 1.25);
+  EXPECT_EQ(with(Objective::mean).certified_lower_bound(Objective::mean, single).value, 1.25);
 }
 
 TEST(DenseStrategy, every_phase_of_the_mean_optimum_has_sensitivity_one) {
