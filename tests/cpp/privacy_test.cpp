@@ -516,8 +516,8 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
 }
 
 /// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance`
-/// apart: the sum over all integers that matter.
-Real enumerated_delta(Real rho, int distance, Real epsilon) {
+/// apart: the sum over all integers that matter. Not inlined: see long_doubles.hpp.
+[[gnu::noinline]] Real enumerated_delta(Real rho, int distance, Real epsilon) {
   const Real variance = distance * distance / (2 * rho);
   const auto weight = [&](int k) { return std::exp(-Real(k) * k / (2 * variance)); };
   const int reach = distance + static_cast<int>(std::ceil(40 * std::sqrt(variance))) + 2;
