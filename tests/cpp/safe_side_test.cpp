@@ -117,6 +117,10 @@ TEST(SafeSide, compositions) {
     EXPECT_TRUE(is_tight_above(compose_mu(parts), row.mu, 2 * DBL_EPSILON)) << row.a;
     EXPECT_TRUE(is_tight_above(compose_rho(parts), row.rho, 2 * DBL_EPSILON)) << row.a;
   }
+  // Rests that add up to a whole unit, and a hair more.
+  EXPECT_EQ(compose_rho(std::array{1.0, 0x1p-53, 0x1p-53, 0x1p-200}), 1 + 0x1p-51);
+  // sqrt 2 of the smallest double.
+  EXPECT_EQ(compose_mu(std::array{5e-324, 5e-324}), 1e-323);
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ test('queries: what cannot be right is refused by name', () => {
   const make = (options) => dp.queries({ workload: { identity: 2 }, ...target, ...options });
   const replaced = { neighbours: 'replace-one' };
   const onlyOne =
-    /^queries: maxContributions must be 1 with replace-one neighbours, .* public, got 2$/;
+    /^queries: maxContributions must be 1 where the number of records is public: .*, got 2$/;
   const cases = [
     [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],

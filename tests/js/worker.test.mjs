@@ -675,7 +675,7 @@ test('worker: queries give what the library gives, with progress, and are dispos
   assert.equal(await remote.label(0), own.label(0), 'it goes on');
   await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
   const several = client.queries({ ...options, maxContributions: 2 });
-  const onlyOne = /^queries: maxContributions must be 1 with replace-one neighbours/;
+  const onlyOne = /^queries: maxContributions must be 1 where the number of records is public/;
   await assert.rejects(several, { code: 'invalid_argument', message: onlyOne });
   const choice = { histogram, epsilon: 1, insecureSeed: 2 };
   assert.equal(await client.winner(choice), dp.winner(choice));

@@ -50,7 +50,7 @@ void QueryPrivacy::require_sound() const {
   // records get no noise.
   if (neighbours == Neighbours::replace_one && max_contributions > 1)
     fail_argument(kFunction, "max_contributions",
-                  "1 with replace_one neighbours, which make the number of records public",
+                  "1 where the number of records is public: neighbours that replace a record",
                   to_text(max_contributions));
 }
 
