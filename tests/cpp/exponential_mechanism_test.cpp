@@ -229,6 +229,56 @@ TEST(PrivateQuantile, persons_with_two_records_are_protected) {
   }
 }
 
+TEST(PrivateQuantile, replace_one_protects_persons_whatever_their_numbers_of_records) {
+  // Somebody with up to two records in the place of somebody with up to two others: nothing is
+  // public here, not even how many records there are.
+  constexpr double kEpsilon = 0.8;
+  std::vector<Counts> persons;
+  for (std::int64_t code = 0; code < 27; ++code)
+    if (Counts one = {code % 3, code / 3 % 3, code / 9}; one[0] + one[1] + one[2] <= 2)
+      persons.push_back(std::move(one));
+  ASSERT_EQ(persons.size(), 10U);
+  double winner = 0, winner_of_rows = 0;
+  for (std::int64_t code = 0; code < 27; ++code)
+    for (const Counts& mine : persons)
+      for (const Counts& theirs : persons) {
+        Counts h = {code % 3, code / 3 % 3, code / 9}, other = h;
+        for (std::size_t v = 0; v < 3; ++v) {
+          h[v] += mine[v];
+          other[v] += theirs[v];
+        }
+        const auto loss_of = [&](std::int64_t sensitivity) {
+          const ExponentialOptions options{.epsilon = kEpsilon, .sensitivity = sensitivity};
+          return largest_loss(exponential_probabilities(h, options),
+                              exponential_probabilities(other, options));
+        };
+        winner = std::max(winner, loss_of(2));
+        winner_of_rows = std::max(winner_of_rows, loss_of(1));
+        for (const std::int64_t numerator : {0, 1, 3}) {
+          const QuantileOptions options{.epsilon = kEpsilon,
+                                        .numerator = numerator,
+                                        .denominator = 3,
+                                        .neighbours = Neighbours::replace_one,
+                                        .max_contributions = 2};
+          const QuantileUtilities a = quantile_utilities(h, options);
+          const QuantileUtilities b = quantile_utilities(other, options);
+          for (std::size_t i = 0; i < h.size(); ++i)
+            EXPECT_LE(std::abs(a.utilities[i] - b.utilities[i]), a.sensitivity);
+        }
+      }
+  EXPECT_LE(winner, kEpsilon * (1 + 1e-12));
+  EXPECT_GT(winner_of_rows, kEpsilon * 1.2);
+  const Counts flat = {3, 5, 4, 4, 5, 3, 2, 5};
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Key key = Key::insecure_from_seed(seed);
+    EXPECT_EQ(
+        private_winner(
+            flat, {.epsilon = 1, .neighbours = Neighbours::replace_one, .max_contributions = 2},
+            key),
+        exponential_mechanism(flat, {.epsilon = 1, .sensitivity = 2}, key));
+  }
+}
+
 TEST(PrivateQuantile, exact_quantiles_have_the_best_utility) {
   const Counts h = {2, 0, 5, 3};  // 0 0 2 2 2 2 2 3 3 3
   const auto utilities = [&](std::int64_t numerator) {

@@ -278,6 +278,9 @@ test('queries: winner and quantile find what stands out', () => {
 
 test('queries: what cannot be right is refused by name', () => {
   const make = (options) => dp.queries({ workload: { identity: 2 }, ...target, ...options });
+  const replaced = { neighbours: 'replace-one' };
+  const onlyOne =
+    /^queries: maxContributions must be 1 where the number of records is public: .*, got 2$/;
   const cases = [
     [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],
@@ -292,6 +295,9 @@ test('queries: what cannot be right is refused by name', () => {
     [{ epsilon: -1 }, 'invalid_argument', /epsilon must be positive/],
     [{ delta: 1 }, 'invalid_argument', /delta must be/],
     [{ neighbours: 'near' }, 'invalid_argument', /neighbours must be one of/],
+    [{ maxContributions: 0 }, 'invalid_argument', /maxContributions must be/],
+    [{ ...replaced, maxContributions: 2 }, 'invalid_argument', onlyOne],
+    [{ ...replaced, maxContributions: 2, delta: 0 }, 'invalid_argument', onlyOne],
     [{ insecureSeed: 1 }, 'wrong_type', /unknown option/],
   ];
   for (const [options, code, message] of cases) {

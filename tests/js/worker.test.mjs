@@ -658,6 +658,9 @@ test('worker: queries give what the library gives, with progress, and are dispos
   await assert.rejects(remote.release(histogram, {}, { sig: signal }), { code: 'wrong_type' });
   assert.equal(await remote.label(0), own.label(0), 'it goes on');
   await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
+  const several = client.queries({ ...options, maxContributions: 2 });
+  const onlyOne = /^queries: maxContributions must be 1 where the number of records is public/;
+  await assert.rejects(several, { code: 'invalid_argument', message: onlyOne });
   const choice = { histogram, epsilon: 1, insecureSeed: 2 };
   assert.equal(await client.winner(choice), dp.winner(choice));
   const asked = { utilities: [3, 1, 4, 1, 5], sensitivity: 1, epsilon: 1, insecureSeed: 7 };

@@ -671,7 +671,8 @@ export interface QueriesOptions {
   neighbours?: Neighbours;
   /**
    * How many records of one person a histogram may have: then that person is protected. See to it
-   * that nobody has more. Default 1.
+   * that nobody has more. Default 1, and with 'replace-one' always 1: persons can have different
+   * numbers of records, and the number of all records is public there.
    */
   maxContributions?: number;
   /**
@@ -795,7 +796,10 @@ export interface WinnerOptions {
   epsilon: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
-  /** As in `QueriesOptions`. Default 1. */
+  /**
+   * How many records of one person a histogram may have: then that person is protected. See to it
+   * that nobody has more. Default 1.
+   */
   maxContributions?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;

@@ -45,6 +45,12 @@ void QueryPrivacy::require_sound() const {
   require_positive(kFunction, "epsilon", epsilon);
   if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
   require_between(kFunction, "max_contributions", max_contributions, 1, kMaxContributions);
+  // Two persons can have different numbers of records; measurements that tell the number of all
+  // records get no noise.
+  if (neighbours == Neighbours::replace_one && max_contributions > 1)
+    fail_argument(kFunction, "max_contributions",
+                  "1 where the number of records is public: neighbours that replace a record",
+                  to_text(max_contributions));
 }
 
 QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy)

@@ -51,11 +51,14 @@ std::vector<double> exponential_probabilities(std::span<const std::int64_t> util
 struct WinnerOptions {
   double epsilon;
   Neighbours neighbours = Neighbours::zero_out;
-  std::int64_t max_contributions = 1;  ///< records of one person, as in QueryPrivacy
+  /// Records of one person. zero_out: a person more or less, with up to so many. replace_one: up to
+  /// so many records in the place of up to so many others, and their number is not public.
+  std::int64_t max_contributions = 1;
 };
 
 /// Which value has the most records. Utility: the count, of sensitivity max_contributions; with
 /// zero_out monotone.
+/// @checked-by  exponential_mechanism_test "replace_one protects persons whatever their numbers"
 std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
                             const Key& key);
 
@@ -64,7 +67,7 @@ struct QuantileOptions {
   std::int64_t numerator;    ///< of the quantile: 1 of 2 is the median
   std::int64_t denominator;  ///< below 2^20
   Neighbours neighbours = Neighbours::zero_out;
-  std::int64_t max_contributions = 1;  ///< records of one person, as in QueryPrivacy
+  std::int64_t max_contributions = 1;  ///< records of one person, as in WinnerOptions
 };
 
 /// Utilities of values as quantiles: minus `denominator` times by how many records the ranks that

@@ -28,13 +28,15 @@ struct QueryPrivacy {
   /// zero_out: one record more or less, so that their number is protected, too. replace_one: one
   /// record of another value; the number of records is public then.
   Neighbours neighbours = Neighbours::zero_out;
-  /// How many records one person may have. zero_out: a person more or less, with up to so many;
-  /// replace_one: so many records of other values. Whoever counts has to see to it.
+  /// How many records one person may have: neighbours are a person more or less, with up to so
+  /// many. Whoever counts has to see to it. replace_one takes 1 only: persons with several records
+  /// can have different numbers of them, and the number of all records is released without noise.
   std::int64_t max_contributions = 1;
 
   QueryNoise noise() const { return delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian; }
   /// @throws Error{invalid_argument} epsilon or delta out of range, max_contributions not 1 ..
-  /// 2^20.
+  /// 2^20, or above 1 with replace_one.
+  /// @checked-by  query_mechanism_test "replace_one is refused for persons with several records"
   void require_sound() const;
 };
 
