@@ -9,6 +9,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/lattice.hpp"
 #include "dpftrl/prefix_sum.hpp"
+#include "integer_variance.hpp"
 #include "lattice/coder.hpp"
 #include "quantiser.hpp"
 
@@ -198,6 +199,14 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
 }
 
 double LatticeMechanism::release_stddev(std::int64_t step) const {
+  const double variance =
+      certificate_.noise == LatticeNoise::discrete_gaussian
+          ? detail::discrete_gaussian_variance(certificate_.noise_variance)
+          : detail::rounded_gaussian_variance(std::sqrt(certificate_.noise_variance));
+  return ideal_stddev(step) * std::sqrt(variance / certificate_.noise_variance);
+}
+
+double LatticeMechanism::ideal_stddev(std::int64_t step) const {
   require_between("lattice", "step", step, 0, num_steps() - 1);
   const double noise = std::sqrt(certificate_.noise_variance);
   if (std::holds_alternative<DyadicEncoder>(encoder_.form()))

@@ -9,6 +9,7 @@
 
 #include "checkpoint.hpp"
 #include "dpftrl/error.hpp"
+#include "integer_variance.hpp"
 #include "release_engine.hpp"
 
 namespace dpftrl {
@@ -197,7 +198,9 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
 }
 
 double PrefixSum::release_stddev(std::int64_t step) const {
-  return lattice_ ? lattice_->release_stddev(step) : mechanism_->release_stddev(step);
+  if (lattice_) return lattice_->release_stddev(step);
+  return grid_ *
+         std::sqrt(detail::rounded_gaussian_variance(mechanism_->release_stddev(step) / grid_));
 }
 
 std::span<const std::int64_t> PrefixSum::measurements() const {

@@ -249,6 +249,56 @@ TEST(PrefixSum, noise_has_the_stated_standard_deviation) {
   EXPECT_GT(std::abs(empirical_stddev(*how, noisy) - 1), 0.015) << "the check can fail";
 }
 
+/// Moments of floor(stddev N + 1/2), by sums over all integers.
+struct Moments {
+  double second = 0, fourth = 0;
+};
+Moments moments_of_rounded(double stddev) {
+  Moments moments;
+  for (double k = 1; k < 12 * stddev + 2; ++k) {
+    const auto beyond = [&](double x) { return std::erfc(x / (stddev * std::sqrt(2.0))); };
+    const double mass = beyond(k - 0.5) - beyond(k + 0.5);
+    moments.second += k * k * mass;
+    moments.fourth += k * k * k * k * mass;
+  }
+  return moments;
+}
+
+TEST(PrefixSum, the_predicted_std_is_that_of_the_releases_on_coarse_grids_too) {
+  // Six standard errors of a mean square of 40,000 entries, a hundred or more of which are not 0:
+  // at most 40 cases give a false alarm with probability below 1e-6.
+  constexpr std::int64_t kDimension = 40000;
+  constexpr double kSigmas = 6;
+  int num_cases = 0, num_understated = 0, num_overstated = 0;
+  for (const char* strategy : {"output", "tree", "square-root", "independent"}) {
+    for (const double epsilon : {0.3, 8.0, 20.0, 50.0, 200.0}) {
+      const auto how = mechanism(strategy, 8, 1, epsilon);
+      PrefixSum sums(how, with_seed(kDimension, 1));
+      std::vector<double> noisy(kDimension);
+      for (const std::int64_t step : {0, 1}) {
+        sums.release(std::vector<double>(kDimension, 0.0), noisy);
+        const double ideal = how->release_stddev(step);
+        const double predicted = std::pow(sums.release_stddev(step), 2);
+        const Moments exact = moments_of_rounded(ideal);
+        EXPECT_TRUE(testing::relatively_close(predicted, exact.second, 1e-11)) << ideal;
+        if (predicted * kDimension < 100) continue;
+        double measured = 0;
+        for (const double x : noisy) measured += x * x / kDimension;
+        const double most =
+            kSigmas * std::sqrt((exact.fourth - exact.second * exact.second) / kDimension);
+        EXPECT_NEAR(measured, predicted, most) << strategy << " " << ideal;
+        // Without the rounding it would be another one.
+        num_understated += measured - ideal * ideal > most;
+        num_overstated += ideal * ideal - measured > most;
+        ++num_cases;
+      }
+    }
+  }
+  EXPECT_GE(num_cases, 20);
+  EXPECT_GE(num_understated, 5);
+  EXPECT_GE(num_overstated, 2);
+}
+
 TEST(PrefixSum, a_refused_record_changes_nothing) {
   const auto how = mechanism("honaker", 10);
   PrefixSum sums(how, with_seed(2)), undisturbed(how, with_seed(2));

@@ -397,6 +397,42 @@ TEST(QueryMechanism, refuses_bad_input) {
                "noise must stay within");
 }
 
+TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
+  // Six standard errors of the mean square of 40,960 measurements, of which hundreds are not 0: 10
+  // cases give a false alarm with probability below 1e-7.
+  constexpr std::int64_t kValues = 64;
+  constexpr std::uint64_t kReleases = 640;
+  // Measured in whole counts, so that little noise is a few integers.
+  const QueryFactorization counts{.factors = {{.encoder = IntegerMatrix::Identity(kValues, kValues),
+                                               .decoder = Matrix::Identity(kValues, kValues)}},
+                                  .lower_bound = 1,
+                                  .replace_one_lower_bound = 1,
+                                  .unit_error = 1,
+                                  .objective = Objective::mean};
+  const std::vector<std::int64_t> h(kValues, 3);
+  int num_told_apart = 0;
+  for (const double delta : {0.0, kDelta})
+    for (const double epsilon : {0.5, 4.0, 12.0, 20.0, 40.0}) {
+      const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = delta});
+      const std::vector<std::int64_t> exact = mechanism.factorization().measure(h);
+      double second = 0, fourth = 0;
+      for (std::uint64_t seed = 0; seed < kReleases; ++seed) {
+        const QueryRelease release = mechanism.release(h, key_of(seed));
+        for (std::size_t i = 0; i < exact.size(); ++i) {
+          const double noise = static_cast<double>(release.measurements[i] - exact[i]);
+          second += noise * noise / (kReleases * kValues);
+          fourth += noise * noise * noise * noise / (kReleases * kValues);
+        }
+      }
+      const double most = 6 * std::sqrt((fourth - second * second) / (kReleases * kValues));
+      const double predicted = std::pow(mechanism.noise_stddev(), 2);
+      EXPECT_NEAR(second, predicted, most) << epsilon << " " << delta;
+      const double scale = mechanism.noise_scale();
+      num_told_apart += delta > 0 && std::abs(second - scale * scale - 1.0 / 12) > most;
+    }
+  EXPECT_GE(num_told_apart, 2);
+}
+
 // --- consistency -----------------------------------------------------------------------------
 
 TEST(ConsistentHistogram, finds_the_histogram_when_there_is_hardly_any_noise) {

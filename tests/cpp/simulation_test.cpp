@@ -302,11 +302,22 @@ TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
   }
 }
 
-TEST(Simulation, stddev_is_that_of_the_mechanism) {
-  const SimulationOptions made = options("honaker");
-  const SimulationChunk chunk = run(made, 5);
-  const auto mechanism = Mechanism::make(made.mechanism);
-  for (Eigen::Index t = 0; t < 64; ++t) EXPECT_EQ(chunk.stddev(t), mechanism->release_stddev(t));
+TEST(Simulation, stddev_is_that_of_the_releases) {
+  // On a coarse grid, with a learner and without.
+  for (const bool learns : {true, false}) {
+    SimulationOptions made = options("honaker");
+    made.grid = made.mechanism.clip_norm;
+    if (!learns) made.table = bit_table(64, false);
+    const SimulationChunk chunk = run(made, 5);
+    EXPECT_EQ(chunk.private_loss.size() > 0, learns);
+    const PrefixSum sums(Mechanism::make(made.mechanism),
+                         {.key = Key::insecure_from_seed(1), .grid = made.grid});
+    const auto mechanism = Mechanism::make(made.mechanism);
+    for (Eigen::Index t = 0; t < 64; ++t) {
+      EXPECT_EQ(chunk.stddev(t), sums.release_stddev(t));
+      EXPECT_GT(chunk.stddev(t), mechanism->release_stddev(t));
+    }
+  }
 }
 
 TEST(Simulation, regret_is_measured_against_the_certified_best_point) {

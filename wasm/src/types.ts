@@ -543,7 +543,10 @@ export interface Totals extends Handle {
   readonly grid: number;
   /** A fixed seed was given: the totals are NOT private, whatever the certificate says. */
   readonly insecure: boolean;
-  /** Predicted std of each coordinate of the release at a 0-based step, input units. */
+  /**
+   * Predicted std of the noise of each coordinate of the release at a 0-based step, input units, with
+   * its rounding to the grid. What clipping and the grid take of records is a bias that no std tells.
+   */
   stddev(step: number): number;
   /**
    * Ends the open step with what was contributed to it, and `numSteps - 1` more to which nobody
@@ -1227,7 +1230,7 @@ export interface SimulationChunk {
   trueSums: Float64Array;
   /** k*d, row-major: what would be released. */
   noisySums: Float64Array;
-  /** k: predicted std of each coordinate of the release. */
+  /** k: predicted std of the noise of each coordinate of the release. */
   stddev: Float64Array;
   /** k: mean loss of the predictions made before learning; empty without a learner. */
   privateLoss: Float64Array;

@@ -81,11 +81,14 @@ class LatticeMechanism {
   const IntegerEncoder& encoder() const { return encoder_; }
   std::int64_t num_steps() const { return encoder_.num_steps(); }
 
-  /// sqrt(noise_variance) times the norm of the decoder's row, input units. (A rounded Gaussian has
-  /// up to 1/12 more variance than its measurements' noise_variance, a discrete one less.)
+  /// Std of each coordinate of the release at a step, input units: that of the integer noise of a
+  /// measurement times the norm of the decoder's row.
   /// @throws Error{invalid_argument} step out of range; as PrefixSum.
   /// @cost   trees O(log n), others as the releases up to the latest step that was asked for.
+  /// @checked-by lattice_test "the predicted std is that of the releases, of small integers too"
   double release_stddev(std::int64_t step) const;
+  /// The same with real noise: sqrt(noise_variance) times the norm of the decoder's row.
+  double ideal_stddev(std::int64_t step) const;
 
   /// How far the totals of a BufferedEncoder can be from the true ones for want of exact buffers,
   /// without noise, input units; 0 for the other encoders.

@@ -159,7 +159,10 @@ class PrefixSum {
   const Mechanism& mechanism() const { return *mechanism_; }
   /// What the releases of mode lattice claim; nullptr in mode grid.
   const LatticeMechanism* lattice() const { return lattice_.get(); }
-  /// Of each coordinate of the release at a step, input units, in either mode.
+  /// Std of the noise of each coordinate of the release at a step, input units, in either mode and
+  /// with the rounding of noise to integers. What clipping and the truncation of records to the
+  /// grid take is a bias, of which no std tells: see docs/math/grid.md, section 6.
+  /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
   double release_stddev(std::int64_t step) const;
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_steps() const { return mechanism_->num_steps(); }

@@ -38,8 +38,10 @@ double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
       regret_setting(options.mechanism->certificate(), detail::model_size_of(options),
                      *options.domain, options.radius);
   setting.release_noise /= static_cast<double>(options.batch_size);
-  // 1 in mode grid; in mode lattice every step is noisier by the same factor.
-  setting.release_noise *= sums.release_stddev(0) / options.mechanism->release_stddev(0);
+  // In mode lattice every step is noisier by the same factor. The rounding of noise to integers is
+  // left out: the rate of a learner does not depend on its grid.
+  if (const LatticeMechanism* lattice = sums.lattice())
+    setting.release_noise *= lattice->ideal_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
   return options.doubling ? first_lambda(last, setting.num_steps) : last;

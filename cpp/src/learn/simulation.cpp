@@ -281,7 +281,8 @@ void Simulation::State::run_step(SimulationChunk& chunk, Eigen::Index row) {
     sums->release(noisy);
   }
   std::ranges::copy(true_sum_, row_of(chunk.true_sums, row).begin());
-  chunk.stddev(row) = mechanism->release_stddev(steps_done);
+  chunk.stddev(row) =
+      learners ? learners->learner.release_stddev(steps_done) : sums->release_stddev(steps_done);
   ++chunk.num_steps;
   ++steps_done;
   if (learners) measure_regret(chunk);

@@ -18,6 +18,12 @@ namespace {
 constexpr const char* kFunction = "consistent_histogram";
 constexpr int kMaxGradientSteps = 2000;
 
+/// About the std of a measurement: a unit, which must not be 0 where the noise almost always is.
+double unit_of(const QueryMechanism& mechanism) {
+  if (mechanism.noise() == QueryNoise::laplace) return mechanism.noise_stddev();
+  return std::sqrt(mechanism.noise_scale() * mechanism.noise_scale() + 1.0 / 12);
+}
+
 /// M in units of the noise, and its transpose.
 struct ScaledEncoder {
   /// @param ignored  measurements that are constraints instead.
@@ -104,7 +110,7 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
       fail(ErrorCode::unsupported,
            "consistent_histogram: a total is public only with replace_one, got zero_out");
   }
-  const double noise = mechanism.noise_stddev();
+  const double noise = unit_of(mechanism);
   const std::vector<Eigen::Index> totals = told_totals(mechanism);
   const ScaledEncoder encoder(factorization, noise, totals);
   std::optional<std::int64_t> total = options.total;

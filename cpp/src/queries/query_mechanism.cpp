@@ -10,6 +10,7 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/privacy.hpp"
 #include "exact_entry.hpp"
+#include "integer_variance.hpp"
 #include "queries/query_key.hpp"
 
 namespace dpftrl {
@@ -120,8 +121,8 @@ double QueryMechanism::lower_bound() const {
 }
 
 double QueryMechanism::noise_stddev() const {
-  // Rounding to integers adds a uniform error, as good as independent for scales above 1.
-  if (noise_ == QueryNoise::gaussian) return std::sqrt(noise_scale_ * noise_scale_ + 1.0 / 12);
+  if (noise_ == QueryNoise::gaussian)
+    return std::sqrt(detail::rounded_gaussian_variance(noise_scale_));
   const double ratio = std::exp(-1 / noise_scale_);
   return std::sqrt(2 * ratio) / -std::expm1(-1 / noise_scale_);
 }

@@ -119,6 +119,8 @@ class DpFtrl {
   std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// As that of PrefixSum.
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   const VectorLoss& loss() const { return *loss_; }
   std::int64_t dimension() const { return dimension_; }

@@ -72,7 +72,7 @@ struct SimulationChunk {
   std::int64_t num_steps = 0;  ///< k
   Matrix true_sums;            ///< k x d. SECRET in a deployment.
   Matrix noisy_sums;           ///< k x d, the releases
-  Vector stddev;               ///< k: std of each coordinate of the release, as the theory has it
+  Vector stddev;               ///< k: predicted std of the noise of each coordinate of a release
   // The rest is empty without a learner, and SECRET in a deployment.
   Vector private_loss;  ///< k: mean loss of the predictions made before learning
   Vector twin_loss;     ///< k

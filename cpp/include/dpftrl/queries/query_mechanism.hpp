@@ -85,8 +85,8 @@ class QueryMechanism {
   double mu() const { return mu_; }
   /// Standard deviation of the Gaussian before rounding, or scale of the discrete Laplace law.
   double noise_scale() const { return noise_scale_; }
-  /// Standard deviation of one measurement's noise, unless it is public, to 1e-6: rounding
-  /// included.
+  /// Standard deviation of one measurement's noise, unless it is public: rounding included.
+  /// @checked-by  query_mechanism_test "the predicted std is that of the measurements"
   double noise_stddev() const;
   /// Standard deviations of the answers, one a query.
   Vector standard_errors() const;
