@@ -184,6 +184,13 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
                 claim.rounding_deviation;
         EXPECT_GE(static_cast<long double>(claim.distance), distance) << name;
         EXPECT_LE(claim.distance, static_cast<double>(distance) * (1 + 1e-11)) << name;
+        // The noise is for all of rho, or mu, to the last bit.
+        const long double variance = claim.noise_variance,
+                          squared = static_cast<long double>(claim.distance) * claim.distance;
+        const long double mu = noise == LatticeNoise::discrete_gaussian ? 0 : *claim.mu;
+        EXPECT_GE(variance * (claim.mu ? mu * mu : 2 * static_cast<long double>(claim.rho)),
+                  squared)
+            << name;
         const double multiplier = std::sqrt(claim.noise_variance) / claim.distance;
         if (noise == LatticeNoise::discrete_gaussian) {
           EXPECT_FALSE(claim.mu);

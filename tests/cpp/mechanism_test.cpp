@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/mechanism.hpp"
 
+#include <bit>
 #include <limits>
 
 #include "support.hpp"
@@ -43,6 +44,34 @@ TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
         EXPECT_GT(brute_force_mu(*mechanism, mechanism->noise_stddev() * 2 / 3),
                   mechanism->certificate().mu);
       }
+}
+
+TEST(Mechanism, noise_is_that_of_the_multiplier_and_the_true_sensitivity_rounded_up) {
+  // Sensitivities that are roots of integers: the first column of the sums, the levels of a tree,
+  // records apart. In long double, which has them to 2^-64.
+  int num_products_too_small = 0;
+  for (const double epsilon : {0.3, 1.0, 3.7})
+    for (const double clip : {0.3, 1.0, 17.7})
+      for (std::int64_t n = 2; n <= 40; ++n)
+        for (const std::string strategy : {"output", "tree", "independent"}) {
+          MechanismOptions options = valid();
+          options.strategy = strategy;
+          options.num_steps = n;
+          options.target.epsilon = epsilon;
+          options.clip_norm = clip;
+          if (strategy == "independent")
+            options.participation =
+                Participation::min_separation({.max_participations = n, .min_separation = 1});
+          const Certificate claim = Mechanism::make(options)->certificate();
+          const auto squared = strategy == "tree" ? std::bit_width(static_cast<unsigned>(n)) : n;
+          const long double exact = std::sqrt(static_cast<long double>(squared)) *
+                                    claim.noise_multiplier * static_cast<long double>(clip);
+          const long double noise = claim.noise_stddev;
+          EXPECT_GE(noise, exact) << strategy << n;
+          EXPECT_LE(noise, exact * (1 + 1e-10L)) << strategy << n;
+          num_products_too_small += claim.noise_multiplier * claim.sensitivity * clip < exact;
+        }
+  EXPECT_GT(num_products_too_small, 10) << "the check can fail";
 }
 
 TEST(Mechanism, mu_of_the_certificate_meets_the_target) {

@@ -104,6 +104,34 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   }
 }
 
+TEST(PrefixSum, integer_records_as_long_as_the_clip_norm_lose_nothing) {
+  // Clipping divides by the norm, which rounds, and the grid then takes one from some entries: not
+  // where the integers are short enough. Pythagorean triples touch the clip norm.
+  for (int m = 2; m < 40; ++m)
+    for (int n = 1; n < m; ++n) {
+      const double hypotenuse = m * m + n * n;
+      const std::vector<double> legs = {static_cast<double>(m * m - n * n), 2.0 * m * n};
+      EXPECT_EQ(increment(mechanism("tree", 4, hypotenuse), legs, 1), legs) << hypotenuse;
+    }
+}
+
+TEST(PrefixSum, clipping_leaves_what_is_short_enough_and_only_that) {
+  // The norm of (3 s, 4 s) is 5 s without rounding.
+  for (double s = 1; s < 1e6; s = std::floor(s * 1.7) + 1) {
+    const std::vector<double> legs = {3 * s, 4 * s};
+    for (const double clip : {5 * s, std::nextafter(5 * s, 10 * s), 6 * s}) {
+      std::vector<double> record = legs;
+      clip_to_norm(record, clip);
+      EXPECT_EQ(record, legs) << s;
+    }
+    std::vector<double> longer = legs;
+    clip_to_norm(longer, 5 * s * (1 - 0x1p-40));
+    EXPECT_LT(longer[0], legs[0]) << s;
+    EXPECT_LT(longer[1], legs[1]) << s;
+    EXPECT_GT(longer[1], legs[1] * (1 - 0x1p-39)) << s;
+  }
+}
+
 TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
   // At every length of record, scale and piece of a block: far outside, on the sphere, inside, and
   // scales that lose digits when they meet the grid.

@@ -224,6 +224,30 @@ TEST(StrategyToeplitz, a_negative_coefficient_makes_no_claim_about_the_gram_matr
   EXPECT_FALSE(s->has_nonnegative_gram());
 }
 
+TEST(StrategyToeplitz, log_perturbed_coefficients_are_known_ones_beyond_a_thousand) {
+  // Of (1-x)^(-1/2) (-ln(1-x) / x)^(-1/2-alpha), by the recurrence for powers of a series with 45
+  // digits, in mpmath.
+  struct Known {
+    double alpha;
+    std::size_t step;
+    double coefficient;
+  };
+  for (const Known& known :
+       {Known{0.01, 1, 0.245}, Known{0.01, 2, 0.1737624999999999999311},
+        Known{0.01, 100, 0.02027084895297834919035}, Known{0.01, 1001, 0.005668825841575096028142},
+        Known{0.01, 1500, 0.00454089098039534879451}, Known{0.01, 2047, 0.003830379563299388692654},
+        Known{0.5, 2, 1.0 / 24}, Known{0.5, 100, 0.00715061377666727071032},
+        Known{0.5, 1001, 0.001833910586502865592314}, Known{0.5, 1500, 0.001445761416251331933451},
+        Known{0.5, 2047, 0.001204770861719840838568}}) {
+    StrategyParameters parameters;
+    parameters.alpha = known.alpha;
+    const auto strategy = make("log-perturbed", 2048, parameters);
+    EXPECT_TRUE(
+        relatively_close(strategy->toeplitz_encoder()[known.step], known.coefficient, 1e-13))
+        << known.alpha << " " << known.step;
+  }
+}
+
 /// Columns of the exact encoder of a stored lower-triangular decoder, in long double.
 long double exact_column_norm(std::span<const double> decoder, std::span<const double> workload) {
   std::vector<long double> encoder(decoder.size());

@@ -249,6 +249,7 @@ SOURCES = {
     "momentum": momentum,
     "privacy": records,
     "privacy_oracle": records,
+    "safe_side": records,
     "sensitivity": sensitivity,
     "sensitivity_oracle": records,
     "toeplitz_coefficients": toeplitz_coefficients,
