@@ -405,6 +405,39 @@ TEST(QueryMechanism, refuses_bad_input) {
                "noise must stay within");
 }
 
+TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
+  const QueryFactorization counts{
+      .factors = {{.encoder = IntegerMatrix::Identity(2, 2), .decoder = Matrix::Identity(2, 2)}},
+      .lower_bound = 1,
+      .replace_one_lower_bound = 1,
+      .unit_error = 1,
+      .objective = Objective::mean};
+  // fma rounds a product less a number once, so that its sign is that of the real numbers.
+  const double of_record = QueryMechanism(counts, {.epsilon = 1, .delta = kDelta}).sensitivity();
+  for (std::int64_t most = 2; most < 1000000; most = most * 9 / 8 + 1) {
+    const QueryMechanism mechanism(counts,
+                                   {.epsilon = 1, .delta = kDelta, .max_contributions = most});
+    EXPECT_LE(std::fma(of_record, static_cast<double>(most), -mechanism.sensitivity()), 0) << most;
+  }
+  for (double epsilon = 0.01; epsilon < 30; epsilon *= 1.07) {
+    const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = kDelta});
+    const double multiplier = noise_multiplier({.epsilon = epsilon, .delta = kDelta});
+    EXPECT_LE(std::fma(mechanism.sensitivity(), multiplier, -mechanism.noise_scale()), 0)
+        << epsilon;
+    EXPECT_GE(std::fma(mechanism.mu(), mechanism.noise_scale(), -mechanism.sensitivity()), 0)
+        << epsilon;
+  }
+  const double distance = QueryMechanism(counts, {.epsilon = 1, .delta = 0}).sensitivity();
+  for (int scale = 1; scale < 500; ++scale) {
+    // Where a whole number would be enough, or a hair below.
+    for (const double epsilon : {distance / scale, std::nextafter(distance / scale, 0)}) {
+      const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = 0});
+      EXPECT_GE(std::fma(mechanism.noise_scale(), epsilon, -mechanism.sensitivity()), 0) << scale;
+      EXPECT_LE(mechanism.noise_scale(), scale + 1);
+    }
+  }
+}
+
 TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
   // Six standard errors of the mean square of 40,960 measurements, of which hundreds are not 0: 10
   // cases give a false alarm with probability below 1e-7.

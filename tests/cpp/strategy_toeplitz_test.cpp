@@ -226,8 +226,8 @@ TEST(StrategyToeplitz, a_negative_coefficient_makes_no_claim_about_the_gram_matr
 }
 
 TEST(StrategyToeplitz, log_perturbed_coefficients_are_known_ones_beyond_a_thousand) {
-  // Of (1-x)^(-1/2) (-ln(1-x) / x)^(-1/2-alpha), by the recurrence for powers of a series with 45
-  // digits, in mpmath.
+  // Coefficients of (1-x)^(-1/2) (-ln(1-x) / x)^(-1/2-alpha) with 45 digits, by the recurrence for
+  // powers of a series, in mpmath.
   struct Known {
     double alpha;
     std::size_t step;

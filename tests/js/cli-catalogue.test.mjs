@@ -191,7 +191,9 @@ test('compare: says whose bound it is and what normalising raises', async () => 
   const few = ['--participations', '4', '--min-separation', '8'];
   const compare = ['compare', '--steps', '64', '--workload', 'momentum=0.9'];
   const { stdout } = await dpFtrl([...compare, ...few]);
-  const claimed = /Lower bound on the max error of every factorization: ([\d.]+)\n/.exec(stdout);
+  const claimed =
+    /max error of every factorization for records of at least 2 numbers: ([\d.]+)\n/.exec(stdout);
+  assert.match(stdout, /\nFor all records: [\d.]+\.\n/);
   const workload = { momentum: 0.9 };
   const participation = { participations: 4, minSeparation: 8 };
   const { lowerBound } = dp.compare({ numSteps: 64, workload, participation });

@@ -83,7 +83,8 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
     const double multiplier =
         noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});
     noise_scale_ = sensitivity_ * multiplier * (1 + 0x1p-50);
-    mu_ = sensitivity_ / noise_scale_;
+    // Rounded up, and still below that of the target: the scale has 2^-50 to spare.
+    mu_ = std::nextafter(sensitivity_ / noise_scale_, std::numeric_limits<double>::infinity());
     require_scale(noise_scale_, kMaxScale);
   } else {
     noise_scale_ = std::ceil(sensitivity_ / privacy.epsilon * (1 + 0x1p-50));

@@ -108,6 +108,11 @@ export class Budget {
       }
       const after = compose([...costsOf(file), own]);
       this.requireRoom(file, sofar, after);
+      if (before.length === 0 && step > 0) {
+        const what = `--state has released ${step} steps that --budget ${this.path} does not know of`;
+        const how = 'name the budget from the first run on';
+        this.warn(`${what}: all of it is charged, but whoever chose by them is not bounded; ${how}`);
+      }
       await prepare?.();
       releases.push({ when: new Date().toISOString(), [account]: own, ...entry });
       file.spent = { [account]: after.total, epsilon: after.epsilon };

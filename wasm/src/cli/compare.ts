@@ -39,13 +39,12 @@ function boundText(comparison: Comparison): string {
     boundMethod === 'schatten'
       ? `Schatten-1 norm of the workload, ${closed}`
       : 'dual variables of the optimum, with their rounding allowed for';
+  const isForAll = (dimension ?? 1) === 1;
+  const whose = isForAll ? '' : ` for records of at least ${dimension} numbers`;
   return (
-    `Lower bound on the ${objective} error of every factorization: ${short(lowerBound)}\n` +
+    `Lower bound on the ${objective} error of every factorization${whose}: ${short(lowerBound)}\n` +
     `(${how}); ratio: error / bound.` +
-    ((dimension ?? 1) > 1
-      ? `\nIt is one for records of at least ${dimension} numbers; for all records: ` +
-        (everywhere ? `${short(everywhere)}.` : 'not computed.')
-      : '')
+    (isForAll ? '' : `\nFor all records: ${everywhere ? short(everywhere) : 'not computed'}.`)
   );
 }
 
