@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time tells about a record or about noise: two classes of inputs, interleaved at random, and
-// Welch's t-test on their times, cropped at several percentiles (Reparaz, Balasch, Verbauwhede,
-// "Dude, is my code constant time?", DATE 2017). timing.mjs runs it and counts instructions.
+// Measures what time tells about a record or about noise: two classes of inputs, interleaved at
+// random, and Welch's t-test on their times, cropped at several percentiles (Reparaz, Balasch,
+// Verbauwhede, "Dude, is my code constant time?", DATE 2017). timing.mjs runs it and counts
+// instructions.
 //
 //     dpftrl_timing [RUNS]          name, t, medians (ns) of both classes and their 10th
 //     percentiles dpftrl_timing --each RUNS     every class so many times, for a counter of
@@ -37,7 +38,7 @@ using dpftrl::Key;
 
 constexpr std::size_t kWidth = 64;
 constexpr double kClipNorm = 1, kGrid = 0x1p-20;
-/// Of each class, so that both come from as much memory.
+/// Inputs of each class, so that both come from as much memory.
 constexpr std::size_t kPool = 512;
 constexpr int kDefaultRuns = 400000;
 
@@ -200,7 +201,7 @@ double nanoseconds(const Comparison& comparison) {
   return std::chrono::duration<double, std::nano>(end - start).count();
 }
 
-/// Of the times up to a limit.
+/// Statistics of the times up to a limit.
 double welch_t(const std::array<std::vector<double>, 2>& sorted, double limit) {
   std::array<double, 2> mean{}, variance_of_mean{};
   for (std::size_t c = 0; c < 2; ++c) {

@@ -78,13 +78,13 @@ val pure_mu(double epsilon) {
   return guarded([&] { return mu_from_pure_dp(epsilon); });
 }
 
-/// What epsilon-DP is in zero-concentrated DP.
+/// Returns the rho of zero-concentrated DP that epsilon-DP implies.
 val pure_rho(double epsilon) {
   return guarded([&] { return rho_from_pure_dp(epsilon); });
 }
 
-/// What `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not only the
-/// Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
+/// Names what `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not
+/// only the Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
 val calibrate(const std::string& kind, double value, double delta) {
   return guarded([&] {
     const bool is_target = kind == "epsilon";
@@ -121,7 +121,8 @@ val calibrate(const std::string& kind, double value, double delta) {
   });
 }
 
-/// What releases of these costs spend together in one account, "mu" or "rho", against a limit.
+/// Adds up what releases of these costs spend together in one account, "mu" or "rho", against a
+/// limit.
 val compose(const std::string& account, const val& costs, double epsilon, double delta) {
   return guarded([&] {
     const bool is_mu = account == "mu";

@@ -125,7 +125,7 @@ async function bundle(out, glue, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
-/** Those of the last build; none where there was none. */
+/** Returns the files of the last build; none where there was none. */
 async function keepDeclarations(dist, out) {
   const names = (await readdir(dist).catch(() => [])).filter((name) => name.endsWith('.d.ts'));
   for (const name of names) await copyFile(join(dist, name), join(out, name));

@@ -216,7 +216,7 @@ std::string_view to_string(LowerBoundMethod method) {
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b) {
   if (!a || !b) return a ? a : b;
-  // Of two that are equally large, the one for more records says more.
+  // A bound for more records says more than another of equal size.
   const bool is_second =
       b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
   LowerBound better = is_second ? *b : *a;

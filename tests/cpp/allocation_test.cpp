@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory that runs out in the middle of a release leaves behind. Replaces the global operators
-// new of this test program by some that can be told to fail.
+// Memory that runs out in the middle of a release leaves everything as it was. Replaces the global
+// operators new of this test program by some that can be told to fail.
 #include <cstdint>
 #include <cstdlib>
 #include <new>

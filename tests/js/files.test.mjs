@@ -42,7 +42,7 @@ test('files: where folders cannot be opened, files are replaced all the same', a
   }
 });
 
-/** What `use` does to the disk, in order, with the names of the files in the folder. */
+/** Records what `use` does to the disk, in order, with the names of the files in the folder. */
 async function recorded(use) {
   const events = [];
   const { open, rename } = fs;

@@ -152,7 +152,7 @@ export type EffectiveParameters = Record<string, number | boolean | number[]>;
  */
 export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
 
-/** What is proved of the least error that a factorization can have; null where nothing is. */
+/** Proved bounds on the least error that a factorization can have; null where none is known. */
 export interface CertifiedBound {
   /**
    * Certified lower bound on that error of every factorization whose Gaussian noise is scaled to
@@ -243,7 +243,7 @@ export interface Calibration {
   };
 }
 
-/** What is known of the Gaussian mechanism. */
+/** A statement about the Gaussian mechanism. */
 export interface GaussianCalibration extends Calibration {
   mu: number;
 }
@@ -1354,7 +1354,7 @@ export interface DpFtrl {
    */
   calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
   /**
-   * Of rho the epsilon that holds for every rho-zCDP mechanism, lattice noise included.
+   * For rho it is the epsilon that holds for every rho-zCDP mechanism, lattice noise included.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1748,8 +1748,8 @@ export interface DpFtrl {
    */
   pureMu(epsilon: number): number;
   /**
-   * What epsilon-differential privacy is in zero-concentrated differential privacy, to add it up
-   * with other releases: epsilon tanh(epsilon / 2). Rounded up.
+   * Returns the rho of zero-concentrated differential privacy that epsilon-differential privacy
+   * implies, to add it up with other releases: epsilon tanh(epsilon / 2). Rounded up.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1760,8 +1760,8 @@ export interface DpFtrl {
    */
   pureRho(epsilon: number): number;
   /**
-   * What releases spend together, each of them chosen in the light of those before: a privacy
-   * filter accepts the next one while `fits`.
+   * Adds up what releases spend together, each of them chosen in the light of those before: a
+   * privacy filter accepts the next one while `fits`.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

@@ -116,9 +116,10 @@ double noise_multiplier(const ApproximateDp& target);
 /// @checked-by  PureDpIsGaussianDpOfKnownMu.
 double mu_from_pure_dp(double epsilon);
 
-/// What epsilon-DP is in zero-concentrated DP: rho = epsilon tanh(epsilon / 2), which is below
-/// epsilon^2 / 2. Every mechanism that is epsilon-DP is rho-zCDP, and no smaller rho holds for
-/// randomised response. So pure releases, Gaussian and lattice ones add up in rho (compose_rho).
+/// Returns the rho of zero-concentrated DP that epsilon-DP implies: rho = epsilon tanh(epsilon /
+/// 2), which is below epsilon^2 / 2. Every mechanism that is epsilon-DP is rho-zCDP, and no smaller
+/// rho holds for randomised response. So pure releases, Gaussian and lattice ones add up in rho
+/// (compose_rho).
 ///
 /// @exactness   an upper bound, by less than 2^-48 relative (and two units of 5e-324).
 /// @guarantee   never below the true value.

@@ -54,7 +54,7 @@ double sign_gauge(const Matrix& lambda) {
     }
     if (change <= kSmallChange * largest) break;
   }
-  // What the weights leave, without the rounding of the steps.
+  // The rest that the weights leave, without the rounding of the steps.
   rest = lambda;
   double sum = 0;
   for (std::size_t s = 0; s < signs.size(); ++s) {

@@ -17,7 +17,7 @@ export interface PrivacyTarget {
 
 export interface Entry {
   when: string;
-  /** What it costs, under the name of the account. */
+  /** The cost, under the name of the account. */
   mu?: number;
   rho?: number;
   epsilon: number;
@@ -59,7 +59,7 @@ function isAccount(value: unknown): value is Account {
   return (ACCOUNTS as readonly unknown[]).includes(value);
 }
 
-/** What each release costs. */
+/** Returns the cost of each release. */
 export function costsOf({ account, releases }: BudgetFile): number[] {
   return releases.map((entry) => entry[account]!);
 }

@@ -34,7 +34,7 @@ export interface Spending extends Omit<Entry, 'when' | Account> {
   unit: string;
 }
 
-/** What a file that does not exist is begun with, and what one that exists must have. */
+/** A file that does not exist is begun with these, and one that exists must have them. */
 interface Wanted {
   limit: PrivacyTarget | undefined;
   account: Account | undefined;
@@ -120,7 +120,7 @@ export class Budget {
     });
   }
 
-  /** What a release costs in an account. */
+  /** Returns the cost of a release in an account. */
   private costIn(account: Account, costs: Costs): number {
     const cost = costs[account];
     if (cost !== null) return cost;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What releases cost in the account of a budget: docs/math/budgets.md.
+// Costs of releases in the account of a budget: docs/math/budgets.md.
 
 import type { CompositionOptions, DpFtrl } from '../types.js';
 
@@ -17,7 +17,7 @@ export function pureCosts(dp: DpFtrl, epsilon: number): Costs {
   return { mu: dp.pureMu(epsilon), rho: dp.pureRho(epsilon) };
 }
 
-/** Of Gaussian noise that is calibrated for a delta. */
+/** Costs of Gaussian noise that is calibrated for a delta. */
 export function gaussianCosts(dp: DpFtrl, { mu, delta }: { mu: number; delta: number }): Costs {
   return { mu, rho: dp.calibrate({ mu, delta }).rho };
 }

@@ -120,8 +120,8 @@ struct DenseLowerBounds {
   double every_dimension;  ///< for records of every dimension; 0: not known
 };
 
-/// What dual variables prove by themselves, whoever found them. Those of a DenseOptimum give its
-/// lower bounds, to the bit.
+/// Returns what dual variables prove by themselves, however they were found. Those of a
+/// DenseOptimum give its lower bounds, to the bit.
 ///
 /// @param problem  its start is not read.
 /// @guarantee   at most the least errors, whatever the numbers are; 0 where they prove nothing.
