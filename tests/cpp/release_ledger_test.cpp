@@ -209,7 +209,7 @@ TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
   EXPECT_EQ(hex(std::span(bytes).first(7)), "64706663010003");  // "dpfc", version 1, kind 3
   EXPECT_EQ(detail::word_at(bytes, 8), 4u);
   EXPECT_EQ(hex(std::span(bytes).subspan(40, 16)), "50ec4ff0a7bb0f8a7c617f3d3753b5b9");
-  const std::size_t sums_size = detail::word_at(bytes, 64);
+  const auto sums_size = static_cast<std::size_t>(detail::word_at(bytes, 64));
   EXPECT_EQ(hex(std::span(bytes).subspan(72, 7)), "64706663010002");  // the sums
   EXPECT_EQ(detail::word_at(bytes, 72 + 8), 4u);
   constexpr std::size_t kEntry = 16 + 8 * kDimension;
