@@ -500,8 +500,14 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
     const Real rho = rho_from_pure_dp(static_cast<double>(epsilon));
     Real largest = 0;
     for (Real beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
-      const auto log_cosh = [](Real x) { return x + std::log1p(std::exp(-2 * x)); };
-      const Real divergence = (log_cosh((beta + 0.5L) * epsilon) - log_cosh(epsilon / 2)) / beta;
+      // ln(cosh x / cosh y) / beta for x = (beta + 1/2) epsilon, y = epsilon / 2; where these are
+      // close together, by the product of sines that is cosh x - cosh y, without cancellation.
+      const Real gap = beta * epsilon, x = epsilon / 2 + gap, y = epsilon / 2;
+      const auto log_cosh = [](Real z) { return z + std::log1p(std::exp(-2 * z)); };
+      const Real log_ratio =
+          gap < 1 ? std::log1p(2 * std::sinh((x + y) / 2) * std::sinh(gap / 2) / std::cosh(y))
+                  : log_cosh(x) - log_cosh(y);
+      const Real divergence = log_ratio / beta;
       EXPECT_LE(divergence, (1 + beta) * rho * (1 + 1e-12L)) << epsilon << " " << beta;
       largest = std::max(largest, divergence / (1 + beta));
     }
