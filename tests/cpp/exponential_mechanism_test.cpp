@@ -230,7 +230,7 @@ TEST(PrivateQuantile, persons_with_two_records_are_protected) {
 }
 
 TEST(PrivateQuantile, replace_one_protects_persons_whatever_their_numbers_of_records) {
-  // Somebody with up to two records in the place of somebody with up to two others: nothing is
+  // One person with up to two records in the place of another with up to two others: nothing is
   // public here, not even how many records there are.
   constexpr double kEpsilon = 0.8;
   std::vector<Counts> persons;

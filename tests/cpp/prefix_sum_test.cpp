@@ -69,7 +69,7 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
   }
 }
 
-/// What a release gives out block by block.
+/// Collects a release block by block.
 class Collected final : public ReleaseSink {
  public:
   void take(std::size_t first, std::span<const double> block) override {

@@ -429,7 +429,7 @@ TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
   }
   const double distance = QueryMechanism(counts, {.epsilon = 1, .delta = 0}).sensitivity();
   for (int scale = 1; scale < 500; ++scale) {
-    // Where a whole number would be enough, or a hair below.
+    // A whole number would be enough here, or a hair below.
     for (const double epsilon : {distance / scale, std::nextafter(distance / scale, 0)}) {
       const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = 0});
       EXPECT_GE(std::fma(mechanism.noise_scale(), epsilon, -mechanism.sensitivity()), 0) << scale;

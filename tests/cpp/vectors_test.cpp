@@ -141,7 +141,7 @@ struct NoiseCase {
   double scale;
 };
 
-/// What a stream of this one coordinate gives, and whether its doubles left the rounding open.
+/// Returns the integer of a stream of this one coordinate, and whether doubles left it open.
 std::pair<std::int64_t, bool> by_stream(const NoiseCase& given) {
   NoiseStream stream(given.strategy,
                      {.key = given.key, .dimension = 1, .first_coordinate = given.coordinate});

@@ -25,9 +25,9 @@ export interface Entry {
   mechanism: string;
   numSteps: number;
   columns: string[];
-  /** Of a release of several runs: the identity of its state, which tells keys apart. */
+  /** The identity of the state of a release of several runs, which tells keys apart. */
   state?: string;
-  /** Of such a release: steps that are known to be released. Older files do not say. */
+  /** Steps of such a release that are known to be released. Older files do not say. */
   step?: number;
 }
 
