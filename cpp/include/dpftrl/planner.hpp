@@ -46,7 +46,7 @@ struct PlannerResult {
   UnitError error;
   double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
   /// Certified lower bound on that error of every factorization, if one is at hand: that of the
-  /// solver, or certified_lower_bound.
+  /// solver, or certified_lower_bound. It says for records of which dimension it holds.
   std::optional<LowerBound> lower_bound;
   /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
   /// there is none for this workload and participation, it was that for prefix sums, or for one
