@@ -26,8 +26,8 @@ function release(path, epsilon, more = []) {
   return ['release', ...privacy, '--column', 'x', '--mechanism', 'tree', '--budget', path, ...more];
 }
 
-async function accepted(args) {
-  const { code, stderr } = await dpFtrl(args, { input });
+async function accepted(args, given = { input }) {
+  const { code, stderr } = await dpFtrl(args, given);
   assert.equal(code, 0, stderr);
 }
 
@@ -272,6 +272,83 @@ test('budget: a copy of a state that is one step behind is refused, one that is 
   copyFileSync(state, `${state}.same`);
   assert.equal((await steps(`${state}.same`, 1)).code, 0);
   assert.equal(read(path).releases[0].step, 5);
+});
+
+test('budget: a copy of a state is refused whose original was killed before the budget knew', async () => {
+  const path = freshPath();
+  const [state, copy] = [`${path}.state`, `${path}.copy`];
+  const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
+  const steps = (file, rows) => accepted(run(file), { input: `x\n${'1\n'.repeat(rows)}` });
+  const entry = () => read(path).releases[0];
+  await steps(state, 3);
+  copyFileSync(state, copy);
+  const known = entry();
+  await steps(state, 1);
+  assert.match(entry().run, /^[0-9a-f]{32}$/);
+  assert.notEqual(entry().run, known.run);
+  // As if the run had been killed between storing its step and telling the budget.
+  const killed = { ...read(path), releases: [{ ...entry(), step: 3 }] };
+  writeFileSync(path, JSON.stringify(killed));
+  const old = /--state is an old copy: --budget \S+ knows of a later run; releasing/;
+  const { stdout } = await fails(run(copy), 2, old, { input: 'x\n0\n' });
+  assert.equal(stdout, '');
+  assert.deepEqual(read(path), killed);
+  await steps(state, 1);
+  assert.equal(entry().step, 5);
+});
+
+test('budget: a run that is killed between marking the state and the budget locks nothing out', async () => {
+  const path = freshPath();
+  const [state, copy] = [`${path}.state`, `${path}.copy`];
+  const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
+  const none = { input: 'x\n' };
+  await accepted(run(state), { input: 'x\n1\n' });
+  const first = readFileSync(path);
+  await accepted(run(state), none);
+  copyFileSync(state, copy);
+  // The state has the mark of a run that the budget never heard of, twice.
+  writeFileSync(path, first);
+  await accepted(run(state), none);
+  writeFileSync(path, first);
+  await accepted(run(state), { input: 'x\n1\n' });
+  assert.equal(read(path).releases[0].step, 2);
+  const afterwards = { ...read(path), releases: [{ ...read(path).releases[0], step: 1 }] };
+  writeFileSync(path, JSON.stringify(afterwards));
+  await fails(run(copy), 2, /knows of a later run/, none);
+});
+
+test('budget: a state that it pays for runs with it only', async () => {
+  const path = freshPath();
+  const state = ['--steps', '9', '--quiet', '--state', `${path}.state`];
+  await accepted(release(path, 1, [...limit, ...state]));
+  const without = release(path, 1, state).filter((arg) => arg !== '--budget' && arg !== path);
+  const before = readFileSync(`${path}.state`);
+  const message = /--state \S+: a --budget pays for it: name that in every run/;
+  await fails(without, 2, message, { input });
+  assert.deepEqual(readFileSync(`${path}.state`), before);
+});
+
+test('budget: a state of before there were marks goes on, and gets one', async () => {
+  const path = freshPath();
+  const state = `${path}.state`;
+  const run = release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', state]);
+  await accepted(run, { input: 'x\n1\n' });
+  const marks = 2 * 16 + 'dpf-runs'.length;
+  const stored = readFileSync(state);
+  assert.equal(stored.toString('latin1', stored.length - 8), 'dpf-runs');
+  writeFileSync(state, stored.subarray(0, stored.length - marks));
+  const { run: mark, ...older } = read(path).releases[0];
+  assert.ok(mark);
+  writeFileSync(path, JSON.stringify({ ...read(path), releases: [older] }));
+  await accepted(run, { input: 'x\n1\n' });
+  assert.equal(read(path).releases[0].step, 2);
+  assert.match(read(path).releases[0].run, /^[0-9a-f]{32}$/);
+  // Without its marks the state is a copy of before the last run.
+  writeFileSync(state, stored.subarray(0, stored.length - marks));
+  await fails(run, 2, /is an old copy: 1 steps are released in it, 2 by/, { input });
+  const bad = { ...read(path), releases: [{ ...read(path).releases[0], run: 5 }] };
+  writeFileSync(path, JSON.stringify(bad));
+  await fails(run, 2, /a release in it has a run that is not a text/, { input });
 });
 
 test('budget: written down before the first number, and kept when the release fails', async () => {

@@ -295,6 +295,16 @@ test('learn --state: a budget is spent once, and knows old copies', async () => 
   await fails(run.with(-1, copy), 2, old, { input: table(0, 1) });
   await fails(run.with(-1, freshState()), 2, /beyond the limit/, { input: table(0, 1) });
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
+  // A copy made before a run that was killed before the budget knew of its rows.
+  copyFileSync(state, copy);
+  assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
+  const file = JSON.parse(readFileSync(budget, 'utf8'));
+  file.releases[0].step = 6;
+  writeFileSync(budget, JSON.stringify(file));
+  await fails(run.with(-1, copy), 2, /is an old copy: .* knows of a later run/, { input: table(6, 7) });
+  assert.equal((await modelOf(run, table(7, 8))).numExamples, 8);
+  const unpaid = [...tree, '--state', state];
+  await fails(unpaid, 2, /a --budget pays for it/, { input: table(8, 9) });
 });
 
 /** A run with a budget that has learned three rows, and more rows for it. */

@@ -29,6 +29,8 @@ export interface Entry {
   state?: string;
   /** Steps of such a release that are known to be released. Older files do not say. */
   step?: number;
+  /** The mark of its last run (state-runs.ts). Older files have none. */
+  run?: string;
 }
 
 export interface BudgetFile {
@@ -92,6 +94,9 @@ export function parseFile(path: string, text: string): { file: BudgetFile; isOld
   const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
   if (!releases.every((entry) => isStep(entry.step))) {
     throw bad('a release in it has a step that is not a count');
+  }
+  if (!releases.every(({ run = '' }) => typeof run === 'string')) {
+    throw bad('a release in it has a run that is not a text');
   }
   if (typeof unit !== 'string' || typeof neighbours !== 'string') {
     throw bad('it does not say what it protects');

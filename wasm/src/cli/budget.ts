@@ -16,6 +16,7 @@ import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
 import { ACCOUNTS, type Account, type Costs } from './composition.js';
 import { Misuse } from './failure.js';
 import { shownBeyond } from './report.js';
+import { drawMark, type PaidState } from './state-runs.js';
 
 export const BUDGET_OPTIONS: Known = {
   budget: 'value',
@@ -28,7 +29,7 @@ export const BUDGET_OPTIONS: Known = {
 const PATIENCE_MILLISECONDS = 5000;
 const DEFAULT_ACCOUNT: Account = 'mu';
 
-export interface Spending extends Omit<Entry, 'when' | Account> {
+export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step' | 'run'> {
   costs: Costs;
   neighbours: Neighbours;
   unit: string;
@@ -83,41 +84,54 @@ export class Budget {
 
   /**
    * Writes the release down, before its first number is written: a crash may waste budget, never
-   * spend it unseen. Refuses what would exceed the limit, and the copy of a state that has fewer
-   * steps than are known to be released; `reached` says how many are, `finish` ends the run of a
-   * state. `prepare` is done before something new is written down, when it is known to fit.
+   * spend it unseen. Refuses what would exceed the limit, and the copy of a state: one with fewer
+   * steps than are known to be released, or made before the last run began. `reached` says how many
+   * steps are released, `finish` ends the run of a state.
    */
-  async spend(dp: DpFtrl, spending: Spending, prepare?: () => Promise<void>): Promise<void> {
-    const { neighbours, unit, costs, ...entry } = spending;
-    const { state, step = 0 } = entry;
+  async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
+    const { neighbours, unit, costs, ...about } = spending;
     await this.change(async (place) => {
       const file = await this.open(place, { neighbours, unit });
       const { account, limit, releases } = file;
       const own = this.costIn(account, costs);
-      const before = releases.filter((it) => state !== undefined && it.state === state);
-      if (state !== undefined) {
-        await this.begin(place, state, step);
-        this.requireNewest(before, step);
+      const before = releases.filter((it) => state !== undefined && it.state === state.identity);
+      if (state) {
+        await this.begin(place, state);
+        this.requireNewest(before, state);
       }
       const compose = (each: number[]) => dp.compose({ account, costs: each, ...limit });
       const sofar = compose(costsOf(file));
       if (before.some((it) => it[account] === own)) {
         if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for goes on`);
-        raiseSteps(before, step);
+        await this.mark(before, state!);
         return file;
       }
       const after = compose([...costsOf(file), own]);
       this.requireRoom(file, sofar, after);
-      if (before.length === 0 && step > 0) {
-        const what = `--state has released ${step} steps that --budget ${this.path} does not know of`;
+      if (before.length === 0 && state && state.numReleased > 0) {
+        const what = `--state has released ${state.numReleased} steps`;
+        const where = `that --budget ${this.path} does not know of`;
         const how = 'name the budget from the first run on';
-        this.warn(`${what}: all of it is charged, but whoever chose by them is not bounded; ${how}`);
+        const harm = 'all of it is charged, but whoever chose by them is not bounded';
+        this.warn(`${what} ${where}: ${harm}; ${how}`);
       }
-      await prepare?.();
-      releases.push({ when: new Date().toISOString(), [account]: own, ...entry });
+      const entry: Entry = { when: new Date().toISOString(), [account]: own, ...about };
+      if (state) {
+        entry.state = state.identity;
+        await this.mark([...before, entry], state);
+      }
+      releases.push(entry);
       file.spent = { [account]: after.total, epsilon: after.epsilon };
       return file;
     });
+  }
+
+  /** Gives this run of a state a mark, which the state has before the file. */
+  private async mark(entries: readonly Entry[], state: PaidState): Promise<void> {
+    const last = drawMark();
+    await state.begin({ last, before: entries.find(({ run }) => run !== undefined)?.run });
+    raiseSteps(entries, state.numReleased);
+    for (const entry of entries) entry.run = last;
   }
 
   /** Returns the cost of a release in an account. */
@@ -235,22 +249,31 @@ export class Budget {
     throw new Misuse(`--budget ${this.path} is read-only`);
   }
 
-  private async begin(place: string, state: string, step: number): Promise<void> {
-    const lock = await FileLock.take(`${place}.${state}`, {
+  private async begin(place: string, state: PaidState): Promise<void> {
+    const { identity, numReleased: step } = state;
+    const lock = await FileLock.take(`${place}.${identity}`, {
       patience: 0,
       refuse: (who) => new Misuse(`--state: ${who} is releasing from a copy of it`),
     });
-    this.running = { state, lock, step };
+    this.running = { state: identity, lock, step };
   }
 
-  /** A state that has released less than is known is an old copy: its noise would come again. */
-  private requireNewest(before: readonly Entry[], step: number): void {
+  /**
+   * A state that has released less than is known is an old copy: its noise would come again. So may
+   * that of a copy made before the last run began, as that run may have been killed before it could
+   * write down how far it came.
+   */
+  private requireNewest(before: readonly Entry[], { numReleased, runs }: PaidState): void {
     const known = Math.max(0, ...before.map((entry) => entry.step ?? 0));
-    if (step >= known) return;
-    const what = `--state is an old copy: ${step} steps are released in it`;
-    const harm = 'releasing the others again for other rows would tell what differs';
-    const message = `${what}, ${known} by --budget ${this.path}; ${harm}`;
-    throw new Misuse(message, { code: 'bad_state' });
+    const marks = [runs?.last, runs?.before];
+    const isCopy = before.some(({ run }) => run !== undefined && !marks.includes(run));
+    if (numReleased >= known && !isCopy) return;
+    const what =
+      numReleased < known
+        ? `${numReleased} steps are released in it, ${known} by --budget ${this.path}`
+        : `--budget ${this.path} knows of a later run`;
+    const harm = 'releasing steps again for other rows would tell what differs';
+    throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });
   }
 
   private async open(

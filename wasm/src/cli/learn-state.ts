@@ -2,12 +2,12 @@
 
 // --state of dp-ftrl learn: a learner that goes on in the next run.
 
-import type { FileStore } from '../file-store.js';
 import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../types.js';
 import { Misuse } from './failure.js';
 import { columnList } from './header.js';
-import { inWords, memoOf, openStore } from './state-file.js';
+import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
 import { orderOf, sealed, unsealed } from './state-memo.js';
+import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 import type { Chosen } from './strategy.js';
 
 const FORMAT = 'dp-ftrl learn state 1';
@@ -106,9 +106,9 @@ function requireSame(stored: Uint8Array, wanted: Begun): Begun {
 }
 
 /** A learner in a file, and what the first run called its columns. */
-export class LearnerState {
+export class LearnerState implements PaidState {
   private constructor(
-    private readonly store: FileStore,
+    private readonly store: MarkedStore,
     readonly learner: LearnerLedger,
     /** In the order of the first run. */
     readonly columns: readonly string[],
@@ -117,13 +117,14 @@ export class LearnerState {
 
   static async open(
     dp: DpFtrl,
-    path: string,
+    { path, hasBudget }: StateSettings,
     { how, wanted }: { how: LearnerOptions; wanted: Begun },
   ): Promise<LearnerState> {
     const store = await openStore(path);
     let stored: Uint8Array | undefined;
     try {
       stored = await store.load();
+      requireBudget(store, hasBudget);
       const { columns, inputs } = stored ? requireSame(stored, wanted) : wanted;
       const memo = sealed({ format: FORMAT, ...wanted });
       const learner = await dp.learnerLedger({ ...how, store, memo });
@@ -135,13 +136,21 @@ export class LearnerState {
     }
   }
 
-  /** Tells this state from others, wherever its file is. */
   get identity(): string {
     return this.learner.identity;
   }
 
-  /** Stores a new state before its first step: its key is that of the next run from then on. */
-  async begin(): Promise<void> {
+  get numReleased(): number {
+    return this.learner.step;
+  }
+
+  get runs(): Runs | undefined {
+    return this.store.runs;
+  }
+
+  /** A new state is stored before its first step: its key is that of the next run from then on. */
+  async begin(runs: Runs): Promise<void> {
+    await this.store.mark(runs);
     await this.learner.model();
   }
 

@@ -421,7 +421,7 @@ async function makeLearner(
   }
   const options = optionsOf(how, { ...settings, chosen });
   const wanted = { options, columns: rows.columns, inputs };
-  const state = await LearnerState.open(dp, file.path, { how, wanted });
+  const state = await LearnerState.open(dp, file, { how, wanted });
   rows.arrange(state.columns);
   return {
     learner: state.learner,
@@ -503,10 +503,9 @@ export async function run(args: Args): Promise<void> {
     });
     const costs = { mu, rho };
     const spending = { costs, epsilon, delta, neighbours, mechanism: name, numSteps };
-    const goesOn = state && { state: state.identity, step: learner.step };
-    const all = { ...spending, ...goesOn, columns: rows.columns, unit: whom.unit };
+    const all = { ...spending, columns: rows.columns, unit: whom.unit };
     // What is paid for once must be known again, also where nothing comes to be learned from.
-    await settings.budget?.spend(dp, all, async () => state?.begin());
+    await settings.budget?.spend(dp, all, state);
     const spoken = { name, mode: settings.mode, whom, what: 'its gradient ' };
     const sentence = `${guarantee(learner.certificate, spoken)}${unscaledText(made.inputs)}`;
     announce(settings, { fromData: args.has('ranges-from-data'), sentence });

@@ -322,10 +322,8 @@ export async function run(args: Args): Promise<void> {
     const { mu, rho, epsilon, delta, neighbours } = certificate;
     const about = { mechanism: name, numSteps, columns };
     const spending = { costs: { mu, rho }, epsilon, delta, neighbours, ...about };
-    const goesOn = state && { state: state.identity, step: state.numReleased };
-    const all = { ...spending, ...goesOn, unit: whom.unit };
     // What is paid for once must be known again, also where nothing comes to be released.
-    await settings.budget?.spend(dp, all, async () => state?.begin());
+    await settings.budget?.spend(dp, { ...spending, unit: whom.unit }, state);
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');
     const other = whatIsProtected(participation, chosen);

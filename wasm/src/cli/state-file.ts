@@ -10,11 +10,13 @@ import type { Args } from './args.js';
 import { Misuse } from './failure.js';
 import { ClosedPipe } from './output.js';
 import { Interrupted } from './signals.js';
+import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {
   path: string;
   /** Of the first row, 0-based; default: the first that was not released. */
   firstStep: number | undefined;
+  hasBudget: boolean;
 }
 
 /** Of these a repeated row would have to count as it did before, which nobody remembers. */
@@ -35,7 +37,8 @@ export function readState(args: Args): StateSettings | undefined {
   if (!args.has('steps') && !args.has('strategy')) {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
   }
-  return { path, firstStep: step === undefined ? undefined : step - 1 };
+  const firstStep = step === undefined ? undefined : step - 1;
+  return { path, firstStep, hasBudget: args.has('budget') };
 }
 
 /** Whose state it is, by the first bytes and the kind of the core's checkpoint. */
@@ -57,6 +60,12 @@ export function memoOf(stored: Uint8Array, command: Command): Uint8Array | undef
   const other = begins ? KINDS[state[KIND_AT]!] : undefined;
   if (other !== undefined && other !== command) throw new Misuse(`it is of dp-ftrl ${other}`);
   return memo;
+}
+
+/** @throws Misuse for a run without a budget of a state that one pays for: copies would go unseen. */
+export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
+  if (runs === undefined || hasBudget) return;
+  throw new Misuse('a --budget pays for it: name that in every run');
 }
 
 /** Seeded states have a key of zeros. */
@@ -95,9 +104,9 @@ export function inWords(
 }
 
 /** The file, for this process alone. */
-export async function openStore(path: string): Promise<FileStore> {
+export async function openStore(path: string): Promise<MarkedStore> {
   try {
-    return await FileStore.open(path);
+    return new MarkedStore(await FileStore.open(path));
   } catch (error) {
     const { code = 'internal', message, cause } = error as Error & { code?: string };
     const why = message.replace(`FileStore: ${path} `, '');

@@ -2,25 +2,27 @@
 
 // --state: a release that goes on in the next run.
 
-import type { FileStore } from '../file-store.js';
 import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../types.js';
 import type { Known } from './args.js';
 import { Misuse } from './failure.js';
-import { inWords, memoOf, openStore, type StateSettings } from './state-file.js';
+import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
+import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
 interface Opening {
   stored: Uint8Array | undefined;
-  store: FileStore;
+  store: MarkedStore;
   options: Omit<LedgerOptions, 'store'>;
   wanted: Continued;
+  hasBudget: boolean;
 }
 
 /** The ledger that was stored, if it is of the same columns, persons and times. */
-async function goOn(dp: DpFtrl, { stored, store, options, wanted }: Opening) {
+async function goOn(dp: DpFtrl, { stored, store, options, wanted, hasBudget }: Opening) {
+  requireBudget(store, hasBudget);
   const bytes = stored && memoOf(stored, 'release');
   const memo = bytes && readMemo(bytes);
   if (stored) requireSame(memo, wanted);
@@ -47,10 +49,10 @@ function ofStep(error: unknown, path: string): unknown {
 }
 
 /** A ledger as a running total whose next step is that of the next row. */
-export class LedgerTotals {
+export class LedgerTotals implements PaidState {
   private constructor(
     private readonly path: string,
-    private readonly store: FileStore,
+    private readonly store: MarkedStore,
     private readonly ledger: ReleaseLedger,
     private next: number,
     /** What the last run left; undefined of a new state, and of an old one of rows alone. */
@@ -63,13 +65,13 @@ export class LedgerTotals {
 
   static async open(
     dp: DpFtrl,
-    { path, firstStep }: StateSettings,
+    { path, firstStep, hasBudget }: StateSettings,
     { options, wanted }: { options: Omit<LedgerOptions, 'store'>; wanted: Continued },
   ): Promise<LedgerTotals> {
     const store = await openStore(path);
     try {
       const stored = await store.load();
-      const opening = { stored, store, options, wanted };
+      const opening = { stored, store, options, wanted, hasBudget };
       const { ledger, memo, columns } = await goOn(dp, opening).catch((error: unknown) => {
         const isSeeded = options.insecureSeed !== undefined;
         throw inWords(error, path, { stored, isSeeded, options: OPTIONS });
@@ -109,17 +111,21 @@ export class LedgerTotals {
     return this.ledger.step;
   }
 
-  /** Tells this state from others, wherever its file is. */
   get identity(): string {
     return this.ledger.identity;
+  }
+
+  get runs(): Runs | undefined {
+    return this.store.runs;
   }
 
   stddev(step: number): number {
     return this.ledger.stddev(step);
   }
 
-  /** Stores a new state before its first step: its key is that of the next run from then on. */
-  async begin(): Promise<void> {
+  /** A new state is stored before its first step: its key is that of the next run from then on. */
+  async begin(runs: Runs): Promise<void> {
+    await this.store.mark(runs);
     if (this.first) await this.ledger.releaseSteps(0, [], this.first);
     this.first = undefined;
   }
