@@ -59,5 +59,30 @@ TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
   EXPECT_GE(num_unchanged_by_clipping, 100);
 }
 
+// Which of several largest entries is lowered is no matter of privacy, but releases are the same
+// everywhere only if it is always the first.
+TEST(Quantiser, of_several_largest_entries_the_first_is_lowered_toward_zero) {
+  std::int64_t num_unchanged_by_clipping = 0;
+  for (std::int64_t p = 1; p <= 24; ++p)
+    for (std::int64_t q = 1; q <= 24; ++q) {
+      // 2 a^2 + b^2 is the square of a whole number; the two a are the largest.
+      const std::int64_t a = 2 * p * q;
+      const std::int64_t b = std::abs(p * p - 2 * q * q);
+      if (b >= a) continue;
+      for (const std::int64_t sign : {-1, 1}) {
+        const double clip_norm = std::nextafter(static_cast<double>(p * p + 2 * q * q), 0.0);
+        const std::vector<std::int64_t> made = integers(
+            {static_cast<double>(b), static_cast<double>(sign * a), static_cast<double>(-sign * a)},
+            clip_norm, 1);
+        EXPECT_LE(squared(made), detail::max_norm_squared(clip_norm, 1)) << a << " " << b;
+        const bool is_last_lowered = made[1] == sign * a && made[2] == -sign * (a - 1);
+        EXPECT_FALSE(made[0] == b && is_last_lowered) << a << " " << b;
+        num_unchanged_by_clipping +=
+            made == std::vector<std::int64_t>{b, sign * (a - 1), -sign * a};
+      }
+    }
+  EXPECT_GE(num_unchanged_by_clipping, 50);
+}
+
 }  // namespace
 }  // namespace dpftrl
