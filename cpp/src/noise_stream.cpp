@@ -191,9 +191,6 @@ void NoiseStream::restore(std::span<const std::byte> bytes) {
 
 void NoiseStream::restore_state(std::int64_t state_step, std::span<const std::byte> state,
                                 std::int64_t step) {
-  if (state.size() % rows_->state_bytes() != 0)
-    fail(ErrorCode::bad_state, "noise_stream: state must consist of whole rows, got " +
-                                   to_text(static_cast<std::int64_t>(state.size())) + " bytes");
   rows_->read_state(state_step, state);
   step_ = step;
   rows_->seek(step);

@@ -109,6 +109,68 @@ TEST(Checkpoint, the_stream_goes_on_with_the_same_bits_for_every_strategy) {
   }
 }
 
+/// The bytes with another state and the checksum that belongs to it.
+Bytes with_state(std::span<const std::byte> bytes, std::span<const std::byte> state) {
+  const detail::CheckpointHeader header{
+      .kind = static_cast<detail::CheckpointKind>(bytes[6]),
+      .precision = std::to_integer<std::uint8_t>(bytes[7]),
+      .step = static_cast<std::int64_t>(detail::word_at(bytes, 8)),
+      .state_step = static_cast<std::int64_t>(detail::word_at(bytes, 16)),
+      .fingerprint = short_digest(bytes, 24),
+      .commitment = short_digest(bytes, 40)};
+  Bytes changed = detail::begin_checkpoint();
+  changed.insert(changed.end(), state.begin(), state.end());
+  detail::seal_checkpoint(header, changed);
+  return changed;
+}
+
+/// Whether the step needs a state at all.
+bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std::string& title) {
+  constexpr std::size_t kWidth = 2;
+  const auto first_rows = static_cast<std::size_t>(step) * kWidth;
+  NoiseStream first(strategy, options(kWidth));
+  std::vector<double> rows(static_cast<std::size_t>(strategy.num_steps()) * kWidth);
+  first.next_rows(std::span(rows).first(first_rows), step);
+  const Bytes good = first.checkpoint();
+  first.next_rows(std::span(rows).subspan(first_rows), strategy.num_steps() - step);
+  // The same bytes by another way.
+  first.seek(step);
+  EXPECT_EQ(first.checkpoint(), good) << title;
+  const std::span<const std::byte> state = std::span(good).subspan(detail::kCheckpointHeaderSize);
+  EXPECT_EQ(with_state(good, state), good) << title;
+  if (state.empty()) return false;
+  NoiseStream second(strategy, options(kWidth));
+  const std::string wanted = "noise_stream: checkpoint must contain " +
+                             std::to_string(state.size()) + " bytes of state, got ";
+  for (const std::size_t size :
+       {std::size_t{0}, 8 * kWidth, state.size() - 8 * kWidth, state.size() - 1}) {
+    if (size == state.size()) continue;
+    EXPECT_ERROR(second.restore(with_state(good, state.first(size))), "bad_state",
+                 wanted + std::to_string(size));
+  }
+  Bytes longer(1000 * kWidth * 8);
+  std::copy(state.begin(), state.end(), longer.begin());
+  EXPECT_ERROR(second.restore(with_state(good, longer)), "bad_state", wanted);
+  // What was refused left no trace.
+  std::vector<double> again(rows.size());
+  second.next_rows(again, strategy.num_steps());
+  EXPECT_EQ(again, rows) << title;
+  return true;
+}
+
+TEST(Checkpoint, forged_with_another_number_of_rows_is_refused) {
+  std::int64_t num_with_state = 0;
+  for (const testing::Variant& variant : testing::prefix_variants(23)) {
+    const auto strategy = testing::strategy_of(variant);
+    num_with_state += refuses_other_sizes(*strategy, strategy->num_steps() / 2 + 1, variant.title);
+  }
+  for (const testing::NamedForm& named : testing::named_forms())
+    for (std::int64_t step = 1; step < named.num_steps; ++step)
+      num_with_state +=
+          refuses_other_sizes(testing::FormStrategy(named.form, named.num_steps), step, named.name);
+  EXPECT_GE(num_with_state, 100);
+}
+
 TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   // Rows of state: the running total in two parts, or with the last normals; none where seeking
   // needs none.

@@ -158,11 +158,12 @@ void Machine<Number>::allocate(const Window& window) {
 }
 
 template <class Number>
-void Machine<Number>::write_state(std::vector<std::byte>& out) const {
+void Machine<Number>::write_state(std::size_t num_slots, std::vector<std::byte>& out) const {
   static_assert(std::endian::native == std::endian::little, "numbers are written as they are");
   const std::size_t dimension = width_of(options_);
-  out.reserve(out.size() + state_.size() * dimension * sizeof(Value));
-  for (const std::vector<Value>& row : state_) {
+  const std::span<const std::vector<Value>> rows = std::span(state_).first(num_slots * kParts);
+  out.reserve(out.size() + rows.size() * dimension * sizeof(Value));
+  for (const std::vector<Value>& row : rows) {
     const auto bytes = std::as_bytes(std::span(row).first(dimension));
     out.insert(out.end(), bytes.begin(), bytes.end());
   }

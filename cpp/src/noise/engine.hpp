@@ -56,6 +56,11 @@ class Window {
   /// Slots that the operations name.
   std::size_t num_state() const { return num_state_; }
   std::size_t num_scratch() const { return num_scratch_; }
+  /// State slots that steps from here on may read. It follows from the last prepared step alone;
+  /// num_state() may also count those of longer blocks before it.
+  std::size_t num_slots_in_use() const {
+    return std::min(num_state_, static_cast<std::size_t>(slots_.num_state()));
+  }
 
  private:
   void emit(std::int64_t step);
@@ -115,8 +120,8 @@ class Machine {
   void run(const Window& window, Sink<Value>& sink);
   /// Every state slot is 0.
   void clear() { state_.clear(); }
-  /// Appends the state slots, little-endian.
-  void write_state(std::vector<std::byte>& out) const;
+  /// Appends the first state slots, little-endian.
+  void write_state(std::size_t num_slots, std::vector<std::byte>& out) const;
   /// What write_state appended, of streams with the same options.
   void read_state(std::span<const std::byte> bytes);
 

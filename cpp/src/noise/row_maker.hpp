@@ -54,7 +54,7 @@ class RowMaker {
     keeps_states_ = true;
     if (!is_intact_ || (step_ != step && !(0 <= kept_step_ && kept_step_ <= step))) go_to(step);
     if (step_ == step) {
-      std::visit([&](const auto& machine) { machine.write_state(out); }, machine_);
+      append_state(out);
       return step;
     }
     out.insert(out.end(), kept_state_.begin(), kept_state_.end());
@@ -62,6 +62,7 @@ class RowMaker {
   }
 
   /// Goes to the step that write_state returned.
+  /// @throws Error{bad_state} another number of bytes than of the slots in use; seek mends it.
   void read_state(std::int64_t step, std::span<const std::byte> bytes) {
     is_intact_ = false;
     kept_step_ = last_bound_ = -1;
@@ -74,15 +75,10 @@ class RowMaker {
     window_.resume(0);
     for (std::int64_t done = 0; done < step; done += window_.num_steps())
       window_.prepare(done, std::min(step - done, max_window()));
+    require_slots(bytes);
     std::visit([&](auto& machine) { machine.read_state(bytes); }, machine_);
     step_ = step;
     is_intact_ = true;
-  }
-
-  /// Of one slot.
-  std::size_t state_bytes() const {
-    const std::size_t parts = is_extended(window_.precision()) ? 2 : 1;
-    return dimension() * sizeof(Value) * parts;
   }
 
   /// Rows made and not given out yet.
@@ -163,8 +159,31 @@ class RowMaker {
   void keep_state() {
     kept_step_ = -1;
     kept_state_.clear();
-    std::visit([&](const auto& machine) { machine.write_state(kept_state_); }, machine_);
+    if (resume_point(form_, step_) != step_) append_state(kept_state_);
     kept_step_ = step_;
+  }
+
+  void append_state(std::vector<std::byte>& out) const {
+    const std::size_t num_slots = window_.num_slots_in_use();
+    std::visit([&](const auto& machine) { machine.write_state(num_slots, out); }, machine_);
+  }
+
+  /// Of one slot.
+  std::size_t state_bytes() const {
+    const std::size_t parts = is_extended(window_.precision()) ? 2 : 1;
+    return dimension() * sizeof(Value) * parts;
+  }
+
+  /// Checks the size of a state of the step up to which the window is prepared. There may be more
+  /// slots than are in use: those of longer blocks before, which no step reads.
+  void require_slots(std::span<const std::byte> bytes) const {
+    const std::size_t least = window_.num_slots_in_use() * state_bytes();
+    const std::size_t most = window_.num_state() * state_bytes();
+    const bool are_whole = bytes.size() % state_bytes() == 0;
+    if (are_whole && least <= bytes.size() && bytes.size() <= most) return;
+    const auto text = [](std::size_t size) { return to_text(static_cast<std::int64_t>(size)); };
+    fail(ErrorCode::bad_state, "noise_stream: checkpoint must contain " + text(least) +
+                                   " bytes of state, got " + text(bytes.size()));
   }
 
   class NullSink final : public Sink<Value> {
