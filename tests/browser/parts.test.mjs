@@ -259,7 +259,7 @@ test('the address: what is written is read back; the defaults are not written', 
 });
 
 test('numbers are written for readers', () => {
-  const { quantity, scientific, percent, count } = parts.format;
+  const { quantity, scientific, percent, count, boundRecords } = parts.format;
   assert.deepEqual(
     [0, 1234.567, -0.012345, 1e-6, 2.5e8, NaN].map((v) => quantity(v)),
     ['0', '1,235', '−0.01235', '10⁻⁶', '2.5 × 10⁸', '–'],
@@ -268,4 +268,6 @@ test('numbers are written for readers', () => {
   assert.equal(scientific(0), '0');
   assert.equal(percent(0.5), '50.0 %');
   assert.equal(count(-100000), '−100,000');
+  assert.equal(boundRecords(1), '');
+  assert.equal(boundRecords(2), ', for records of 2 numbers or more');
 });

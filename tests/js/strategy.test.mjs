@@ -342,6 +342,22 @@ test('from three epochs on a lower bound says for which records it is one', () =
   }
 });
 
+test('a saved bound for all records says so where a file of before could not', () => {
+  // At this horizon the bound is that of one participation, which is one for all records.
+  for (const [participation, isStated] of [
+    ['single', false],
+    [{ epochs: 2 }, false],
+    [{ epochs: 3 }, true],
+    [{ participations: 9, minSeparation: 300 }, false],
+    [{ participations: 9, minSeparation: 200 }, true],
+  ]) {
+    const saved = dp.optimize({ mechanism: 'blt', numSteps: 600, buffers: 1, participation });
+    const told = isStated ? [1, saved.lowerBound] : [undefined, undefined];
+    const { lowerBoundMinDimension, lowerBoundEveryDimension } = saved;
+    assert.deepEqual([lowerBoundMinDimension, lowerBoundEveryDimension], told);
+  }
+});
+
 test('blt: errors at a thousand million steps, and no noise there', () => {
   const options = { mechanism: 'blt', numSteps: 1e9, buffers: 4 };
   const { maxError, ratio } = dp.error(options);

@@ -44,6 +44,18 @@ export type Asked = Pick<
   'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
 >;
 
+/** What a bound needs that rests on all participations: docs/math/optimal.md, section 5. */
+function leastDimension({ participation, numSteps }: Asked): number {
+  if (participation === 'single') return 1;
+  const most =
+    'epochs' in participation
+      ? participation.epochs
+      : Math.min(participation.participations, Math.ceil(numSteps / participation.minSeparation));
+  let dimension = 1;
+  while (((dimension + 1) * (dimension + 2)) / 2 <= most) ++dimension;
+  return dimension;
+}
+
 export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
   const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
   const { lowerBoundMinDimension, lowerBoundEveryDimension } = result;
@@ -54,9 +66,10 @@ export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStra
     error,
     lowerBound,
     boundMethod,
-    // Files of the usual kind have the fields that they always had.
+    // Files of the usual kind have the fields that they always had. In others a missing dimension
+    // tells that the file is from before, so it is there also where it is 1.
     ...(lowerBoundMinDimension !== null &&
-      lowerBoundMinDimension > 1 && {
+      Math.max(lowerBoundMinDimension, leastDimension(asked)) > 1 && {
         lowerBoundMinDimension,
         lowerBoundEveryDimension: lowerBoundEveryDimension ?? 0,
       }),

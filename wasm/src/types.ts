@@ -121,9 +121,12 @@ export interface SavedStrategy {
   /** As in `CertifiedBound`, when the search ended. */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
-  /** As in `CertifiedBound`; missing where it is 1. */
+  /**
+   * As in `CertifiedBound`; missing where it is 1, and from files of before. There it is the least d
+   * with (d + 1) (d + 2) / 2 above the participations: 2 from 3 on, 3 from 6 on.
+   */
   lowerBoundMinDimension?: number;
-  /** As in `CertifiedBound`; missing where it is `lowerBound`. */
+  /** As in `CertifiedBound`; missing where `lowerBoundMinDimension` is. */
   lowerBoundEveryDimension?: number;
   /** error / lowerBound */
   ratio: number | null;

@@ -8,7 +8,7 @@ import { GrowingRange } from './axis.ts';
 import { Chart, type Colour, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { byId, h } from './dom.ts';
-import { count, quantity } from './format.ts';
+import { boundRecords, count, quantity } from './format.ts';
 import { Lazily } from './lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { Lane } from './run.ts';
@@ -160,7 +160,8 @@ export class ErrorsFigure {
     ]);
     const bound = this.bound();
     if (bound !== null) {
-      const text = `no ${this.aim()} is below ${quantity(bound)}`;
+      const minDimension = this.curves[0]?.error.lowerBoundMinDimension ?? 1;
+      const text = `no ${this.aim()} is below ${quantity(bound)}${boundRecords(minDimension)}`;
       levels.push({ value: bound, colour: 'ink', text, at: 0.4, below: true });
     }
     return levels;

@@ -49,3 +49,8 @@ export function scientific(value: number, digits = 3): string {
   const short = String(Number(mantissa));
   return short === '1' ? `10${power}` : `${minus(short)} × 10${power}`;
 }
+
+/** For which records a lower bound is one, where it is not one for all. */
+export function boundRecords(minDimension: number): string {
+  return minDimension === 1 ? '' : `, for records of ${minDimension} numbers or more`;
+}

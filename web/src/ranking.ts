@@ -5,18 +5,13 @@
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from './analyst.ts';
 import { byId, h, setText } from './dom.ts';
-import { count, quantity } from './format.ts';
+import { boundRecords, count, quantity } from './format.ts';
 import { Lazily } from './lazily.ts';
 import { parametersText } from './parameters.ts';
 import { choicesOf, type Settings } from './settings.ts';
 
 export interface RankingEvents {
   chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
-}
-
-/** For which records a lower bound is one, where it is not one for all. */
-function records(minDimension: number): string {
-  return minDimension === 1 ? '' : `, for records of ${minDimension} numbers or more`;
 }
 
 export class Ranking {
@@ -88,7 +83,7 @@ export class Ranking {
       lowerBound === null
         ? ''
         : ` The ${aim} of no factorization with Gaussian noise is below ` +
-          `${quantity(lowerBound, 6)}${records(lowerBoundMinDimension ?? 1)}.`;
+          `${quantity(lowerBound, 6)}${boundRecords(lowerBoundMinDimension ?? 1)}.`;
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +

@@ -217,7 +217,7 @@ def check_bound(report, claims, problem, numbers, distance, own_error):
     if stated is None:
         return
     stated = Fraction(stated) / distance
-    dimension = claims.get("lowerBoundMinDimension", 1)
+    dimension = stated_dimension(claims, problem)
     everywhere = claims.get("lowerBoundEveryDimension")
     query_weights = claims.get("queryWeights")
     proofs, least = [], [own_error] if own_error is not None else []
@@ -245,6 +245,12 @@ def check_bound(report, claims, problem, numbers, distance, own_error):
     if everywhere and everywhere != claims["lowerBound"]:
         judge_bound(report, "lowerBoundEveryDimension", Fraction(everywhere) / distance, 1, proofs,
                     least)
+
+
+def stated_dimension(claims, problem):
+    """The records that lowerBound is for. Files from before it was stated had bounds of this kind."""
+    least = needed_dimension(problem.schema.most_within(problem.workload.num_steps))
+    return claims.get("lowerBoundMinDimension", least)
 
 
 def is_allowed(k, problem):
