@@ -147,3 +147,58 @@ test('budget: an analyst who reacts spends no more than the limit, in either acc
     }
   }
 });
+
+/** Standard deviations that step `step` moves where the person takes part at `steps` of a stream. */
+function shift({ encoder, mu }, step, steps) {
+  const norms = encoder.map((_, j) => Math.hypot(...encoder.map((row) => row[j])));
+  return (mu / Math.max(...norms)) * steps.reduce((sum, j) => sum + encoder[step][j], 0);
+}
+
+/**
+ * True delta at `epsilon` of streams whose steps take turns as in `order`. Before each step the
+ * analyst, who knows the loss so far, decides whether the person takes part there; in each stream
+ * `most` times in all. As in trueDelta, losses are on a grid.
+ */
+function interleavedDelta(epsilon, streams, order, most) {
+  const spread = 3;
+  const worth = (round, took) => {
+    if (round === order.length) return (loss) => Math.max(0, -Math.expm1(epsilon - loss));
+    const s = order[round];
+    const step = order.slice(0, round).filter((one) => one === s).length;
+    const choices = [took[s]];
+    if (took[s].length < most) choices.push([...took[s], step]);
+    const worths = choices.map((steps) => {
+      const after = worth(round + 1, took.with(s, steps));
+      const mu = shift(streams[s], step, steps);
+      if (mu === 0) return after;
+      return (loss) =>
+        NORMAL.reduce((sum, { z, weight }) => sum + weight * after(loss + mu * (mu / 2 + z)), 0);
+    });
+    const value = (loss) => Math.max(...worths.map((of) => of(loss)));
+    if (round === 0) return value;
+    const [low, gap] = [-spread * REACH, (2 * spread * REACH) / (4 * NODES)];
+    const kept = Float64Array.from({ length: 4 * NODES + 1 }, (_, i) => value(low + i * gap));
+    return (loss) => cubic(kept, (loss - low) / gap);
+  };
+  const nobody = streams.map(() => []);
+  return worth(0, nobody)(0);
+}
+
+test('budget: streams that are open at the same time cost what they cost once', () => {
+  const streams = [
+    { encoder: [Float64Array.of(0.8, 0), Float64Array.of(0.6, 1)], mu: 0.6 },
+    { encoder: [Float64Array.of(1, 0), Float64Array.of(0.5, 0.9)], mu: 0.8 },
+  ];
+  const delta = 1e-3;
+  const costs = streams.map(({ mu }) => mu);
+  const { total } = dp.compose({ account: 'mu', costs, epsilon: 1, delta });
+  const { epsilon } = dp.calibrate({ mu: total, delta });
+  for (const turns of ['0011', '0101', '1001', '0110']) {
+    // Taking part at the first step of each uses up all of both.
+    close(interleavedDelta(epsilon, streams, [...turns].map(Number), 1) / delta, 1, 0.002);
+  }
+  // A person beyond the pattern, or a cost left out, is more than the limit.
+  assert.ok(interleavedDelta(epsilon, streams, [0, 1, 0, 1], 2) > 1.5 * delta);
+  const { epsilon: ofOne } = dp.calibrate({ mu: 0.8, delta });
+  assert.ok(interleavedDelta(ofOne, streams, [0, 1, 0, 1], 1) > 1.5 * delta);
+});
