@@ -5,10 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <variant>
 
-#include "dpftrl/strategy/filtered.hpp"
-#include "dpftrl/strategy/group_algebra.hpp"
-#include "dpftrl/strategy/restart.hpp"
 #include "level_sensitivity.hpp"
 #include "pair_sensitivity.hpp"
 #include "scaled_sensitivity.hpp"
@@ -34,11 +32,11 @@ double largest_share(const Strategy& strategy, std::int64_t max_participations,
 }
 
 /// Blocks are orthogonal: squares add up over them.
-Sensitivity restart_sensitivity(const RestartStrategy& strategy,
+Sensitivity restart_sensitivity(std::int64_t num_steps, const RestartedColumns& columns,
                                 const Participation& participation) {
-  const std::int64_t n = strategy.num_steps(), e = strategy.epoch_length();
+  const std::int64_t n = num_steps, e = columns.epoch_length;
   const std::int64_t b = participation.separation();
-  const Strategy& inside = strategy.epoch_strategy();
+  const Strategy& inside = *columns.epoch;
   const bool is_even = n % e == 0 && e % b == 0 && inside.num_steps() == e;
   if (participation.kind() == Participation::Kind::fixed_epoch && is_even) {
     const Sensitivity one =
@@ -51,6 +49,15 @@ Sensitivity restart_sensitivity(const RestartStrategy& strategy,
   const double squared = static_cast<double>(k) * largest_share(inside, most, b);
   return {std::sqrt(squared) * (1 + 0x1p-50), Exactness::upper_bound,
           "block by block: participations times the largest share of one"};
+}
+
+Sensitivity scaled_sensitivity(const ScaledColumns& columns, const Participation& participation) {
+  const std::span<const double> coefficients = columns.base->toeplitz_encoder();
+  if (!coefficients.empty())
+    return scaled_toeplitz_sensitivity(coefficients, columns.scales, participation);
+  return {sensitivity(*columns.base, participation).value / std::ranges::min(columns.scales) *
+              (1 + 0x1p-50),
+          Exactness::upper_bound, "as if every column were scaled up as much as any"};
 }
 
 /// From the bounds that the family has on inner products of columns.
@@ -70,27 +77,23 @@ Sensitivity separated_sensitivity(const Strategy& strategy, const Participation&
 }  // namespace
 
 std::int64_t orthogonal_distance(const Strategy& strategy) {
-  if (const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy))
-    return orthogonal_distance(filtered->base());
-  const auto* restart = dynamic_cast<const RestartStrategy*>(&strategy);
-  if (restart == nullptr) return strategy.num_bands();
-  const std::int64_t inside = orthogonal_distance(restart->epoch_strategy());
-  return inside == 0 ? restart->epoch_length() : std::min(inside, restart->epoch_length());
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
+    return orthogonal_distance(*scaled->base);
+  const auto* restarted = std::get_if<RestartedColumns>(&columns);
+  if (restarted == nullptr) return strategy.num_bands();
+  const std::int64_t inside = orthogonal_distance(*restarted->epoch);
+  return inside == 0 ? restarted->epoch_length : std::min(inside, restarted->epoch_length);
 }
 
 Sensitivity family_sensitivity(const Strategy& strategy, const Participation& participation) {
-  if (const auto* restart = dynamic_cast<const RestartStrategy*>(&strategy))
-    return restart_sensitivity(*restart, participation);
-  if (const auto* circulant = dynamic_cast<const GroupAlgebraStrategy*>(&strategy))
-    return circulant_sensitivity(*circulant, participation);
-  if (const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy)) {
-    const std::span<const double> coefficients = filtered->base().toeplitz_encoder();
-    if (!coefficients.empty())
-      return scaled_toeplitz_sensitivity(coefficients, filtered->column_scales(), participation);
-    return {sensitivity(filtered->base(), participation).value /
-                std::ranges::min(filtered->column_scales()) * (1 + 0x1p-50),
-            Exactness::upper_bound, "as if every column were scaled up as much as any"};
-  }
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* restarted = std::get_if<RestartedColumns>(&columns))
+    return restart_sensitivity(strategy.num_steps(), *restarted, participation);
+  if (std::holds_alternative<CirculantColumns>(columns))
+    return circulant_sensitivity(strategy, participation);
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
+    return scaled_sensitivity(*scaled, participation);
   if (const auto levels = level_sensitivity(strategy, participation)) return *levels;
   return separated_sensitivity(strategy, participation);
 }

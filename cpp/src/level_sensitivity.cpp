@@ -6,12 +6,10 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "dpftrl/strategy/haar.hpp"
-#include "dpftrl/strategy/hybrid.hpp"
-#include "dpftrl/strategy/kary.hpp"
-#include "dpftrl/strategy/smooth.hpp"
 
 namespace dpftrl {
 namespace {
@@ -105,7 +103,7 @@ bool visits_phases(const Strategy& strategy, const Participation& participation,
 
 /// Inner products of columns of a Haar basis whose smallest common support has 2^m steps, m = 0, 1,
 /// ...: g_0 + sum_{l > m} g_l - g_m.
-std::vector<double> haar_products(const HaarBasisStrategy& strategy) {
+std::vector<double> haar_products(const Strategy& strategy) {
   const HaarDecoder form = std::get<HaarDecoder>(strategy.decoder_form());
   const std::size_t top = form.scales.size();
   const auto squared = [](double scale, std::size_t level) {
@@ -140,7 +138,8 @@ std::vector<Level> binary_levels(std::vector<double> products) {
   return levels;
 }
 
-Sensitivity of_haar(const HaarBasisStrategy& strategy, const Participation& participation) {
+Sensitivity level_sensitivity_of(const HaarColumns&, const Strategy& strategy,
+                                 const Participation& participation) {
   const std::vector<double> products = haar_products(strategy);
   if (!visits_phases(strategy, participation, products.size())) {
     const std::vector<Level> levels = binary_levels(products);
@@ -195,7 +194,8 @@ double hybrid_bound(const std::vector<std::vector<double>>& products, std::int64
 }
 
 /// Block c begins at step 2^c - 1.
-Sensitivity of_hybrid(const HybridStrategy& strategy, const Participation& participation) {
+Sensitivity level_sensitivity_of(const HybridColumns&, const Strategy& strategy,
+                                 const Participation& participation) {
   const std::vector<std::vector<double>> products = hybrid_products(strategy.num_steps());
   if (!visits_phases(strategy, participation, products.size()))
     return level_bound(hybrid_bound(products, strategy.num_steps(), participation));
@@ -211,10 +211,11 @@ Sensitivity of_hybrid(const HybridStrategy& strategy, const Participation& parti
       }));
 }
 
-Sensitivity of_kary(const KaryStrategy& strategy, const Participation& participation) {
+Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& strategy,
+                                 const Participation& participation) {
   std::vector<Level> levels;
   std::int64_t place = 1;
-  for (std::int64_t l = 0; l < strategy.num_levels(); ++l, place *= strategy.arity())
+  for (std::int64_t l = 0; l < columns.num_levels; ++l, place *= columns.arity)
     levels.push_back({1, place});
   if (!visits_phases(strategy, participation, levels.size()))
     return level_bound(bound_by_levels(levels, levels.size(), strategy.num_steps(), participation));
@@ -223,16 +224,16 @@ Sensitivity of_kary(const KaryStrategy& strategy, const Participation& participa
                                     [&](std::int64_t step, std::span<std::int64_t> nodes) {
                                       for (std::size_t l = 0; l < nodes.size(); ++l) {
                                         const std::int64_t node = step / levels[l].longest_node;
-                                        nodes[l] = strategy.is_used(l, node) ? node : kNoNode;
+                                        nodes[l] = columns.is_used(l, node) ? node : kNoNode;
                                       }
                                       return std::span<const double>(weights);
                                     }));
 }
 
 /// Leaves 0 .. num_steps: the next larger number with as many ones.
-std::vector<std::uint64_t> smooth_leaves(const SmoothStrategy& strategy) {
-  std::vector<std::uint64_t> leaves = {(std::uint64_t{1} << strategy.shape().weight) - 1};
-  for (std::int64_t step = 0; step < strategy.num_steps(); ++step) {
+std::vector<std::uint64_t> smooth_leaves(std::int64_t num_steps, std::int64_t weight) {
+  std::vector<std::uint64_t> leaves = {(std::uint64_t{1} << weight) - 1};
+  for (std::int64_t step = 0; step < num_steps; ++step) {
     const std::uint64_t leaf = leaves.back(), lowest = leaf & (~leaf + 1), above = leaf + lowest;
     leaves.push_back((((above ^ leaf) >> 2) / lowest) | above);
   }
@@ -240,7 +241,7 @@ std::vector<std::uint64_t> smooth_leaves(const SmoothStrategy& strategy) {
 }
 
 /// Level q: leaves with the same bits above bit q, a 0 there, and r ones below it: binomial(q, r).
-std::vector<Level> smooth_levels(const SmoothStrategy::Shape& shape) {
+std::vector<Level> smooth_levels(const SmoothColumns& shape) {
   std::vector<double> binomials = {1};
   std::vector<Level> levels;
   for (std::int64_t q = 0; q < shape.height; ++q) {
@@ -255,14 +256,15 @@ std::vector<Level> smooth_levels(const SmoothStrategy::Shape& shape) {
   return levels;
 }
 
-Sensitivity of_smooth(const SmoothStrategy& strategy, const Participation& participation) {
-  const std::vector<Level> levels = smooth_levels(strategy.shape());
+Sensitivity level_sensitivity_of(const SmoothColumns& columns, const Strategy& strategy,
+                                 const Participation& participation) {
+  const std::vector<Level> levels = smooth_levels(columns);
   if (!visits_phases(strategy, participation, levels.size()) ||
       strategy.num_steps() > kMaxKeptLeaves)
     return level_bound(bound_by_levels(levels,
                                        static_cast<std::size_t>(strategy.max_column_norm_squared()),
                                        strategy.num_steps(), participation));
-  const std::vector<std::uint64_t> leaves = smooth_leaves(strategy);
+  const std::vector<std::uint64_t> leaves = smooth_leaves(strategy.num_steps(), columns.weight);
   const std::vector<double> weights(levels.size(), 1.0);
   return exact_phases(largest_phase(
       participation, levels.size(), [&](std::int64_t step, std::span<std::int64_t> nodes) {
@@ -283,15 +285,14 @@ Sensitivity of_smooth(const SmoothStrategy& strategy, const Participation& parti
 
 std::optional<Sensitivity> level_sensitivity(const Strategy& strategy,
                                              const Participation& participation) {
-  if (const auto* haar = dynamic_cast<const HaarBasisStrategy*>(&strategy))
-    return of_haar(*haar, participation);
-  if (const auto* hybrid = dynamic_cast<const HybridStrategy*>(&strategy))
-    return of_hybrid(*hybrid, participation);
-  if (const auto* kary = dynamic_cast<const KaryStrategy*>(&strategy))
-    return of_kary(*kary, participation);
-  if (const auto* smooth = dynamic_cast<const SmoothStrategy*>(&strategy))
-    return of_smooth(*smooth, participation);
-  return std::nullopt;
+  return std::visit(
+      [&](const auto& columns) -> std::optional<Sensitivity> {
+        if constexpr (requires { level_sensitivity_of(columns, strategy, participation); })
+          return level_sensitivity_of(columns, strategy, participation);
+        else
+          return std::nullopt;
+      },
+      strategy.columns());
 }
 
 }  // namespace dpftrl

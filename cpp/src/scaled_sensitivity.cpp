@@ -23,9 +23,9 @@ Sensitivity unknown() {
   return {std::numeric_limits<double>::infinity(), Exactness::upper_bound, "none"};
 }
 
-class ScaledColumns {
+class ScaledToeplitz {
  public:
-  ScaledColumns(std::span<const double> coefficients, std::span<const double> scales)
+  ScaledToeplitz(std::span<const double> coefficients, std::span<const double> scales)
       : coefficients_(coefficients), scales_(scales), least_scales_(scales.begin(), scales.end()) {
     for (std::size_t j = 1; j < least_scales_.size(); ++j)
       least_scales_[j] = std::min(least_scales_[j], least_scales_[j - 1]);
@@ -59,7 +59,7 @@ class ScaledColumns {
   std::vector<double> least_scales_;
 };
 
-double largest_phase(const ScaledColumns& columns, const Participation& participation) {
+double largest_phase(const ScaledToeplitz& columns, const Participation& participation) {
   const std::int64_t k = participation.max_participations(), b = participation.separation();
   std::vector<double> phases(index_of(b));
   for (std::int64_t d = 0; d < k; ++d)
@@ -101,7 +101,7 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
   const std::int64_t n = std::ssize(coefficients);
   const std::int64_t k = participation.max_participations_within(n);
   if (!std::ranges::all_of(coefficients, [](double c) { return c >= 0; })) return unknown();
-  const ScaledColumns columns(coefficients, column_scales);
+  const ScaledToeplitz columns(coefficients, column_scales);
   const bool is_short = n <= max_operations / k;
   if (participation.kind() == Kind::fixed_epoch && is_short)
     return {std::sqrt(largest_phase(columns, participation)), Exactness::exact,
@@ -113,8 +113,7 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
           Exactness::upper_bound, "scaled Toeplitz: bounds on the inner products"};
 }
 
-Sensitivity circulant_sensitivity(const GroupAlgebraStrategy& strategy,
-                                  const Participation& participation) {
+Sensitivity circulant_sensitivity(const Strategy& strategy, const Participation& participation) {
   constexpr std::int64_t kMaxOperations = std::int64_t{1} << 28;
   const std::int64_t n = strategy.num_steps();
   const std::int64_t k = participation.max_participations_within(n);

@@ -8,7 +8,7 @@
 
 #include "dpftrl/participation.hpp"
 #include "dpftrl/sensitivity.hpp"
-#include "dpftrl/strategy/group_algebra.hpp"
+#include "dpftrl/strategy.hpp"
 
 namespace dpftrl {
 
@@ -32,9 +32,8 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
                                         const Participation& participation,
                                         std::int64_t max_operations = std::int64_t{1} << 28);
 
-/// Columns are shifts of one another, X_ij = r(|j - i|). Fixed epochs: r at the lags of the epochs.
+/// CirculantColumns, X_ij = r(|j - i|). Fixed epochs: r at the lags of the epochs.
 /// Else the largest |r| at lags that two participations can have.
-Sensitivity circulant_sensitivity(const GroupAlgebraStrategy& strategy,
-                                  const Participation& participation);
+Sensitivity circulant_sensitivity(const Strategy& strategy, const Participation& participation);
 
 }  // namespace dpftrl

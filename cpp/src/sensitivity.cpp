@@ -6,7 +6,6 @@
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
-#include "dpftrl/strategy/filtered.hpp"
 #include "family_sensitivity.hpp"
 #include "tree_sensitivity.hpp"
 
@@ -154,14 +153,14 @@ double cap_factor(const Strategy& strategy) {
 }
 
 Sensitivity within_horizon(const Strategy& strategy, const Participation& participation) {
-  const auto* filtered = dynamic_cast<const FilteredStrategy*>(&strategy);
-  if (filtered != nullptr && filtered->column_scales().empty())
-    return within_horizon(filtered->base(), participation);
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns); scaled && scaled->scales.empty())
+    return within_horizon(*scaled->base, participation);
   const std::int64_t n = strategy.num_steps();
   const std::int64_t k = participation.max_participations_within(n);
   const double single = std::sqrt(strategy.max_column_norm_squared());
   if (k == 1) return {single, Exactness::exact, "largest column norm"};
-  if (strategy.has_dyadic_encoder()) return tree_sensitivity(n, participation);
+  if (std::holds_alternative<DyadicColumns>(columns)) return tree_sensitivity(n, participation);
 
   if (const double squared = strategy.spaced_norm_squared(k, participation.separation());
       squared > 0)

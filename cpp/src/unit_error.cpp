@@ -10,7 +10,6 @@
 #include "dpftrl/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/sensitivity.hpp"
-#include "dpftrl/strategy/dense.hpp"
 
 namespace dpftrl {
 namespace {
@@ -248,20 +247,20 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective) {
   const Strategy::OwnBound own = strategy.certified_lower_bound(objective, participation);
-  const bool is_dense = dynamic_cast<const DenseStrategy*>(&strategy) != nullptr;
   const auto other = [&] {
     return certified_lower_bound(strategy.workload(), participation, objective);
   };
   if (own.value == 0) return other();
-  const LowerBound bound{.value = own.value,
-                         .method = is_dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
-                         .min_dimension = own.min_dimension,
-                         .every_dimension = own.every_dimension};
+  const LowerBound bound{
+      .value = own.value,
+      .method = own.is_of_dense_search ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
+      .min_dimension = own.min_dimension,
+      .every_dimension = own.every_dimension};
   // What is known of one participation says little about more; and dual variables need not be good
   // ones, which long horizons are trusted to have.
   const std::int64_t n = strategy.num_steps();
   const bool is_repeated = participation.max_participations_within(n) > 1;
-  if (!is_repeated && (is_dense || n > kMaxWellSolvedSteps)) return bound;
+  if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;
   return best_of({bound, other().value_or(bound)});
 }
 

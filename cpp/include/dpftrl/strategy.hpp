@@ -8,11 +8,13 @@
 /// description from which the noise stream makes rows of B Z without any matrix.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "dpftrl/decoder_form.hpp"
@@ -36,6 +38,48 @@ struct StreamCost {
   std::string_view step;    ///< time per step and coordinate
   std::string_view memory;  ///< vectors of state
 };
+
+class Strategy;
+
+/// C has one row for every dyadic interval completed within num_steps: 1 on its steps, else 0.
+struct DyadicColumns {};
+/// C measures Haar coefficients; the HaarDecoder has their scales.
+struct HaarColumns {};
+/// Block b holds steps 2^b - 1 .. 2^(b+1) - 2: HaarColumns for 2^b steps and one total, both at
+/// squared norm 1/2.
+struct HybridColumns {};
+/// Level l of a tree has nodes of arity^l steps. Those that are used have a row of C, 1 on their
+/// steps.
+struct KaryColumns {
+  std::int64_t arity;
+  std::int64_t num_levels;
+  std::function<bool(std::size_t level, std::int64_t node)> is_used;
+};
+/// C is that of the smooth tree over words of `height` bits, `weight` of them ones.
+struct SmoothColumns {
+  std::int64_t height;
+  std::int64_t weight;
+};
+/// Columns are shifts of one another, modulo 2 num_steps; the ToeplitzDecoder has the first.
+struct CirculantColumns {};
+/// C = C_base D^-1, or C_base where there are no scales. Valid as long as the strategy.
+struct ScaledColumns {
+  const Strategy* base;
+  std::span<const double> scales;  ///< D
+};
+/// The encoder of `epoch`, started afresh every so many steps. Valid as long as the strategy.
+struct RestartedColumns {
+  const Strategy* epoch;
+  std::int64_t epoch_length;
+};
+/// Nothing beyond what Strategy's functions say.
+struct OtherColumns {};
+
+/// How the columns of an encoder are related, from which its sensitivity to several participations
+/// follows.
+using ColumnStructure =
+    std::variant<OtherColumns, DyadicColumns, HaarColumns, HybridColumns, KaryColumns,
+                 SmoothColumns, CirculantColumns, ScaledColumns, RestartedColumns>;
 
 class Strategy {
  public:
@@ -63,13 +107,15 @@ class Strategy {
 
   virtual DecoderForm decoder_form() const = 0;
 
+  virtual ColumnStructure columns() const { return OtherColumns{}; }
   /// First column of a lower-triangular Toeplitz C (num_steps entries); empty for any other C.
   virtual std::span<const double> toeplitz_encoder() const { return {}; }
+  /// First column of a lower-triangular Toeplitz B, or as much of it as is kept; empty for any
+  /// other B, and where only the DecoderForm has it.
+  virtual std::span<const double> toeplitz_decoder() const { return {}; }
   /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
   /// orthogonal; 0 if nothing of that kind is known.
   virtual std::int64_t num_bands() const { return 0; }
-  /// C has one row for every dyadic interval completed within num_steps: 1 on its steps, else 0.
-  virtual bool has_dyadic_encoder() const { return false; }
   /// The inner products of columns of C are known not to be negative.
   virtual bool has_nonnegative_gram() const { return false; }
   /// Bound on the relative amount by which the column norms of the exact C, the one with B C = A
@@ -104,6 +150,7 @@ class Strategy {
     double value = 0;
     std::int64_t min_dimension = 1;  ///< of the records; see LowerBound
     double every_dimension = value;  ///< for records of every dimension; 0: none
+    bool is_of_dense_search = false;
   };
   virtual OwnBound certified_lower_bound(
       [[maybe_unused]] Objective objective,

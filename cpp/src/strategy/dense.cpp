@@ -162,7 +162,8 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
   return {.value = proved.value,
           .min_dimension =
               least_dimension_of_duals(bound.participation.max_participations_within(num_steps())),
-          .every_dimension = proved.every_dimension};
+          .every_dimension = proved.every_dimension,
+          .is_of_dense_search = true};
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {

@@ -7,7 +7,6 @@
 
 #include "double_double.hpp"
 #include "dpftrl/error.hpp"
-#include "dpftrl/strategy/square_root.hpp"
 #include "dpftrl/strategy/toeplitz_base.hpp"
 #include "dpftrl/toeplitz.hpp"
 #include "strategy/scaled_square_root.hpp"
@@ -45,13 +44,12 @@ std::vector<double> inverse_encoder(const Strategy& base) {
     inverse.resize(index_of(n));
     return inverse;
   }
-  const auto* toeplitz = dynamic_cast<const ToeplitzStrategy*>(&base);
+  const std::span<const double> kept = base.toeplitz_decoder();
   std::vector<double> decoder;
   if (std::holds_alternative<IdentityDecoder>(form)) {
     decoder.resize(index_of(n));
     decoder[0] = 1;
-  } else if (toeplitz && n <= ToeplitzStrategy::kMaxDecoderCoefficients) {
-    const std::span<const double> kept = toeplitz->toeplitz_decoder();
+  } else if (!kept.empty() && n <= std::ssize(kept)) {
     decoder.assign(kept.begin(), kept.end());
   } else if (const auto* bands = std::get_if<BandedDecoder>(&form)) {
     return reciprocal_series(bands->coefficients, n);
@@ -67,8 +65,10 @@ std::vector<double> inverse_encoder(const Strategy& base) {
 /// From here on the norms of Toeplitz rows are made by transforms.
 constexpr std::int64_t kMinTransformedSteps = 4096;
 
-bool is_scaled_square_root(const Strategy& base, const Workload& workload) {
-  return workload.is_prefix() && dynamic_cast<const SquareRootStrategy*>(&base) != nullptr;
+/// B = C, both Toeplitz, for prefix sums: the same coefficients stand for both.
+bool is_square_root(const Strategy& base) {
+  const std::span<const double> encoder = base.toeplitz_encoder();
+  return !encoder.empty() && base.toeplitz_decoder().data() == encoder.data();
 }
 
 /// Row norms of A_workload D G, G the Toeplitz matrix of `inverse`, one row after the other as a
@@ -289,7 +289,7 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
       rows.push_back(scales[0] * scales[0] * base.row_norm_squared(t));
     return rows;
   }
-  if (is_scaled_square_root(base, workload()))
+  if (workload().is_prefix() && is_square_root(base))
     return n <= kMaxTransformedSteps ? scaled_square_root_rows(scales) : std::vector<double>();
   const DecoderForm form = base.decoder_form();
   const bool has_short_state =

@@ -181,10 +181,16 @@ Matrix KaryStrategy::decoder() const {
   return decoder;
 }
 
+ColumnStructure KaryStrategy::columns() const {
+  return KaryColumns{
+      .arity = arity_,
+      .num_levels = std::ssize(places_),
+      .is_used = [this](std::size_t level, std::int64_t node) { return is_used(level, node); }};
+}
+
 DecoderForm KaryStrategy::decoder_form() const {
-  return KaryDecoder{.arity = arity_,
-                     .subtractive = subtractive_,
-                     .num_levels = static_cast<std::int64_t>(places_.size())};
+  return KaryDecoder{
+      .arity = arity_, .subtractive = subtractive_, .num_levels = std::ssize(places_)};
 }
 
 }  // namespace dpftrl

@@ -214,6 +214,29 @@ void require_known_errors(const StrategyOptions& options) {
            ", and beyond that its errors are not known" + hint);
 }
 
+namespace {
+
+std::shared_ptr<const Strategy> dense_optimum(const Workload& workload, Objective objective,
+                                              const Participation& participation) {
+  return dense_optimal_strategy(
+      workload,
+      {.objective = objective, .participation = densely_optimised_for(workload, participation)});
+}
+
+/// Finds a plan for the workload, or for prefix sums where that workload has no optimum.
+OptimalPlan find_plan(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                      Objective objective) {
+  require_recursion(workload, num_buffers, objective);
+  const Workload designed_for =
+      has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
+  return plan_optimal(designed_for, {.objective = objective,
+                                     .num_buffers = num_buffers.value_or(kDefaultPlanBuffers),
+                                     .solver = {.gap = kPlanGap}})
+      .plan;
+}
+
+}  // namespace
+
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,
@@ -221,17 +244,8 @@ std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
   require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
                   OptimalStrategy::kMaxSteps);
   if (is_densely_optimal(workload, num_buffers, objective, participation))
-    return dense_optimal_strategy(
-        workload,
-        {.objective = objective, .participation = densely_optimised_for(workload, participation)});
-  require_recursion(workload, num_buffers, objective);
-  const Workload designed_for =
-      has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
-  OptimalPlanResult result =
-      plan_optimal(designed_for, {.objective = objective,
-                                  .num_buffers = num_buffers.value_or(kDefaultPlanBuffers),
-                                  .solver = {.gap = kPlanGap}});
-  return strategy_of_plan(workload, std::move(result.plan));
+    return dense_optimum(workload, objective, participation);
+  return strategy_of_plan(workload, find_plan(workload, num_buffers, objective));
 }
 
 std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
@@ -244,10 +258,11 @@ std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
          "optimal: prefix sums cannot be decoded from an encoder for " + workload.name() +
              " beyond " + to_text(DenseStrategy::kMaxSteps) + " steps, with given buffers, or " +
              "with the max objective for rates");
-  const auto own = optimal_strategy(workload, num_buffers, objective, participation);
   const Workload prefix = Workload::prefix_sums(workload.num_steps());
-  if (const auto* optimal = dynamic_cast<const OptimalStrategy*>(own.get()))
-    return std::make_shared<const OptimalStrategy>(prefix, optimal->plan());
+  if (!is_dense)
+    return std::make_shared<const OptimalStrategy>(prefix,
+                                                   find_plan(workload, num_buffers, objective));
+  const auto own = dense_optimum(workload, objective, participation);
   return std::make_shared<const DenseStrategy>(
       prefix, DenseStrategy::Parts{.name = OptimalStrategy::kName, .encoder = own->encoder()});
 }

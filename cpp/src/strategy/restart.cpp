@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "dpftrl/error.hpp"
-#include "dpftrl/strategy/tree.hpp"
 
 namespace dpftrl {
 namespace {
@@ -28,7 +27,7 @@ RestartStrategy::RestartStrategy(const Options& options)
   if (!epoch_->workload().is_prefix())
     fail(ErrorCode::unsupported,
          "restart: epoch_strategy must be one for prefix sums, got " + epoch_->workload().name());
-  if (options.complete_epochs && dynamic_cast<const DyadicStrategy*>(epoch_.get()) == nullptr)
+  if (options.complete_epochs && !std::holds_alternative<DyadicColumns>(epoch_->columns()))
     fail_argument(kName, "complete_epochs", "false for all but tree and honaker",
                   "true for " + base);
   const std::int64_t horizon = horizon_of_epoch(epoch_length_, options.complete_epochs);

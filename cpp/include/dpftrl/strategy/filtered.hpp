@@ -37,10 +37,6 @@ class FilteredStrategy final : public Strategy {
   };
   explicit FilteredStrategy(Options options);
 
-  const Strategy& base() const { return *options_.base; }
-  /// D; empty where all are 1.
-  std::span<const double> column_scales() const { return options_.column_scales; }
-
   std::string_view name() const override { return options_.name; }
   std::int64_t num_measurements() const override { return options_.base->num_measurements(); }
   double column_norm_squared(std::int64_t step) const override;
@@ -50,13 +46,13 @@ class FilteredStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override {
+    return ScaledColumns{.base = options_.base.get(), .scales = options_.column_scales};
+  }
   /// That of the base, if the columns are not scaled.
   std::span<const double> toeplitz_encoder() const override;
   std::int64_t num_bands() const override { return options_.base->num_bands(); }
   bool has_nonnegative_gram() const override { return options_.base->has_nonnegative_gram(); }
-  bool has_dyadic_encoder() const override {
-    return options_.column_scales.empty() && options_.base->has_dyadic_encoder();
-  }
   double encoder_slack() const override { return options_.base->encoder_slack(); }
   bool is_causal() const override { return options_.base->is_causal(); }
   std::vector<PlanNumbers> parameters() const override { return options_.base->parameters(); }

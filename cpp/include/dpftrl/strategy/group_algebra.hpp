@@ -37,6 +37,7 @@ class GroupAlgebraStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override { return CirculantColumns{}; }
   double encoder_slack() const override { return coefficients().encoder_slack; }
   bool is_causal() const override { return num_steps() == 1; }
 

@@ -32,6 +32,7 @@ class HaarBasisStrategy : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return form_; }
+  ColumnStructure columns() const override { return HaarColumns{}; }
   bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
   bool is_causal() const override { return form_.scales.empty(); }
 

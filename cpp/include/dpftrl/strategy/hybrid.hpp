@@ -38,6 +38,7 @@ class HybridStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override { return HybridColumns{}; }
   /// A block's total raises all inner products within it by as much as the columns of `haar` can
   /// lower them.
   bool has_nonnegative_gram() const override { return true; }

@@ -36,7 +36,6 @@ class KaryStrategy final : public Strategy {
   static StrategyInfo info();
 
   std::int64_t arity() const { return arity_; }
-  std::int64_t num_levels() const { return static_cast<std::int64_t>(places_.size()); }
   /// Does a row within the horizon use node (level, index)?
   bool is_used(std::size_t level, std::int64_t index) const;
 
@@ -49,6 +48,7 @@ class KaryStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override;
   /// Rows of C are indicators.
   bool has_nonnegative_gram() const override { return true; }
   bool is_causal() const override { return !subtractive_; }

@@ -56,6 +56,9 @@ class RestartStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override {
+    return RestartedColumns{.epoch = epoch_.get(), .epoch_length = epoch_length_};
+  }
   bool has_nonnegative_gram() const override { return epoch_->has_nonnegative_gram(); }
   double encoder_slack() const override { return epoch_->encoder_slack(); }
   bool is_causal() const override { return epoch_->is_causal(); }

@@ -55,6 +55,9 @@ class SmoothStrategy final : public Strategy {
   DecoderForm decoder_form() const override {
     return SmoothDecoder{.height = shape_.height, .weight = shape_.weight};
   }
+  ColumnStructure columns() const override {
+    return SmoothColumns{.height = shape_.height, .weight = shape_.weight};
+  }
   /// Rows of C are indicators, or zero.
   bool has_nonnegative_gram() const override { return true; }
   std::vector<PlanNumbers> parameters() const override {

@@ -61,7 +61,7 @@ class ToeplitzStrategy : public Strategy {
   std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
 
   /// The first min(num_steps, kMaxDecoderCoefficients) of b.
-  std::span<const double> toeplitz_decoder() const;
+  std::span<const double> toeplitz_decoder() const override;
 
  private:
   const std::vector<double>& row_sums() const;

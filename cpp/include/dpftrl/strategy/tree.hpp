@@ -30,7 +30,7 @@ class DyadicStrategy : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return DyadicDecoder{node_weights_}; }
-  bool has_dyadic_encoder() const override { return true; }
+  ColumnStructure columns() const override { return DyadicColumns{}; }
   /// Rows of C are indicators.
   bool has_nonnegative_gram() const override { return true; }
 
