@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/discrete_gaussian.hpp"
-#include "dpftrl/gaussian.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "quantiser.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "release/grid/quantiser.hpp"
 
 /// Not inlined and of a known name: callgrind counts from its entry to its return.
 extern "C" [[gnu::noinline]] void dpftrl_measured(const std::function<void()>& run) {

@@ -18,20 +18,20 @@
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/optimal/banded_optimum.hpp"
-#include "dpftrl/optimal/blt_optimum.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "dpftrl/random.hpp"
-#include "dpftrl/strategy.hpp"
-#include "dpftrl/strategy/blt.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/toeplitz.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/toeplitz/blt.hpp"
 
 namespace dpftrl::bench {
 

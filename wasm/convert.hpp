@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/lattice.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/planner.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/analysis/planner.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/problem/workload.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
 
 namespace dpftrl::wasm {
 

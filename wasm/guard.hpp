@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 
 namespace dpftrl::wasm {
 

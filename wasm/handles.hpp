@@ -11,15 +11,15 @@
 #include <variant>
 
 #include "convert.hpp"
+#include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/learn/twin.hpp"
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/people_sum.hpp"
-#include "dpftrl/planner.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "dpftrl/release_ledger.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 #include "queries.hpp"
 
 namespace dpftrl::wasm {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "convert.hpp"
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl::wasm {
 

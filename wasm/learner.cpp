@@ -14,7 +14,7 @@
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/twin.hpp"
-#include "dpftrl/strategy/identity.hpp"
+#include "dpftrl/strategy/toeplitz/identity.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "losses.hpp"

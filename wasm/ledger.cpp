@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/release_ledger.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "rows.hpp"

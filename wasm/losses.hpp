@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "convert.hpp"
-#include "dpftrl/learn/descent.hpp"
-#include "dpftrl/learn/loss.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
-#include "dpftrl/mechanism.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/losses/softmax_loss.hpp"
+#include "dpftrl/learn/rules/descent.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl::wasm {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/error.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 

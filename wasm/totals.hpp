@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "convert.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"

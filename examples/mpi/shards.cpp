@@ -17,9 +17,9 @@
 #include <exception>
 #include <vector>
 
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/random.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "support.hpp"
 
 namespace {

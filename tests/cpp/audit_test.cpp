@@ -9,9 +9,9 @@
 #include <string>
 #include <tuple>
 
-#include "dpftrl/lattice.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "lattice/coder.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "release/lattice/coder.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds lie below every factorization, upper bounds above theirs.
-#include "dpftrl/bounds.hpp"
+#include "dpftrl/analysis/bounds.hpp"
 
 #include <Eigen/SVD>
 #include <numbers>
 #include <random>
 
-#include "dpftrl/strategy.hpp"
-#include "dpftrl/toeplitz.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 #include "golden/bounds_golden.hpp"
 #include "golden/certificates_golden.hpp"
 #include "long_doubles.hpp"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/participation.hpp"
-#include "dpftrl/strategy.hpp"
-#include "dpftrl/toeplitz.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/workload.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {

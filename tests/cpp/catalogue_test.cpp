@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/sensitivity.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

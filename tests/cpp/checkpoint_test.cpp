@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is stored, and what is taken back: noise streams and running totals.
-#include "checkpoint.hpp"
+#include "noise/checkpoint.hpp"
 
+#include "base/sha256.hpp"
 #include "catalogue.hpp"
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "exact_forms.hpp"
 #include "form_strategy.hpp"
-#include "sha256.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/contribution_bound.hpp"
+#include "dpftrl/problem/contribution_bound.hpp"
 
 #include <vector>
 
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {

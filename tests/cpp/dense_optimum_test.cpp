@@ -8,12 +8,12 @@
 #include <random>
 
 #include "catalogue.hpp"
-#include "dpftrl/planner.hpp"
-#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/analysis/planner.hpp"
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/unit_error.hpp"
 #include "golden/one_dimension_golden.hpp"
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 #include "optimal/sign_gauge.hpp"
 #include "support.hpp"
 

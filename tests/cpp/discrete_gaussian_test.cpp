@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/discrete_gaussian.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
 
 #include <array>
 #include <cmath>
 #include <map>
 #include <vector>
 
-#include "discrete_coin.hpp"
-#include "discrete_sampling.hpp"
+#include "random/discrete_coin.hpp"
+#include "random/discrete_sampling.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 
 #include <limits>
 

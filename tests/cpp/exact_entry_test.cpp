@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exact_entry.hpp"
+#include "noise/exact/exact_entry.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
 
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "exact_forms.hpp"
-#include "exact_rows.hpp"
 #include "golden/exact_entry_golden.hpp"
+#include "noise/exact/exact_rows.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/decoder_form.hpp"
+#include "dpftrl/strategy/decoder_form.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
 

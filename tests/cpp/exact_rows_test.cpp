@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exact_rows.hpp"
+#include "noise/exact/exact_rows.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
 
-#include "dpftrl/gaussian.hpp"
-#include "exact_convolution.hpp"
-#include "exact_entry.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "exact_forms.hpp"
+#include "math/exact_convolution.hpp"
+#include "noise/exact/exact_entry.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dpftrl/discrete_gaussian.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
 #include "queries/exponential_sampling.hpp"
 #include "support.hpp"
 

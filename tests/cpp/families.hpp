@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/math/optimize.hpp"
 #include "dpftrl/optimal/family.hpp"
-#include "dpftrl/optimize.hpp"
-#include "dpftrl/participation.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 namespace dpftrl::testing {
 

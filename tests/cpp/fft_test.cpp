@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fft.hpp"
+#include "math/fft.hpp"
 
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

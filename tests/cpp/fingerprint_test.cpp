@@ -3,10 +3,10 @@
 #include <limits>
 #include <set>
 
-#include "checkpoint.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
 #include "form_strategy.hpp"
+#include "noise/checkpoint.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

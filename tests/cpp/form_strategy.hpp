@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl::testing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extended normals against the same transform in 256 bits.
-#include "gaussian_extended.hpp"
+#include "random/gaussian_extended.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 #include <limits>
 #include <vector>
 
-#include "dpftrl/gaussian.hpp"
-#include "exact_rows.hpp"
-#include "fixed_point.hpp"
-#include "gaussian_kernels.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "math/fixed_point.hpp"
+#include "noise/exact/exact_rows.hpp"
+#include "simd/normal_arithmetic.hpp"
 #include "simd/simd.hpp"
 #include "uniform_bits.hpp"
 

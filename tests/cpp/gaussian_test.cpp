@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "../../cpp/src/gaussian_kernels.hpp"
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
+#include "simd/normal_arithmetic.hpp"
 #include "uniform_bits.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integer_variance.hpp"
+#include "random/integer_variance.hpp"
 
 #include <cmath>
 #include <numbers>

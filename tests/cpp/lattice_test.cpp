@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/lattice.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,14 +7,14 @@
 #include <cmath>
 #include <vector>
 
-#include "checkpoint.hpp"
-#include "dpftrl/discrete_gaussian.hpp"
-#include "dpftrl/gaussian.hpp"
-#include "dpftrl/people_sum.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "dpftrl/release_ledger.hpp"
-#include "exact_entry.hpp"
-#include "lattice/coder.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
+#include "noise/checkpoint.hpp"
+#include "noise/exact/exact_entry.hpp"
+#include "release/lattice/coder.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

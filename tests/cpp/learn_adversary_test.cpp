@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/adversary.hpp"
 
+#include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "dpftrl/learn/simulation.hpp"
-#include "dpftrl/planner.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,11 +6,11 @@
 #include <functional>
 #include <string>
 
-#include "checkpoint.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/function_loss.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
+#include "dpftrl/learn/losses/function_loss.hpp"
+#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "dpftrl/learn/streams.hpp"
+#include "noise/checkpoint.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

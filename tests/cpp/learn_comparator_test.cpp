@@ -6,9 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "dpftrl/learn/function_loss.hpp"
+#include "dpftrl/learn/losses/function_loss.hpp"
+#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "dpftrl/learn/regret.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

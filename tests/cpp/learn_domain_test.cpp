@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/domain.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
 
 #include <limits>
 #include <random>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

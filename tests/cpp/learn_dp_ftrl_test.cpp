@@ -5,8 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
 #include "dpftrl/learn/streams.hpp"
 #include "support.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/loss.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
 
 #include <limits>
 #include <memory>
 
-#include "dpftrl/learn/function_loss.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
+#include "dpftrl/learn/losses/function_loss.hpp"
+#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "dpftrl/learn/ftrl.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/learn/rules/ftrl.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/softmax_loss.hpp"
 #include "dpftrl/learn/streams.hpp"
 #include "support.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/mechanism.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
 
 #include <bit>
 #include <limits>

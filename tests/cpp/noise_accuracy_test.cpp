@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "catalogue.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
-#include "exact_rows.hpp"
 #include "form_strategy.hpp"
-#include "noise/program.hpp"
+#include "noise/exact/exact_rows.hpp"
+#include "noise/programs/program.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

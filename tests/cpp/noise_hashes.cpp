@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "form_strategy.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "catalogue.hpp"
-#include "dpftrl/gaussian.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

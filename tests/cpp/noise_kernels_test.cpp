@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "dense_decoder.hpp"
-#include "dpftrl/gaussian.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
 #include "form_strategy.hpp"

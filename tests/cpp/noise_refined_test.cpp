@@ -4,12 +4,12 @@
 #include <bit>
 #include <cmath>
 
-#include "dpftrl/noise_stream.hpp"
-#include "exact_entry.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
-#include "exact_rows.hpp"
 #include "form_strategy.hpp"
-#include "noise/row_maker.hpp"
+#include "noise/exact/exact_entry.hpp"
+#include "noise/exact/exact_rows.hpp"
+#include "noise/programs/row_maker.hpp"
 #include "simd/simd.hpp"
 #include "support.hpp"
 

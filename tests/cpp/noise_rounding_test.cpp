@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dpftrl/gaussian.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "families.hpp"
 #include "simd/simd.hpp"
 #include "support.hpp"

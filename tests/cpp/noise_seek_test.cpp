@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "catalogue.hpp"
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
 #include "form_strategy.hpp"
 #include "support.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/noise_stream.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 
 #include "dense_decoder.hpp"
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

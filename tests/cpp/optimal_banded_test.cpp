@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/banded_optimum.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
 
-#include "dpftrl/optimal/blt_optimum.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/toeplitz.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
-#include "optimal/banded_rows.hpp"
-#include "optimal/banded_toeplitz.hpp"
+#include "optimal/banded/banded_rows.hpp"
+#include "optimal/banded/banded_toeplitz.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/blt_normalized_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
-#include "optimal/blt_search.hpp"
-#include "optimal/normalized_rows.hpp"
+#include "optimal/blt/blt_search.hpp"
+#include "optimal/blt/normalized_rows.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/blt_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
 
+#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/toeplitz.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
-#include "optimal/blt_point.hpp"
-#include "optimal/blt_search.hpp"
+#include "optimal/blt/blt_point.hpp"
+#include "optimal/blt/blt_search.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -7,7 +7,7 @@
 
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/problem/workload.hpp"
 #include "golden/momentum_golden.hpp"
 #include "optimal/momentum_resolvent.hpp"
 #include "support.hpp"

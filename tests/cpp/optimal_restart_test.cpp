@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimisers end where they end, wherever they begin: begun again at their result, and at
 // points around it, all four reach the same error within the gap they prove or their tolerance.
-#include "dpftrl/optimal/banded_optimum.hpp"
-#include "dpftrl/optimal/blt_normalized_optimum.hpp"
-#include "dpftrl/optimal/blt_optimum.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/problem/workload.hpp"
 #include "families.hpp"
-#include "optimal/banded_rows.hpp"
-#include "optimal/banded_toeplitz.hpp"
-#include "optimal/blt_search.hpp"
-#include "optimal/normalized_rows.hpp"
+#include "optimal/banded/banded_rows.hpp"
+#include "optimal/banded/banded_toeplitz.hpp"
+#include "optimal/blt/blt_search.hpp"
+#include "optimal/blt/normalized_rows.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <random>
 
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/unit_error.hpp"
-#include "optimal/buffers.hpp"
 #include "optimal/quadrature.hpp"
+#include "optimal/realisation.hpp"
 #include "optimal/resolvent.hpp"
 #include "support.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/participation.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 #include <array>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for a plan, piece by piece, and what it says about what it found.
-#include "dpftrl/planner.hpp"
+#include "dpftrl/analysis/planner.hpp"
 
 #include <Eigen/LU>
 #include <limits>
 
-#include "dpftrl/mechanism.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy/plan.hpp"
 #include "support.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/prefix_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "dpftrl/gaussian.hpp"
-#include "exact_entry.hpp"
-#include "quantiser.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "noise/exact/exact_entry.hpp"
+#include "release/grid/quantiser.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/privacy.hpp"
+#include "dpftrl/problem/privacy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "golden/privacy_golden.hpp"
 #include "golden/privacy_oracle_golden.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records to integers, without a release around them.
-#include "quantiser.hpp"
+#include "release/grid/quantiser.hpp"
 
 #include <array>
 #include <cmath>

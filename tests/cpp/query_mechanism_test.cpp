@@ -3,11 +3,11 @@
 
 #include <limits>
 
-#include "dpftrl/discrete_gaussian.hpp"
-#include "dpftrl/privacy.hpp"
+#include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/queries/consistency.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
-#include "exact_entry.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
+#include "noise/exact/exact_entry.hpp"
 #include "queries/query_key.hpp"
 #include "support.hpp"
 

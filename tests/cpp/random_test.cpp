@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "simd/simd.hpp"
 
 namespace dpftrl {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/release_ledger.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <new>
 
-#include "checkpoint.hpp"
+#include "noise/checkpoint.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

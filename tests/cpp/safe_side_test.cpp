@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dpftrl/privacy.hpp"
+#include "dpftrl/problem/privacy.hpp"
 #include "golden/safe_side_golden.hpp"
 
 namespace dpftrl {

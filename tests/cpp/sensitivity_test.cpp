@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivities against oracles that visit every pattern.
-#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 
 #include <Eigen/LU>
 #include <chrono>
 #include <random>
 
+#include "analysis/sensitivity/family_sensitivity.hpp"
+#include "analysis/sensitivity/pair_sensitivity.hpp"
+#include "analysis/sensitivity/scaled_sensitivity.hpp"
+#include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/filtered.hpp"
-#include "dpftrl/strategy/haar.hpp"
-#include "dpftrl/strategy/tree.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "dpftrl/strategy/trees/haar.hpp"
+#include "dpftrl/strategy/trees/tree.hpp"
 #include "dpftrl/strategy/varying.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
-#include "dpftrl/toeplitz.hpp"
-#include "dpftrl/unit_error.hpp"
-#include "family_sensitivity.hpp"
 #include "golden/sensitivity_golden.hpp"
 #include "golden/sensitivity_oracle_golden.hpp"
-#include "pair_sensitivity.hpp"
-#include "scaled_sensitivity.hpp"
 #include "support.hpp"
-#include "tree_sensitivity.hpp"
 
 namespace dpftrl {
 namespace {

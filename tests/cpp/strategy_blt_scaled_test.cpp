@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers with constant decays, rows scaled and columns of norm 1.
-#include "dpftrl/strategy/blt_scaled.hpp"
+#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
 
 #include <cmath>
 #include <random>
 
-#include "dpftrl/sensitivity.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -2,14 +2,14 @@
 // Strategies given by the entries of their encoder: the dense optimum, general bands. The laws of
 // catalogue_test run over both.
 #include "catalogue.hpp"
-#include "dpftrl/bounds.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/planner.hpp"
-#include "dpftrl/sensitivity.hpp"
+#include "dpftrl/analysis/bounds.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/analysis/planner.hpp"
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "long_doubles.hpp"
 #include "support.hpp"
 

@@ -5,9 +5,9 @@
 #include <bit>
 #include <limits>
 
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/planner.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/analysis/planner.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Laws that every strategy obeys, and the closed forms of the ones we have.
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 #include <bit>
 
-#include "dpftrl/strategy/filtered.hpp"
-#include "dpftrl/unit_error.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/problem/workload.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "golden/mechanisms_golden.hpp"
 #include "support.hpp"
 

@@ -7,14 +7,14 @@
 #include <chrono>
 #include <map>
 
-#include "dpftrl/strategy/haar.hpp"
-#include "dpftrl/strategy/hybrid.hpp"
-#include "dpftrl/strategy/kary.hpp"
-#include "dpftrl/strategy/restart.hpp"
-#include "dpftrl/strategy/smooth.hpp"
-#include "dpftrl/strategy/square_root.hpp"
-#include "dpftrl/strategy/tree.hpp"
-#include "dpftrl/unit_error.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/strategy/toeplitz/square_root.hpp"
+#include "dpftrl/strategy/trees/haar.hpp"
+#include "dpftrl/strategy/trees/hybrid.hpp"
+#include "dpftrl/strategy/trees/kary.hpp"
+#include "dpftrl/strategy/trees/restart.hpp"
+#include "dpftrl/strategy/trees/smooth.hpp"
+#include "dpftrl/strategy/trees/tree.hpp"
 #include "golden/trees_golden.hpp"
 #include "support.hpp"
 

@@ -6,12 +6,12 @@
 #include <optional>
 #include <random>
 
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/plan.hpp"
-#include "dpftrl/unit_error.hpp"
-#include "optimal/banded_rows.hpp"
+#include "dpftrl/strategy/toeplitz/banded.hpp"
+#include "optimal/banded/banded_rows.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

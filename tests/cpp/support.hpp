@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/strategy.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl::testing {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/toeplitz.hpp"
+#include "dpftrl/math/toeplitz.hpp"
 
 #include <algorithm>
 
-#include "dpftrl/workload.hpp"
+#include "dpftrl/problem/workload.hpp"
 #include "golden/toeplitz_coefficients_golden.hpp"
 #include "support.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl::testing {
 

@@ -8,18 +8,18 @@
 #include <sstream>
 #include <string_view>
 
-#include "dpftrl/noise_stream.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "dpftrl/release_ledger.hpp"
-#include "exact_entry.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 #include "form_strategy.hpp"
 #include "golden/vectors_decoders_golden.hpp"
 #include "golden/vectors_noise_golden.hpp"
 #include "golden/vectors_records_golden.hpp"
 #include "golden/vectors_releases_golden.hpp"
 #include "golden/vectors_states_golden.hpp"
-#include "quantiser.hpp"
-#include "rounded_rows.hpp"
+#include "noise/exact/exact_entry.hpp"
+#include "noise/rounded_rows.hpp"
+#include "release/grid/quantiser.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

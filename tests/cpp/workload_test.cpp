@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A against its definition as a recurrence.
-#include "dpftrl/workload.hpp"
+#include "dpftrl/problem/workload.hpp"
 
 #include <random>
 

@@ -243,7 +243,8 @@ def main():
     if "--check" in sys.argv:
         root = Path(__file__).resolve().parents[2]
         source = "".join((root / "cpp/src" / name).read_text()
-                         for name in ("gaussian_kernels.hpp", "gaussian_extended_kernels.hpp"))
+                         for name in ("simd/normal_arithmetic.hpp",
+                                      "simd/extended_arithmetic.hpp"))
         missing = [(label, c) for label, cs in lines for c in cs if c not in source]
         if missing:
             print("NOT IN THE SOURCE:", missing)

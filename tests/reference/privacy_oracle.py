@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow, independent oracle of the privacy conversions: writes tests/golden/privacy_oracle.json.
 
-It shares no formula with cpp/src/privacy.cpp: delta is the textbook difference
+It shares no formula with cpp/src/problem/privacy.cpp: delta is the textbook difference
 Phi(-e/mu + mu/2) - exp(e) Phi(-e/mu - mu/2), evaluated with as many digits as its cancellation
 eats, and every root is closed in by bisection and re-checked from both sides. Inputs are doubles
 and are taken exactly. The zCDP conversion is minimised over alpha, not beta.

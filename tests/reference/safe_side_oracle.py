@@ -13,7 +13,7 @@ outward, exponentials and logarithms come from mpmath's interval arithmetic (iv)
 
 is summed in integers, rounded down for the lower end and up for the upper one, with a geometric
 series for what is left out. Roots are guessed with floating point, and then proved by the signs at
-the double and at its neighbour. No formula is shared with cpp/src/privacy.cpp.
+the double and at its neighbour. No formula is shared with cpp/src/problem/privacy.cpp.
 
 Needs mpmath (python3-mpmath of Debian 12 or 13).   python3 tests/reference/safe_side_oracle.py
 """

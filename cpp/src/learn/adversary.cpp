@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/adversary.hpp"
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/learn/ftrl.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/learn/rules/ftrl.hpp"
 
 namespace dpftrl {
 namespace {

@@ -7,10 +7,10 @@
 #include <functional>
 #include <string_view>
 
-#include "checkpoint.hpp"
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "learn/learner_options.hpp"
+#include "noise/checkpoint.hpp"
 
 namespace dpftrl {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/learn/rules.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/learn/rules/rules.hpp"
 
 namespace dpftrl::detail {
 

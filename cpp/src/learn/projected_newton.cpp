@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "projected_newton.hpp"
+#include "learn/projected_newton.hpp"
 
 #include <algorithm>
 #include <cmath>

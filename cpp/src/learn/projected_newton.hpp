@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "dpftrl/learn/average_loss.hpp"
-#include "dpftrl/learn/domain.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/losses/average_loss.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
 
 namespace dpftrl {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dpftrl/error.hpp"
-#include "projected_newton.hpp"
+#include "dpftrl/base/error.hpp"
+#include "learn/projected_newton.hpp"
 
 namespace dpftrl {
 namespace {

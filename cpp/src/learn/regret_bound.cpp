@@ -6,9 +6,9 @@
 #include <span>
 #include <variant>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/learn/ftrl.hpp"
-#include "dpftrl/strategy/identity.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/learn/rules/ftrl.hpp"
+#include "dpftrl/strategy/toeplitz/identity.hpp"
 
 namespace dpftrl {
 namespace {

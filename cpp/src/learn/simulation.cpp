@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/adversary.hpp"
-#include "dpftrl/learn/average_loss.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/losses/average_loss.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/twin.hpp"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/gaussian.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/random/gaussian.hpp"
 
 namespace dpftrl {
 namespace {

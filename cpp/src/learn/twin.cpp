@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/twin.hpp"
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
 #include "learn/learner_options.hpp"
 

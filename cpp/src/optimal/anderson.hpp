@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 
 namespace dpftrl::detail {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dpftrl/error.hpp"
-#include "nuclear_norm.hpp"
+#include "dpftrl/base/error.hpp"
+#include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
 #include "optimal/sign_gauge.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "double_double.hpp"
+#include "base/double_double.hpp"
 
 namespace dpftrl::detail {
 namespace {

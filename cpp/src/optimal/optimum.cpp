@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/base/types.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
 #include "optimal/momentum_resolvent.hpp"

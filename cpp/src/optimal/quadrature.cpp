@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 
 namespace dpftrl::detail {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 
 namespace dpftrl::detail {
 

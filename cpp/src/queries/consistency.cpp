@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "dpftrl/error.hpp"
-#include "nuclear_norm.hpp"
+#include "dpftrl/base/error.hpp"
+#include "math/nuclear_norm.hpp"
 #include "queries/kronecker.hpp"
 
 namespace dpftrl {

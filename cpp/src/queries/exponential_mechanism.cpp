@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "discrete_coin.hpp"
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "queries/exponential_sampling.hpp"
 #include "queries/query_key.hpp"
+#include "random/discrete_coin.hpp"
 
 namespace dpftrl {
 namespace {

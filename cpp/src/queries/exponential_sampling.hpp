@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "discrete_sampling.hpp"
-#include "wide_unsigned.hpp"
+#include "base/wide_unsigned.hpp"
+#include "random/discrete_sampling.hpp"
 
 namespace dpftrl::detail {
 

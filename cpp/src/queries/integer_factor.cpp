@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "dpftrl/error.hpp"
-#include "nuclear_norm.hpp"
+#include "dpftrl/base/error.hpp"
+#include "math/nuclear_norm.hpp"
 
 namespace dpftrl::detail {
 namespace {

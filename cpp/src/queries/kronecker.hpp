@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 #include "queries/ranges.hpp"
 
 namespace dpftrl::detail {

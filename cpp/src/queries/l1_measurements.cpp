@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dpftrl/queries/query_workload.hpp"
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 
 namespace dpftrl::detail {
 namespace {

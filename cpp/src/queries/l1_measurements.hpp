@@ -3,9 +3,9 @@
 
 /// What to measure where noise is as large as the l1 norm of the columns (internal header).
 
+#include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/participation.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 namespace dpftrl::detail {
 

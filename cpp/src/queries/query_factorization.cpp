@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "dpftrl/error.hpp"
+#include "base/gap_progress.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "gap_progress.hpp"
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 #include "queries/integer_factor.hpp"
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"

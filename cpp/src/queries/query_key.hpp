@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl::detail {
 

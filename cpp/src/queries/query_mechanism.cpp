@@ -6,12 +6,12 @@
 #include <limits>
 #include <utility>
 
-#include "dpftrl/discrete_gaussian.hpp"
-#include "dpftrl/error.hpp"
-#include "dpftrl/privacy.hpp"
-#include "exact_entry.hpp"
-#include "integer_variance.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/problem/privacy.hpp"
+#include "dpftrl/random/discrete_gaussian.hpp"
+#include "noise/exact/exact_entry.hpp"
 #include "queries/query_key.hpp"
+#include "random/integer_variance.hpp"
 
 namespace dpftrl {
 namespace {

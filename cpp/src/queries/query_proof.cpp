@@ -4,7 +4,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 
 namespace dpftrl::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "queries/kronecker.hpp"
 #include "queries/ranges.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 
 namespace dpftrl::detail {
 

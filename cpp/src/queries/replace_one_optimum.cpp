@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
 #include "queries/integer_factor.hpp"

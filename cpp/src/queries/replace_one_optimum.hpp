@@ -14,8 +14,8 @@
 
 #include <memory>
 
+#include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/types.hpp"
 
 namespace dpftrl::detail {
 

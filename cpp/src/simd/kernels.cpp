@@ -2,13 +2,14 @@
 // Compiled once as it is, and on x86-64 once more for AVX2 with DPFTRL_KERNELS = avx2_kernels, and
 // for AVX-512 with avx512_kernels.
 // What is included here is in unnamed namespaces, but for small templates of
-// gaussian_kernels.hpp whose types differ with the vector length: see tests/cpp/CMakeLists.txt.
+// simd/normal_arithmetic.hpp whose types differ with the vector length: see
+// tests/cpp/CMakeLists.txt.
 #include "simd/simd.hpp"
 
-#include "simd/bands.hpp"
-#include "simd/buffers.hpp"
+#include "simd/band_steps.hpp"
+#include "simd/buffer_steps.hpp"
+#include "simd/butterflies.hpp"
 #include "simd/chacha.hpp"
-#include "simd/fft.hpp"
 #include "simd/integers.hpp"
 #include "simd/normals.hpp"
 #include "simd/rows.hpp"

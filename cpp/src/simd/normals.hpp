@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "gaussian_extended_kernels.hpp"
-#include "gaussian_kernels.hpp"
+#include "simd/extended_arithmetic.hpp"
+#include "simd/normal_arithmetic.hpp"
 #include "simd/vectors.hpp"
 
 namespace dpftrl::simd {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "nuclear_norm.hpp"
+#include "math/nuclear_norm.hpp"
 
 namespace dpftrl {
 namespace {

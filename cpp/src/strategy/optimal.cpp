@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/filtered.hpp"
-#include "optimal/buffers.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "optimal/realisation.hpp"
 #include "optimal/resolvent.hpp"
 
 namespace dpftrl {

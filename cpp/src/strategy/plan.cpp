@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/strategy/banded.hpp"
-#include "dpftrl/strategy/blt.hpp"
-#include "dpftrl/strategy/blt_scaled.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/filtered.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/toeplitz/banded.hpp"
+#include "dpftrl/strategy/toeplitz/blt.hpp"
+#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "dpftrl/strategy/varying_bands.hpp"
 
 namespace dpftrl {

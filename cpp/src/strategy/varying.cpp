@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/error.hpp"
-#include "optimal/buffers.hpp"
+#include "dpftrl/base/error.hpp"
+#include "optimal/realisation.hpp"
 
 namespace dpftrl {
 

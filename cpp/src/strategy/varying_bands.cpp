@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/error.hpp"
-#include "dpftrl/strategy/banded.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/dense.hpp"
-#include "optimal/banded_rows.hpp"
+#include "dpftrl/strategy/toeplitz/banded.hpp"
+#include "optimal/banded/banded_rows.hpp"
 
 namespace dpftrl {
 namespace {

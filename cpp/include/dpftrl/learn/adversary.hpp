@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/learn/domain.hpp"
-#include "dpftrl/learn/loss.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
 
 namespace dpftrl {
 

@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/learn/domain.hpp"
-#include "dpftrl/learn/loss.hpp"
-#include "dpftrl/learn/rules.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/prefix_sum.hpp"
-#include "dpftrl/random.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/learn/rules/rules.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 
 namespace dpftrl {
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/learn/average_loss.hpp"
-#include "dpftrl/learn/domain.hpp"
-#include "dpftrl/learn/loss.hpp"
-#include "dpftrl/optimize.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/losses/average_loss.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/math/optimize.hpp"
 
 namespace dpftrl {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "dpftrl/learn/domain.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
 

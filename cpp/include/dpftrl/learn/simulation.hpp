@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/learn/descent.hpp"
-#include "dpftrl/learn/loss.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/rules/descent.hpp"
 #include "dpftrl/learn/streams.hpp"
-#include "dpftrl/mechanism.hpp"
-#include "dpftrl/types.hpp"
 
 namespace dpftrl {
 

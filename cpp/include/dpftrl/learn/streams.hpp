@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-#include "dpftrl/random.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
 

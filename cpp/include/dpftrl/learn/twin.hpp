@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/learn/loss.hpp"
-#include "dpftrl/learn/rules.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/rules/rules.hpp"
 
 namespace dpftrl {
 

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/participation.hpp"
-#include "dpftrl/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 namespace dpftrl {
 

@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/participation.hpp"
-#include "dpftrl/random.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
 

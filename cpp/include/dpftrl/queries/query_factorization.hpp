@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/participation.hpp"
+#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/queries/query_workload.hpp"
-#include "dpftrl/types.hpp"
 
 namespace dpftrl {
 

@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/participation.hpp"
+#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/queries/query_factorization.hpp"
-#include "dpftrl/random.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "dpftrl/types.hpp"
+#include "dpftrl/base/types.hpp"
 
 namespace dpftrl {
 

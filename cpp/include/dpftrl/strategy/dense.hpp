@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dpftrl/optimal/dense_optimum.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 #include "dpftrl/strategy/varying.hpp"
 
 namespace dpftrl {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/workload.hpp"
+#include "dpftrl/problem/workload.hpp"
 
 namespace dpftrl {
 

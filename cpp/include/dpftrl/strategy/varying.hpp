@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/buffers.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/optimal/varying_buffers_form.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
 

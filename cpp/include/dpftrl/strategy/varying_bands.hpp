@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/bands.hpp"
-#include "dpftrl/optimal/banded_optimum.hpp"
-#include "dpftrl/strategy.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "dpftrl/optimal/varying_bands_form.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The only place that couples workload, strategy, participation and privacy target.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/privacy.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+struct MechanismOptions {
+  std::string strategy = "square-root";
+  std::int64_t num_steps = 0;  ///< horizon: releases allowed, 1..kMaxNumSteps
+  ApproximateDp target{};      ///< epsilon > 0, 0 < delta < 1
+  double clip_norm = 1;        ///< l2-norm to which each record is clipped, input units
+  Neighbours neighbours = Neighbours::zero_out;
+  Participation participation = Participation::single();
+  std::optional<Workload> workload = {};          ///< default: prefix sums
+  std::optional<Workload> encoder_workload = {};  ///< see StrategyOptions
+  StrategyParameters parameters = {};
+};
+
+/// All that says which mechanism of its name a strategy is: its own parameters and, where they were
+/// asked for, "normalize_columns" and "complete_epochs". Long lists are in its plan.
+std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
+                                              const StrategyParameters& given);
+
+/// Everything a privacy claim rests on, in one place.
+struct Certificate {
+  std::string strategy;
+  std::string workload;
+  std::string participation;
+  std::int64_t max_participations;  ///< of a user; 1: one participation
+  std::int64_t separation;          ///< of participations: for epochs exactly, else at least
+  std::int64_t num_steps;
+  Neighbours neighbours;
+  double epsilon;
+  double delta;
+  double mu;            ///< Gaussian DP parameter
+  double rho;           ///< zCDP parameter, mu^2 / 2
+  double clip_norm;     ///< input units
+  double sensitivity;   ///< of C under the participation schema, in clip norms at distance 1
+  Exactness exactness;  ///< of `sensitivity`
+  std::string_view sensitivity_method;
+  double noise_multiplier;  ///< noise_stddev / (sensitivity * clip_norm * neighbour distance)
+  double noise_stddev;      ///< std of each entry of Z, input units
+  double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
+  double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
+  Objective objective;      ///< the error that the mechanism is made for; max where it has none
+  std::vector<PlanNumbers> parameters;  ///< of the strategy, those that were chosen for it, too
+};
+
+/// max |A - B C| over some leading steps.
+struct DecoderResidual {
+  double value;
+  std::int64_t num_steps;
+};
+
+/// Of the dense strategy with the same parameters, for the leading block of the workload.
+DecoderResidual decoder_residual(const StrategyOptions& options);
+/// The same where the strategy with these options is at hand: short ones are not made again.
+DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
+
+/// How good a mechanism is, and that its factors belong together: no privacy claim rests on it.
+struct Proof {
+  /// On the error of its objective, of every factorization, at unit noise multiplier; see
+  /// certified_lower_bound.
+  std::optional<LowerBound> lower_bound;
+  DecoderResidual residual;
+};
+
+class Mechanism {
+ public:
+  /// @throws Error{invalid_argument} any option out of range, the message names it.
+  static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
+
+  const Strategy& strategy() const { return *strategy_; }
+  const Certificate& certificate() const { return certificate_; }
+  /// Found anew at every call.
+  /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
+  Proof proof() const;
+  /// Whose contributions the noise hides.
+  const Participation& participation() const { return options_.participation; }
+  std::int64_t num_steps() const { return strategy_->num_steps(); }
+  double clip_norm() const { return certificate_.clip_norm; }
+  /// Std of each entry of Z, input units.
+  double noise_stddev() const { return certificate_.noise_stddev; }
+  /// Std of each coordinate of the release at a step, input units (before rounding to the grid).
+  double release_stddev(std::int64_t step) const;
+
+ private:
+  Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
+            Certificate certificate);
+  std::shared_ptr<const Strategy> strategy_;
+  StrategyOptions options_;  // that `strategy_` was made with
+  Certificate certificate_;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// From a mechanism that is optimised numerically to its plan, with what is known about it.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+struct PlannerOptions {
+  /// One of the mechanisms that have plans, and its parameters num_buffers, num_bands, objective.
+  /// The error reported is that under its participation.
+  StrategyOptions strategy;
+  /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
+  /// about 2 * 10^-2 above the least maximum.
+  bool use_solver = true;
+  /// In all: of the solvers of `optimal`, or line searches of the others, over all their starts and
+  /// rounds. Unset: as many as the optimiser's own options say.
+  std::optional<std::int64_t> max_iterations = {};
+  /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
+  /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
+  std::optional<double> gap = {};
+  /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, 2^-40 .. 2^40,
+  /// one a step. What is made least is sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step
+  /// i; the objective error and the lower bound are of that. Empty: all 1.
+  std::vector<double> query_weights = {};
+};
+
+struct PlannerProgress {
+  std::int64_t iterations;
+  /// 0 .. 1, never less than before: `optimal`, of the way to the gap that is asked for, on a
+  /// logarithmic scale; the others, which do not know their way, a guess from the iterations.
+  double fraction;
+};
+
+/// A plan and what is known about it.
+struct PlannerResult {
+  StrategyPlan plan;
+  UnitError error;
+  double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
+  /// Certified lower bound on that error of every factorization, if one is at hand: that of the
+  /// solver, or certified_lower_bound. It says for records of which dimension it holds.
+  std::optional<LowerBound> lower_bound;
+  /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
+  /// there is none for this workload and participation, it was that for prefix sums, or for one
+  /// participation; or what was found is not proved to be as close as was asked for. stopped:
+  /// before the end, or weights in closed form, without a search.
+  SolverStatus status;
+  std::int64_t iterations;
+};
+
+/// The search for a plan, a piece at a time, for those who have to breathe in between: one
+/// iteration of the solvers of `optimal`, or a few line searches of the others. To give up is to
+/// ask for no more pieces.
+class Planner {
+ public:
+  /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
+  ///         that is out of range, use_solver = false or a gap of another mechanism than
+  ///         `optimal`, a gap or max_iterations without a solver, query weights out of
+  ///         range or not for this search; Error{wrong_length} query weights; Error{unsupported}
+  ///         `optimal` for a workload of so many steps that its errors are not known.
+  explicit Planner(const PlannerOptions& options);
+  ~Planner();
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+
+  /// False when there is nothing left to do.
+  bool advance();
+  PlannerProgress progress() const;
+  /// Before the end, `optimal` gives the best so far, with status `stopped`.
+  /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
+  ///         close to singular, whose least error the message states.
+  /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
+  PlannerResult result() const;
+
+ private:
+  class Search;
+  class OptimumSearch;
+  class DenseSearch;
+  class FamilySearches;
+  struct Made {
+    StrategyPlan plan;
+    std::shared_ptr<const Strategy> strategy;
+  };
+  Made make_planned(const Workload& workload) const;
+
+  PlannerOptions options_;
+  std::unique_ptr<Search> search_;
+};
+
+/// All of it at once.
+PlannerResult find_plan(const PlannerOptions& options);
+
+}  // namespace dpftrl

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// l2-sensitivity of an encoder C under a participation schema:
+///
+///     sens^2 = max over patterns pi of  sup over ||u_i|| <= 1 of  || sum_{i in pi} C_{:,i} u_i^T
+///     ||_F^2
+///           <= max over pi of sum_{i,j in pi} |X_ij|,        X = C^T C,
+///
+/// with equality where X_ij >= 0 on the pattern.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+enum class Exactness { exact, upper_bound };
+std::string_view to_string(Exactness exactness);
+
+struct Sensitivity {
+  double value;  ///< in clip norms, for neighbours at distance 1
+  Exactness exactness;
+  std::string_view method;  ///< how it was computed, in words
+};
+
+/// l2-sensitivity of a strategy: how far C G moves when one user's rows of G change by norm 1 each.
+/// The first of these that is exact, else the smallest:
+///
+///     one participation          largest column norm
+///     dyadic trees               exact search over the tree, else a bound level by level
+///     Toeplitz C                 toeplitz_sensitivity
+///     b-banded C, b <= distance  columns are orthogonal: largest_pattern_sum of their squares
+///     any C, up to 1024 steps    gram_sensitivity of the dense C^T C
+///     any C                      k times the largest column norm (triangle inequality)
+///
+/// @exactness      see `exactness` and `method` of the result.
+/// @guarantee      never below the true value (to 2^-39 relative; Mechanism rounds the noise up by
+///                 more, and by encoder_slack()).
+/// @throws Error{invalid_argument} a fixed-epoch schema that does not fit the horizon.
+/// @checked-by     sensitivity_test "never below brute force, and equal to it where called exact".
+Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
+
+/// Lower-triangular Toeplitz encoder with the given first column, num_steps = coefficients.size().
+/// Exact for one participation, for non-negative coefficients in fixed epochs (the first phase is
+/// the worst), and for non-negative non-increasing ones at a minimum separation (the pattern 0, b,
+/// 2b, ... is the worst). Else an upper bound: the same for |c_j| in fixed epochs, for the
+/// non-increasing majorant max_{j >= i} |c_j| at a minimum separation. O(num_steps), and as many
+/// pairs of doubles as the separation.
+/// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.
+Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
+                                 const Participation& participation);
+
+/// max_{j >= i} |c_j| for every i.
+std::vector<double> non_increasing_majorant(std::span<const double> coefficients);
+
+/// Largest sum of values over an allowed pattern. The values must not be negative. With squared
+/// column norms: the squared sensitivity of an encoder whose columns are orthogonal at the allowed
+/// distances (b-banded and square, b <= separation). O(n) for fixed epochs and for non-increasing
+/// values, else a dynamic program in O(n k).
+/// @throws Error{unsupported} a dynamic program with n k > 2^30.
+/// @source  Choquette-Choo et al., arXiv 2306.08153, Algorithm 3.
+double largest_pattern_sum(std::span<const double> values, const Participation& participation);
+
+/// From the Gram matrix X = C^T C. Single and fixed epoch: max over patterns of sum |X_ij|, exact
+/// if no X_ij involved is negative. Min separation: the bound of Choquette-Choo et al., arXiv
+/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v); exact if a
+/// pattern s, s + b, s + 2b, ... attains it and no X_ij involved is negative. O(n^2 k).
+Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
+
+/// How far C G moves in l1-norm, entries of measurements added up, when one user's rows of G change
+/// by l1-norm 1 each: the largest sum of the l1-norms of columns of C over a pattern. With
+/// independent Laplace noise of scale l1_sensitivity / epsilon (twice that if records of l1-norm 1
+/// are replaced rather than left out) in the entries of Z the releases are epsilon-differentially
+/// private, for records chosen in the light of releases and encoders that read later steps, too.
+/// This library draws Gaussian noise for sums.
+///
+/// @exactness   for one participation; else an upper bound, exact if C has no negative entry
+/// @throws Error{unsupported} more than kMaxDenseSteps steps
+/// @source      docs/math/mechanisms.md, "Pure differential privacy"
+/// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive
+///              adversaries, too"
+double l1_sensitivity(const Strategy& strategy, const Participation& participation);
+
+/// The oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
+/// the patterns (then exact for every dimension; else an upper bound).
+/// @throws Error{unsupported} more than 2^22 patterns.
+Sensitivity brute_force_sensitivity(const Matrix& encoder, const Participation& participation);
+
+/// The supremum for one-dimensional records: max over all patterns and signs of ||C u||. A lower
+/// bound on the true value in every dimension.
+/// @throws Error{unsupported} more than 2^22 patterns and signs.
+double brute_force_scalar_sensitivity(const Matrix& encoder, const Participation& participation);
+
+}  // namespace dpftrl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The average loss of a fixed model on the examples so far.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+
+namespace dpftrl {
+
+/// f(w) = (1/t) sum_{s<=t} l(W x_s, y_s) for a growing list of examples, W one row of weights for
+/// each score of the loss, w these rows one after the other.
+/// @cost  memory t (d + 1) doubles.
+class AverageLoss {
+ public:
+  /// @throws Error{invalid_argument} no loss; dimension (of the features) out of range.
+  AverageLoss(std::shared_ptr<const VectorLoss> loss, std::int64_t dimension);
+
+  /// @param label  as VectorLoss::label returns it.
+  /// @throws Error{wrong_length, invalid_argument} nothing changes.
+  void append(std::span<const double> features, double label);
+
+  const VectorLoss& loss() const { return *loss_; }
+  std::int64_t num_examples() const { return static_cast<std::int64_t>(labels_.size()); }
+  std::int64_t model_size() const { return dimension_ * loss_->num_scores(); }
+  /// The mean of ||x||^2: times a bound on the curvature of the loss, one on that of f.
+  double mean_square() const;
+  /// The loss has no bound on its curvature.
+  bool has_kinks() const { return !loss_->curvature().has_value(); }
+  /// The loss has one score, so that `envelope` knows second derivatives, and of kinks.
+  bool is_scalar() const { return scalar_ != nullptr; }
+
+  /// f, and its gradient (a subgradient at a kink). There must be an example.
+  /// @cost  O(t d).
+  double at(const Vector& point, Vector& gradient) const;
+
+  /// What `envelope` says of a point.
+  struct Envelope {
+    double value = 0;   ///< of the smoothed f
+    double actual = 0;  ///< f itself
+    /// Mean of l(p) + l*(a) - a p over the examples, a the slope of the envelope at p.
+    double excess = 0;
+    Vector gradient;  ///< mean of a x
+    Matrix hessian;   ///< of the smoothed f; empty for several scores or if not wanted
+  };
+  struct EnvelopeOptions {
+    double width = 1;  ///< > 0, see Loss::smoothed
+    bool with_hessian = true;
+  };
+  /// For losses without kinks f itself, whatever the width.
+  /// @cost  O(t d), with the Hessian O(t d^2).
+  Envelope envelope(const Vector& point, const EnvelopeOptions& options) const;
+
+ private:
+  std::shared_ptr<const VectorLoss> loss_;
+  std::shared_ptr<const Loss> scalar_;
+  std::int64_t dimension_;
+  std::vector<double> features_;  ///< row after row
+  std::vector<double> labels_;
+  double sum_of_squares_ = 0;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Gradient descent on the differences of prefix sums.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/learn/rules/update_rule.hpp"
+#include "dpftrl/problem/workload.hpp"
+
+namespace dpftrl {
+
+/// What gradient descent is told beside its rate.
+struct DescentSchedule {
+  /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 where
+  /// there are none, and from their end on the last one.
+  std::vector<double> rates = {};
+  double momentum = 0;  ///< beta, 0 <= beta < 1
+};
+
+/// A of the schedule: prefix sums, with momentum, or with rates and momentum.
+/// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
+Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
+
+struct DescentOptions {
+  std::int64_t dimension = 1;            ///< 1 .. kMaxModelDimension
+  double lambda = 0;                     ///< > 0
+  std::shared_ptr<const Domain> domain;  ///< K, with the Euclidean regulariser
+  DescentSchedule schedule = {};
+  Vector start = {};  ///< w_1, a point of K; empty: that of the domain
+};
+
+/// Plays w_1, w_2, ... with
+///
+///     m_t = beta m_{t-1} + (s_t - s_{t-1}),      w_{t+1} = Pi_K(w_t - (chi_t / lambda) m_t).
+///
+/// On releases this is post-processing, whatever rates and momentum: with independent noise on
+/// every record it is DP-SGD. Over the whole space w_{t+1} = w_1 - (A g)_t / lambda for the
+/// workload A of these rates and this momentum, and with rates of 1 and no momentum it is `Ftrl`.
+///
+/// @checked-by learn_descent_test
+class Descent final : public UpdateRule {
+ public:
+  /// @throws Error{invalid_argument} an option out of range, no domain or one with another
+  ///         regulariser, start outside K; Error{wrong_length} start.
+  explicit Descent(const DescentOptions& options);
+
+  double lambda() const override { return lambda_ / rate(); }
+  /// Steps add up.
+  bool is_finite_for(double /*largest_entry*/) const override { return false; }
+
+ private:
+  /// chi of the next update.
+  double rate() const;
+  void require_finite_step(std::span<const double> prefix_sum) const override;
+  void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
+  double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                     double sum_of_squares) override;
+  std::array<Vector*, 2> own_rows() override { return {&latest_sum_, &velocity_}; }
+
+  double lambda_;
+  DescentSchedule schedule_;
+  Vector latest_sum_;
+  Vector velocity_;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Convex sets a learner may play from: projection, support function, and the leader of the
+/// regularised past.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl {
+
+/// Which strongly convex function R keeps the leader near its start w_1.
+enum class Regulariser {
+  euclidean,  ///< ||w - w_1||^2 / 2
+  entropic,   ///< r sum_i w_i ln(w_i / w_1i) on the simplex of sum r: 1-strongly convex in ||.||_1
+};
+std::string_view to_string(Regulariser regulariser);
+
+/// One closed convex set K with its regulariser R. A new set is one small class and one line in
+/// `make_domain`. What changes a point neither throws nor allocates.
+class Domain {
+ public:
+  virtual ~Domain() = default;
+
+  virtual std::string_view name() const = 0;
+  /// What it was made with: tells sets of one name apart.
+  virtual std::vector<double> parameters() const { return {}; }
+  /// Overwrites the point by the nearest point of K.
+  /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
+  virtual void project(std::span<double> point) const = 0;
+  /// The same in part: returns the factor that is still missing from every coordinate, so that who
+  /// reads them anyway can bring it along. Here 1.
+  /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
+  virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
+  /// Whether `factor_of` has an answer for all points but the extreme ones.
+  virtual bool projects_by_factor() const { return false; }
+  /// The factor that alone projects a point of this sum of squares, if there is one and it is safe
+  /// to say so: project_up_to_factor without a look at the point.
+  virtual std::optional<double> factor_of(double /*sum_of_squares*/) const { return std::nullopt; }
+  /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
+  virtual double support(std::span<const double> direction) const = 0;
+  /// max over K of ||w||, or nothing if K is unbounded.
+  virtual std::optional<double> max_norm(std::int64_t dimension) const = 0;
+  /// The point to begin from: the origin if it is in K, else where R is smallest.
+  virtual Vector start(std::int64_t dimension) const;
+  /// D with R(w) <= D^2 / 2 for all w in K, R kept near `start`; nothing if K is unbounded.
+  virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
+
+  virtual Regulariser regulariser() const { return Regulariser::euclidean; }
+  /// Overwrites `point`, a point w_1 of K, by the leader argmin_{w in K} <sums, w> + lambda R(w),
+  /// R kept near w_1, in two parts: `lead`, for all coordinates or for some at a time, then
+  /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
+  /// @param sums  not `point`; w_1 - sums / lambda must be finite.
+  virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
+  /// @return  as `project_up_to_factor`.
+  virtual double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                               double sum_of_squares) const;
+};
+
+/// K = R^d.
+class WholeSpace final : public Domain {
+ public:
+  std::string_view name() const override { return "whole-space"; }
+  void project(std::span<double> point) const override;
+  bool projects_by_factor() const override { return true; }
+  std::optional<double> factor_of(double /*sum_of_squares*/) const override { return 1; }
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return std::nullopt; }
+  std::optional<double> diameter(std::int64_t /*dimension*/) const override { return std::nullopt; }
+};
+
+/// K = {w : ||w||_2 <= radius}.
+class L2Ball final : public Domain {
+ public:
+  /// @throws Error{invalid_argument} radius not positive and finite.
+  explicit L2Ball(double radius);
+  std::string_view name() const override { return "ball"; }
+  std::vector<double> parameters() const override { return {radius_}; }
+  void project(std::span<double> point) const override;
+  double project_up_to_factor(std::span<double> point, double sum_of_squares) const override;
+  bool projects_by_factor() const override { return true; }
+  std::optional<double> factor_of(double sum_of_squares) const override;
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
+  std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }
+  double radius() const { return radius_; }
+
+ private:
+  double radius_;
+};
+
+/// K = {w : low <= w_i <= high}.
+class Box final : public Domain {
+ public:
+  struct Bounds {
+    double low = -1;
+    double high = 1;
+  };
+  /// @throws Error{invalid_argument} a bound that is not finite, or low >= high.
+  explicit Box(const Bounds& bounds);
+  std::string_view name() const override { return "box"; }
+  std::vector<double> parameters() const override { return {bounds_.low, bounds_.high}; }
+  void project(std::span<double> point) const override;
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t dimension) const override;
+  Vector start(std::int64_t dimension) const override;
+  std::optional<double> diameter(std::int64_t dimension) const override;
+
+ private:
+  Bounds bounds_;
+};
+
+/// K = {w : w_i >= 0, sum_i w_i = radius}, from the centre.
+class Simplex final : public Domain {
+ public:
+  /// @throws Error{invalid_argument} radius not positive and finite.
+  explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
+  std::string_view name() const override;
+  std::vector<double> parameters() const override { return {radius_}; }
+  /// @cost    O(d) for each of a few rounds, which leave out the coordinates that become 0.
+  /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
+  void project(std::span<double> point) const override;
+  double support(std::span<const double> direction) const override;
+  std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
+  Vector start(std::int64_t dimension) const override;
+  std::optional<double> diameter(std::int64_t dimension) const override;
+  Regulariser regulariser() const override { return regulariser_; }
+  /// Entropic: nothing, then radius * softmax(ln w_1 - sums / (lambda radius)), whose largest
+  /// exponent is 0.
+  void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
+  double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
+                       double sum_of_squares) const override;
+
+ private:
+  double radius_;
+  Regulariser regulariser_;
+};
+
+/// "whole-space" (the radius is checked and then unused), "ball", "box" (from -radius to radius),
+/// "simplex" or "simplex-entropic" (of sum radius).
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad radius.
+std::shared_ptr<const Domain> make_domain(std::string_view name, double radius);
+
+}  // namespace dpftrl

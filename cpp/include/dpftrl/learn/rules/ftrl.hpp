@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Follow the regularised leader.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/learn/rules/update_rule.hpp"
+
+namespace dpftrl {
+
+struct FtrlOptions {
+  std::int64_t dimension = 1;            ///< 1 .. kMaxModelDimension
+  double lambda = 0;                     ///< > 0
+  std::shared_ptr<const Domain> domain;  ///< K with its regulariser R
+  Vector start = {};                     ///< w_1, a point of K; empty: that of the domain
+  bool doubling = false;                 ///< see `lambda_at`
+};
+
+/// lambda for the point played at `step` (0-based): `first` without doubling, else `first` times
+/// the square root of the least power of two that is at least step + 1, for horizons nobody knows.
+double lambda_at(double first, bool doubling, std::int64_t step);
+
+/// The `first` of a doubling lambda that is about `last` at the horizon.
+double first_lambda(double last, std::int64_t num_steps);
+
+/// Plays w_1, w_2, ... with
+///
+///     w_{t+1} = argmin_{w in K} <s_t, w> + lambda R(w),
+///
+/// for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 that is Pi_K(w_1 - s_t / lambda). s_t is
+/// the sum of the first t gradients, exact or noisy. Nothing is remembered but a w_1 that was given
+/// and the average: the next iterate is a function of the latest sum alone.
+class Ftrl final : public UpdateRule {
+ public:
+  /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K;
+  ///         Error{wrong_length} start.
+  explicit Ftrl(const FtrlOptions& options);
+
+  double lambda() const override { return lambda_at(lambda_, doubling_, num_updates()); }
+  bool is_finite_for(double largest_entry) const override;
+
+ private:
+  void require_finite_step(std::span<const double> prefix_sum) const override;
+  void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
+  double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                     double sum_of_squares) override;
+  std::optional<Line> next_line() const override;
+  /// Of the next point.
+  double next_lambda() const { return lambda_at(lambda_, doubling_, num_updates() + 1); }
+
+  double lambda_;
+  bool doubling_;
+  Vector start_;         ///< as it was given
+  double start_value_;   ///< of every coordinate where none was given
+  double start_extent_;  ///< largest of its coordinates
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The update rules by what is asked of a learner.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "dpftrl/learn/rules/descent.hpp"
+#include "dpftrl/learn/rules/ftrl.hpp"
+
+namespace dpftrl {
+
+struct RuleOptions {
+  std::int64_t dimension = 1;
+  double lambda = 0;
+  std::shared_ptr<const Domain> domain;
+  std::optional<DescentSchedule> descent = {};  ///< gradient descent instead of FTRL
+  bool doubling = false;                        ///< of FTRL
+};
+
+/// @throws Error{invalid_argument} doubling of descent; as `Ftrl` and `Descent`.
+std::unique_ptr<UpdateRule> make_rule(const RuleOptions& options);
+
+}  // namespace dpftrl

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// From prefix sums of gradients to the next point to play.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+
+namespace dpftrl {
+
+/// Coordinates of one model; a vector of them must be addressable on 32-bit machines.
+inline constexpr std::int64_t kMaxModelDimension = std::int64_t{1} << 30;
+
+/// Plays w_1, w_2, ..., each a function of the sums of the gradients so far, exact or noisy, and of
+/// nothing else. Only the iterate is projected, never a sum.
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+
+  /// The current iterate counts as played; the next one follows from s_t, the sum of the first t
+  /// gradients.
+  /// @throws Error{wrong_length, invalid_argument} prefix_sum of another length or not finite, or
+  ///         an iterate that would not be: nothing changes.
+  void update(std::span<const double> prefix_sum);
+
+  /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
+  virtual bool is_finite_for(double largest_entry) const = 0;
+  /// From now on updates come in parts, of sums that cannot make it throw, by way of `prefix_sum`:
+  /// dimension() numbers that stay where they are, now 0 and afterwards the latest sum. Where the
+  /// iterate is a simple function of that, it takes no row in memory until somebody asks for it.
+  /// To be called before the first update.
+  void follow(std::span<const double> prefix_sum);
+  /// One update: `advance` with each block of the prefix sum once, in order, while it is in the
+  /// cache and not yet written to where the latest sum is, then `finish` once it is. Blocks have
+  /// ReleaseSink::kBlock coordinates, but the last.
+  void advance(std::size_t first, std::span<const double> block);
+  void finish();
+
+  /// w_{t+1} after t updates: the point to play next. Valid until the next update.
+  const Vector& iterate() const;
+  /// Where iterate() has its numbers, whether they are written or not.
+  const double* place_of_iterate() const { return iterate_.data(); }
+  /// <w, x> over the coordinates of x from `first` on: the bits of iterate()'s, without a way to
+  /// memory of its own.
+  double score(std::size_t first, std::span<const double> features) const;
+  /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
+  Vector average() const;
+  std::int64_t num_updates() const { return num_updates_; }
+  std::int64_t dimension() const { return iterate_.size(); }
+  /// Regularisation of the point to play next: 1 / lambda is the size of a step.
+  virtual double lambda() const = 0;
+
+  /// What it goes on from, beside its options and num_updates(): row after row of dimension()
+  /// numbers.
+  std::vector<double> state();
+  /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
+  void require_state(std::span<const double> state);
+  /// Goes to where `state` was asked for. Does not throw for what `require_state` lets pass.
+  /// @throws as require_state: nothing changes.
+  /// @checked-by learn_checkpoint_test
+  void restore(std::int64_t num_updates, std::span<const double> state);
+
+ protected:
+  struct Options {
+    std::int64_t dimension;
+    std::shared_ptr<const Domain> domain;
+    Vector start;  ///< a point of K; empty: that of the domain
+  };
+  /// @throws Error{invalid_argument} dimension out of range, no domain, start outside K;
+  ///         Error{wrong_length} start. The messages begin with `where`.
+  UpdateRule(std::string_view where, const Options& options);
+
+  const Domain& domain() const { return *domain_; }
+
+  /// start - rate * sum, for every coordinate.
+  struct Line {
+    double start;
+    double rate;
+    double operator()(double sum) const { return start - rate * sum; }
+  };
+
+ private:
+  /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
+  virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
+  /// Overwrites w_t by w_{t+1}: from coordinate `first` on as far as these sums tell, then what
+  /// needs all of them. Neither throws nor allocates: the release was spent.
+  virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
+  /// @param sum_of_squares  of `iterate`.
+  /// @return  as Domain::project_up_to_factor.
+  virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                             double sum_of_squares) = 0;
+  /// What `next` makes of a sum from scratch, if it is that, and all that is left is the domain's
+  /// factor.
+  virtual std::optional<Line> next_line() const { return std::nullopt; }
+  void advance_along(const std::optional<Line>& line, std::size_t first,
+                     std::span<const double> block);
+  void finish_along(const std::optional<Line>& line, std::span<const double> prefix_sum);
+  /// What it goes on from beside the iterate and the sum of those that were played; null where
+  /// there are fewer.
+  virtual std::array<Vector*, 2> own_rows() { return {}; }
+  std::array<Vector*, 4> rows();
+
+  std::shared_ptr<const Domain> domain_;
+  /// The iterate is factor_ * iterate_: a projection takes no way to memory of its own. Where it is
+  /// not written, it is factor_ * line_(latest sum).
+  mutable Vector iterate_;
+  mutable double factor_ = 1;
+  mutable bool is_written_ = true;
+  Line line_{};
+  std::span<const double> latest_sum_;  ///< of those that follow
+  double sum_of_squares_ = 0;           ///< of the blocks of the next iterate so far
+  Vector played_sum_;
+  std::int64_t num_updates_ = 0;
+};
+
+}  // namespace dpftrl

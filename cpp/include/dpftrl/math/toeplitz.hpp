@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Lower-triangular Toeplitz matrices as truncated power series: the first column is all there is.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl {
+
+/// Coefficients of (1-x)^(-1/2): f_0 = 1, f_j = f_{j-1} (2j-1) / (2j).
+/// @return     num_coefficients values, each within 2^-53 (1 + 2^-24) relative of the exact
+/// fraction.
+/// @checked-by toeplitz_test "square-root coefficients are the exact fractions, rounded"
+std::vector<double> square_root_coefficients(std::int64_t num_coefficients);
+
+/// Coefficients of (1-x)^(1/2), the inverse: g_j = f_j - f_{j-1} = -f_j / (2j-1).
+std::vector<double> inverse_square_root_coefficients(std::int64_t num_coefficients);
+
+/// Series with coefficients from a three-term recurrence, in double-double: coefficients come out
+/// within 2^-53 (1 + 2^-24) relative (those below 2^-800 become 0).
+struct QuadraticRoot {
+  double alpha = 0;      ///< 0 <= alpha <= 1
+  double beta = 0;       ///< 0 <= beta <= 1
+  bool inverse = false;  ///< false: ((1 - alpha x)(1 - beta x))^(-1/2), true: its inverse
+  bool summed = false;   ///< divided by 1 - x: the prefix sums of the coefficients
+};
+/// @checked-by toeplitz_test "the square root of a quadratic times itself is the geometric product"
+std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
+                                                std::int64_t num_coefficients);
+
+struct WindowRoot {
+  std::int64_t width;    ///< W >= 1
+  bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
+  bool summed = false;   ///< divided by 1 - x
+};
+/// The same for the square root of 1 + x + ... + x^(W-1); errors of 2^-90 absolute beside, since
+/// these coefficients have both signs and may cancel. O(num_coefficients).
+std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_t num_coefficients);
+
+/// 1 / divisor, divisor[0] != 0, O(num_coefficients * divisor.size()).
+std::vector<double> reciprocal_series(std::span<const double> divisor,
+                                      std::int64_t num_coefficients);
+
+/// y with y y = series, y_0 > 0; as many coefficients as the argument has, in O(n^2).
+/// @throws Error{invalid_argument} series[0] is not positive and finite.
+std::vector<double> square_root_of_series(std::span<const double> series);
+
+/// Logarithm of a series that begins with 1, and exponential of one that begins with 0; as many
+/// coefficients as the argument has, in O(n log^2 n).
+std::vector<double> logarithm_of_series(std::span<const double> series);
+std::vector<double> exponential_of_series(std::span<const double> series);
+
+/// The whole product of two sequences by FFT, O(n log n), and a bound on the error of every term.
+/// @guarantee  the bound of docs/math/grid.md, section 3.4.
+/// @checked-by toeplitz_test "fast products stay within their error bound"
+struct BoundedProduct {
+  std::vector<double> terms;  ///< a.size() + b.size() - 1
+  double error_bound;
+};
+BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double> b);
+
+/// First min(a.size(), b.size()) coefficients of the product of two series, O(n^2).
+std::vector<double> multiply_series(std::span<const double> a, std::span<const double> b);
+
+/// Dense matrix with first column `coefficients`.
+Matrix lower_triangular_toeplitz(std::span<const double> coefficients);
+
+}  // namespace dpftrl

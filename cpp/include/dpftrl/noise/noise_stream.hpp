@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Rows of B Z, one a step, Z i.i.d. standard normal addressed by (key, measurement, coordinate).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+namespace detail {
+class RoundedRows;
+}
+
+/// |computed - ideal| <= absolute + relative * |computed|, for every entry of a row.
+struct RowErrorBound {
+  double absolute;
+  double relative;
+};
+
+/// What next_rounded writes for an entry whose rounding double precision leaves open.
+inline constexpr std::int64_t kUndecided = INT64_MIN;
+
+/// What makes the random bits. Fewer rounds are quicker, and for simulations.
+enum class Generator { chacha20, chacha12, chacha8 };
+
+struct NoiseStreamOptions {
+  Key key;
+  std::int64_t dimension = 1;
+  std::int64_t first_coordinate = 0;  ///< a shard starts here and has the same bits as the whole
+  /// next_rounded decides nothing, rounded_entry computes every digit: the same integers, slowly.
+  bool exact_only = false;
+  /// Rows of C^-1 Z, what a step adds to the noise of its sum, in place of rows of A C^-1 Z: for
+  /// whoever adds noise to each gradient. Their sums are the noise of sums, up to rounding. For
+  /// encoders whose inverse has few bands (`independent`, banded-inverse-square-root, lambda-cgd),
+  /// as they are for prefix sums: rows draw their normals again, so nothing is kept, seeking costs
+  /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
+  bool increments = false;
+  Generator generator = Generator::chacha20;  ///< others: FloatNoiseStream only
+};
+
+class NoiseStream {
+ public:
+  /// @throws Error{invalid_argument} dimension or first_coordinate out of range, a decoder form
+  ///         that is malformed or has too few rows, a generator other than ChaCha20;
+  ///         Error{unsupported} increments of an encoder that has none of that kind;
+  ///         Error{resource_exhausted} noise generated in advance, or the rows that a recursion or
+  ///         a filter keeps, would need more than 1 GiB.
+  NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);
+  ~NoiseStream();
+  NoiseStream(NoiseStream&&) noexcept;
+  NoiseStream& operator=(NoiseStream&&) noexcept;
+
+  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t dimension() const { return options_.dimension; }
+  /// Steps already given out; the next row is row `step()`.
+  std::int64_t step() const { return step_; }
+
+  /// Makes row `step` the next one, with the bits that a stream gives which walked there. Nothing
+  /// that a row consists of changes: what was given out for a step is given out again.
+  ///
+  /// @param step  0 .. num_steps(); num_steps() is the end.
+  /// @cost  Of a row each: O(1) `output` (rows that share nothing), and what is generated in
+  ///        advance (square root); with `increments` O(bands of C^-1), for `independent` O(1);
+  ///        O(log n) tree, trees of arity k, smooth, Haar, and blocks of those. Elsewhere a row
+  ///        adds up noise of all steps before it: the rows from here on, or from the start (for
+  ///        blocks from the first one whose total takes that) if `step` lies behind, are made
+  ///        and dropped. Column scales and workloads other than prefix sums always walk.
+  /// @throws Error{invalid_argument} step out of range; std::bad_alloc.
+  /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
+  void seek(std::int64_t step);
+
+  /// Bytes from which `restore` goes on: header (docs/math/checkpoints.md) and state, at most 64
+  /// bytes more than the state itself; 64 bytes for forms that need none to seek. The key is not in
+  /// them, but the state is noise, and as secret as the key.
+  /// @cost  that of a copy of the state. The first call may walk, as `seek` does; from then on the
+  ///        state is kept once more for every window.
+  /// @throws std::bad_alloc.
+  std::vector<std::byte> checkpoint();
+
+  /// Goes to where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
+  /// Bytes do not know what was released since: who restores old ones repeats noise. What must not
+  /// happen by accident is kept apart from what can: see ReleaseLedger.
+  /// @throws Error{bad_state} damaged or truncated bytes, those of another version, strategy,
+  ///         dimension, range of coordinates or key; nothing has changed then. std::bad_alloc.
+  /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
+  ///        weights, varying buffers, column scales) look through the steps before, without
+  ///        normals.
+  /// @checked-by checkpoint_test
+  void restore(std::span<const std::byte> bytes);
+
+  /// Writes row step() of B Z (unit noise) and advances.
+  /// @throws Error{past_horizon} all rows were given; Error{wrong_length} row.size() != dimension.
+  ///         The stream is unchanged by a refused call.
+  ///         std::bad_alloc: the next call makes the same row, at the cost of a seek.
+  /// @cost   several rows are made at once and kept, up to 16 and 64 MiB (64 rows up to dimension
+  ///         64). A form with blocks sets up each one at its first step, as a stream of its own
+  ///         would.
+  void next(std::span<double> row);
+
+  /// Writes rows step() .. step() + num_rows - 1, one after the other, and advances: the same bits
+  /// as next, without another copy in memory.
+  /// @throws as next; rows.size() must be num_rows * dimension.
+  /// @checked-by noise_stream_test "rows do not depend on how many are asked for at once"
+  void next_rows(std::span<double> rows, std::int64_t num_rows);
+
+  /// Writes floor(scale * entry + 1/2) of the ideal entries of rows step() .. step() + num_rows - 1
+  /// and advances. An entry that double precision leaves open is kUndecided: see rounded_entry.
+  ///
+  /// @param scale  0 <= scale <= 2^60.
+  /// @return whether all of them are decided.
+  /// @exactness    integers that are written are those of the ideal entries (docs/math/grid.md,
+  ///               section 2).
+  /// @throws as next_rows; Error{invalid_argument} scale out of range.
+  /// @checked-by noise_rounding_test
+  bool next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
+
+  /// Bound for the row last written, against the ideal B Z: B as its stored doubles define it, Z
+  /// the transform of infinite uniforms.
+  /// @guarantee never below the true error, given that no u1 begins with 192 zeros (probability
+  ///            2^-192 a normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
+  ///            Infinite or NaN where a recursion amplifies its roundings too much to say.
+  /// @throws Error{invalid_argument} no row was written since the last seek.
+  /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows
+  ///             are the matrix of the form times the normals within the bound"
+  RowErrorBound row_error_bound() const;
+
+  /// floor(scale * entry + 1/2) of the ideal entry of the row last written, recomputed from the
+  /// random bits with as many of them as the rounding takes.
+  ///
+  /// @param coordinate  0 <= coordinate < dimension().
+  /// @param scale       0 <= scale <= 2^60.
+  /// @exactness   exact, but for an event of probability below 2^-400 an entry. An entry of
+  ///              2^61 or more throws Error{unsupported}.
+  /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
+  ///         Error{unsupported} the strategy's recursion leaves the range of 62 bits;
+  ///         std::bad_alloc.
+  /// @cost        1.5 us a normal that enters the row (see docs/math/grid.md).
+  /// @checked-by  exact_entry_test
+  std::int64_t rounded(std::int64_t coordinate, double scale) const;
+
+  /// An entry of a row that was written.
+  struct Entry {
+    std::int64_t step;
+    std::int64_t coordinate;
+  };
+  /// The same for any row that was written.
+  std::int64_t rounded_entry(const Entry& entry, double scale) const;
+
+  /// How many rows one call of next_rows makes at once: asking for more takes several rounds.
+  std::int64_t window_size() const;
+
+ private:
+  class Rows;
+  friend class detail::RoundedRows;  // for checkpoints that contain that of the noise
+
+  RowErrorBound bound_of_row() const;
+  std::array<std::byte, 16> fingerprint() const;
+  /// Appends the state at a step up to `step`, and returns that step.
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out);
+  void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
+  std::optional<std::int64_t> rounded_by_refined_row(const Entry& entry, double scale) const;
+
+  std::int64_t num_steps_;
+  NoiseStreamOptions options_;
+  std::unique_ptr<const DecoderForm> form_;  ///< stays where it is: programs refer to it
+  std::int64_t step_ = 0;
+  std::unique_ptr<Rows> rows_;
+};
+
+/// Rows of B Z in single precision for `simulation`: noise of the same law from bits of its own
+/// (Stream::noise_float), without a bound of its error. Never for a release.
+class FloatNoiseStream {
+ public:
+  /// @throws as NoiseStream; every generator is accepted.
+  FloatNoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);
+  ~FloatNoiseStream();
+  FloatNoiseStream(FloatNoiseStream&&) noexcept;
+  FloatNoiseStream& operator=(FloatNoiseStream&&) noexcept;
+
+  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t dimension() const { return dimension_; }
+  std::int64_t step() const { return step_; }
+
+  /// As NoiseStream::seek.
+  void seek(std::int64_t step);
+
+  /// As NoiseStream::next and next_rows. A convolution in advance (ToeplitzDecoder) is made from
+  /// the doubles of NoiseStream, by ChaCha20 always, and rounded.
+  void next(std::span<float> row);
+  void next_rows(std::span<float> rows, std::int64_t num_rows);
+
+ private:
+  class Rows;
+
+  std::int64_t num_steps_;
+  std::int64_t dimension_;
+  std::unique_ptr<const DecoderForm> form_;
+  std::int64_t step_ = 0;
+  std::unique_ptr<Rows> rows_;
+};
+
+/// Z itself, num_rows x dimension: the oracle of every stream.
+Matrix noise_matrix(const NoiseStreamOptions& options, std::int64_t num_rows);
+
+}  // namespace dpftrl

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The linear map A that is released.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl {
+
+/// Row t of A is the answer after step t, so A is lower triangular. With w_t the record of step t:
+///
+///     prefix      out_t = w_0 + ... + w_t
+///     momentum    m_t = beta m_{t-1} + w_t,   out_t = alpha out_{t-1} + m_t
+///     window      out_t = w_{t-W+1} + ... + w_t
+///     rates       m_t = beta m_{t-1} + w_t,   out_t = out_{t-1} + chi_t m_t
+///     matrix      any lower-triangular matrix with a non-zero diagonal
+///
+/// All but `rates` and `matrix` are Toeplitz. A is invertible in every case.
+class Workload {
+ public:
+  enum class Kind { prefix, momentum, window, rates, matrix };
+  struct Momentum {
+    std::int64_t num_steps;
+    double momentum = 0;  ///< beta, 0 <= beta < 1
+    double decay = 1;     ///< alpha, 0 < alpha <= 1
+  };
+  struct Window {
+    std::int64_t num_steps;
+    std::int64_t width;  ///< W >= 1
+  };
+  struct Rates {
+    std::vector<double> rates;  ///< chi, one a step, non-zero and finite
+    double momentum = 0;        ///< beta, 0 <= beta < 1
+  };
+
+  /// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps.
+  static Workload prefix_sums(std::int64_t num_steps);
+  /// Momentum 0 and decay 1 give the prefix sums.
+  static Workload momentum(const Momentum& options);
+  /// A width of num_steps or more gives the prefix sums.
+  static Workload sliding_window(const Window& options);
+  /// As many steps as rates.
+  static Workload learning_rates(Rates options);
+  /// @throws Error{invalid_argument} not square, not lower triangular, a zero on the diagonal, an
+  ///         entry that is not finite; Error{unsupported} more than kMaxDenseSteps steps.
+  static Workload lower_triangular(Matrix matrix);
+
+  Kind kind() const { return kind_; }
+  /// "prefix", "momentum=0.9,decay=0.99", "window=8", "rates", "rates,momentum=0.9", "matrix".
+  std::string name() const;
+  std::int64_t num_steps() const { return num_steps_; }
+  bool is_prefix() const { return kind_ == Kind::prefix; }
+  bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
+  /// Of kind `matrix`, with entries that depend on step - column alone.
+  bool has_toeplitz_matrix() const { return has_toeplitz_matrix_; }
+
+  double momentum() const { return momentum_; }
+  double decay() const { return decay_; }
+  std::int64_t width() const { return width_; }
+  const std::vector<double>& rates() const { return rates_; }
+  /// A(step, column) of a workload of kind `matrix`, without a copy.
+  double entry(std::int64_t step, std::int64_t column) const {
+    return matrix_(static_cast<Eigen::Index>(step), static_cast<Eigen::Index>(column));
+  }
+
+  /// First column of a Toeplitz workload, num_steps entries.
+  /// @throws Error{unsupported} not Toeplitz, or more than 2^26 steps.
+  std::vector<double> coefficients() const;
+  /// A itself. @throws Error{unsupported} more than kMaxDenseSteps steps.
+  Matrix matrix() const;
+  /// The same workload over the first num_steps steps: the leading block of A.
+  Workload leading(std::int64_t num_steps) const { return block(0, num_steps); }
+  /// The diagonal block of A of num_steps steps from `first` on.
+  Workload block(std::int64_t first, std::int64_t num_steps) const;
+  /// A w for a sequence w of num_steps numbers (a column), in O(num_steps) but for `matrix`.
+  std::vector<double> apply(std::vector<double> sequence) const;
+
+ private:
+  Workload(Kind kind, std::int64_t num_steps) : kind_(kind), num_steps_(num_steps) {}
+
+  Kind kind_;
+  std::int64_t num_steps_;
+  double momentum_ = 0;
+  double decay_ = 1;
+  std::int64_t width_ = 0;
+  std::vector<double> rates_;
+  Matrix matrix_;
+  bool has_toeplitz_matrix_ = false;
+};
+
+}  // namespace dpftrl

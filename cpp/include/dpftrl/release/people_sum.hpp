@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Private running totals of what people contribute, of whom each is protected.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/problem/contribution_bound.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+
+namespace dpftrl {
+
+/// A step is whatever happens until the next release, an hour say, and any number of people
+/// contribute to it. What one person contributes to a step is added up and clipped together.
+///
+///     person, values -> counts? -> added to the person's part of the open step
+///     release        -> each part clipped and on the grid -> PrefixSum
+class PeopleSum {
+ public:
+  /// @throws Error{invalid_argument} a mechanism for fixed epochs, and as PrefixSum.
+  PeopleSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+
+  /// Adds to a person's part of the open step.
+  ///
+  /// @param person  one number a person. Two persons with one number are not protected.
+  /// @param values  dimension entries, input units. Sums beyond the doubles stay at the largest.
+  /// @return        false: the pattern is used up, and this does not count. Not private.
+  /// @throws Error{wrong_length, invalid_argument} refused; Error{past_horizon} after num_steps
+  ///         releases. Nothing changes in any of these cases.
+  bool contribute(std::int64_t person, std::span<const double> values);
+
+  /// Ends the step.
+  ///
+  /// @param noisy   dimension entries: as of PrefixSum::release.
+  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice what
+  ///                its certificate claims) when all contributions
+  ///                of one person are left out (zero-out), or their values changed (replace-one),
+  ///                with nothing to add to delta, for contributions chosen after seeing releases.
+  /// @exactness     that of PrefixSum::release.
+  /// @throws        as PrefixSum::release; after Error{resource_exhausted} a second call goes on.
+  /// @checked-by    people_sum_test "leaving one person out is within the sensitivity"
+  void release(std::span<double> noisy);
+
+  const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// As those of PrefixSum.
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
+  std::int64_t dimension() const { return sums_.dimension(); }
+  std::int64_t num_steps() const { return sums_.num_steps(); }
+  /// Releases already made.
+  std::int64_t step() const { return sums_.step(); }
+  double grid() const { return sums_.grid(); }
+  /// Contributions that did not count. Not private.
+  std::int64_t num_dropped() const { return bound_.num_dropped(); }
+
+ private:
+  PrefixSum sums_;
+  ContributionBound bound_;
+  /// Of the open step, by person; never leaves this object.
+  std::unordered_map<std::int64_t, std::vector<double>> parts_;
+};
+
+}  // namespace dpftrl

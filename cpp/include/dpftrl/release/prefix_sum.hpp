@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Private running totals: clip -> grid -> accumulate -> add noise -> release; or, in mode lattice,
+/// clip -> grid -> measure -> add noise -> decode -> release.
+///
+/// A step is one record, or any number of contributions. Here alone a sum meets noise.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
+
+namespace dpftrl {
+
+namespace detail {
+class ReleaseEngine;
+}  // namespace detail
+
+/// How a release is made safe against the low-order bits of floating-point numbers.
+enum class ReleaseMode {
+  grid,     ///< integer sums plus exactly rounded noise: the exact release, rounded to the grid
+  lattice,  ///< noisy integer measurements, decoded afterwards: see lattice.hpp
+};
+
+struct PrefixSumOptions {
+  Key key;
+  std::int64_t dimension = 1;
+  ReleaseMode mode = ReleaseMode::grid;
+  /// Spacing of the released values, a power of two; default `default_grid`.
+  std::optional<double> grid = {};
+  /// Every entry of noise is computed digit by digit: the same releases, slowly.
+  bool exact_only = false;
+  /// Mode lattice only, where the mechanism's own noise is not used: see LatticeOptions.
+  LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
+  std::optional<int> precision_bits = {};
+};
+
+/// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
+/// release std; clip_norm / (64 sqrt(dimension)), so that small entries survive; and 1 / (4 n) of
+/// the typical (root mean square) release std, n = num_steps up to 2^18, so that what truncation
+/// takes from n records stays below a quarter of the noise. Coarser where 62-bit sums require it.
+double default_grid(const Mechanism& mechanism, std::int64_t dimension);
+
+/// min(1, clip_norm / ||record||) * record, in place.
+/// @throws Error{invalid_argument} an entry is not finite.
+void clip_to_norm(std::span<double> record, double clip_norm);
+
+/// A record of scales.size() * features.size() entries that is not written out: entry
+/// k * features.size() + i is scales[k] * features[i]. A gradient of a linear model is one.
+struct ProductRecord {
+  std::span<const double> scales;
+  std::span<const double> features;
+  std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
+};
+
+/// Is given a release block by block, each while it is in the cache; then the next iterate of a
+/// learner costs no way to memory of its own. Does not throw: the release is spent.
+/// Must not write to the record, of which later blocks are read afterwards.
+class ReleaseSink {
+ public:
+  virtual ~ReleaseSink() = default;
+  /// Coordinates of a block in mode grid, but of the last; in mode lattice all are one.
+  static constexpr std::size_t kBlock = 1024;
+  /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
+  /// to where the release goes.
+  virtual void take(std::size_t first, std::span<const double> block) = 0;
+};
+
+class PrefixSum {
+ public:
+  /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
+  ///         below 2^-900, or a grid that is not a power of two or is too coarse or too fine for
+  ///         62-bit sums; in mode lattice as LatticeMechanism::make;
+  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder;
+  ///         Error{resource_exhausted} see NoiseStream; in mode lattice a state of more than 1 GiB.
+  PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+  ~PrefixSum();
+  PrefixSum(PrefixSum&&) noexcept;
+  PrefixSum& operator=(PrefixSum&&) noexcept;
+
+  /// Takes one record, clips it, and writes the private running total.
+  ///
+  /// @param record  dimension entries, input units.
+  /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
+  ///                function of the noisy measurements so far. May be `record` itself, but
+  ///                no other part of it.
+  /// @param sink    is given the release, too, unless it is null.
+  /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
+  /// Gaussian mechanism
+  ///                rounded to the grid, so the sequence is mu-GDP for the mechanism's mu and
+  ///                neighbouring relation, for adaptively chosen records, with nothing to add to
+  ///                delta. (Probability of another value: below 2^-100 in a key's lifetime.)
+  ///                Mode lattice: all measurements of the stream are rho-zCDP (discrete Gaussian)
+  ///                or mu-GDP (rounded Gaussian) for rho and mu of lattice()->certificate().
+  /// @exactness     every entry is rounded as the ideal real number would be; an entry that double
+  ///                precision leaves open is recomputed from more of its random bits. Mode
+  ///                lattice: without noise the totals are those of the clipped integer records, to
+  ///                the rounding of doubles; of buffers to decoding_bias() beside.
+  /// @cost          that of NoiseStream::next_rounded, several rows at a time; for a recomputed
+  ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
+  ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
+  ///                1 us for a discrete Gaussian.
+  /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test
+  /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
+  ///         num_steps releases. Nothing changes in any of these cases.
+  void release(std::span<const double> record, std::span<double> noisy,
+               ReleaseSink* sink = nullptr);
+  /// The same for a record that is not written out; no part of it in `noisy`.
+  void release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink = nullptr);
+
+  /// Adds a contribution to the step that the next release ends. Each is clipped and put on the
+  /// grid by itself, so that a step may be the sum of many people's.
+  ///
+  /// @param contribution  dimension entries, input units.
+  /// @guarantee     that of `release`, for streams that differ in contributions of one user, of
+  ///                whom there is at most one at a step and at steps that the mechanism's
+  ///                participation allows. PeopleSum makes sure of that.
+  /// @checked-by    prefix_sum_test, people_sum_test
+  /// @throws Error{wrong_length, invalid_argument} the contribution is refused; Error{past_horizon}
+  ///         after num_steps releases; Error{resource_exhausted} after max_contributions() of them.
+  ///         Nothing changes in any of these cases.
+  void contribute(std::span<const double> contribution);
+  void contribute(const ProductRecord& contribution);
+
+  /// Ends the step of the contributions made since the last release; there may be none.
+  /// @throws Error{wrong_length}, Error{past_horizon}: nothing changes.
+  void release(std::span<double> noisy, ReleaseSink* sink = nullptr);
+
+  /// The releases of num_records records, one after the other: those of as many calls of release.
+  ///
+  /// @param records  num_records * dimension entries.
+  /// @param noisy    as many.
+  /// @throws as release. All records are looked at first, so that a refused call changes nothing.
+  /// @checked-by prefix_sum_test "a batch is its releases one by one"
+  void release_batch(std::span<const double> records, std::span<double> noisy,
+                     std::int64_t num_records);
+
+  /// Bytes from which `restore_without_ledger` goes on, as NoiseStream::checkpoint, also between
+  /// two contributions to one step. They contain the TRUE sums: as secret as the records.
+  /// @throws std::bad_alloc.
+  std::vector<std::byte> checkpoint();
+
+  /// Goes to where `checkpoint` was called. Records that were released since would meet the same
+  /// noise again, and two releases of one step with different records show the difference of the
+  /// records: only for bytes that are known to be the newest. ReleaseLedger makes that sure.
+  /// @throws as NoiseStream::restore; also for another clip norm, noise or grid.
+  /// @checked-by checkpoint_test
+  void restore_without_ledger(std::span<const std::byte> bytes);
+
+  /// In mode lattice its noise is not that of the releases.
+  const Mechanism& mechanism() const { return *mechanism_; }
+  /// What the releases of mode lattice claim; nullptr in mode grid.
+  const LatticeMechanism* lattice() const { return lattice_.get(); }
+  /// Std of the noise of each coordinate of the release at a step, input units, in either mode and
+  /// with the rounding of noise to integers. What clipping and the truncation of records to the
+  /// grid take is a bias, of which no std tells: see docs/math/grid.md, section 7.
+  /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
+  double release_stddev(std::int64_t step) const;
+  std::int64_t dimension() const { return dimension_; }
+  std::int64_t num_steps() const { return mechanism_->num_steps(); }
+  /// Releases already made.
+  std::int64_t step() const { return step_; }
+  double grid() const { return grid_; }
+  /// Records and contributions that the sums have room for, at least num_steps() and 2^31; in mode
+  /// lattice those to one step.
+  std::int64_t max_contributions() const { return max_contributions_; }
+  /// Mode lattice: the noisy integers that the last release made, measurement after measurement.
+  std::span<const std::int64_t> measurements() const;
+  /// Entries of noise that were recomputed because double precision left their rounding open.
+  /// For tests and statistics: like the time of a release, it is not covered by the guarantee.
+  std::int64_t num_recomputed() const;
+
+ private:
+  friend class ReleaseLedger;
+  std::array<std::byte, 16> fingerprint() const;
+  void restore(std::span<const std::byte> bytes);
+  void require_room(std::int64_t num_records) const;
+  void require_left(std::int64_t num_records) const;
+  void add(const ProductRecord& contribution);
+  void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
+  void end_step();
+
+  std::shared_ptr<const Mechanism> mechanism_;
+  std::shared_ptr<const LatticeMechanism> lattice_;  ///< in mode lattice
+  std::array<std::byte, 16> commitment_;             ///< to the key
+  std::unique_ptr<detail::ReleaseEngine> engine_;
+  std::int64_t dimension_;
+  double grid_;
+  std::int64_t max_contributions_;
+  std::int64_t num_contributions_ = 0;  ///< in mode lattice to the open step
+  std::int64_t step_ = 0;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Private running totals that survive a crash: no step is ever released for two records.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dpftrl/release/prefix_sum.hpp"
+
+namespace dpftrl {
+
+/// A PrefixSum and what it released, with the order of events that keeps a restart from doing harm:
+///
+///     decide(step, record) -> state() -> [a store makes the bytes last] -> acknowledge(n)
+///                                                                      -> released(step)
+///
+/// Nothing leaves before the bytes that remember it are safe. If the process dies earlier, nobody
+/// saw the release, and the step is free again; if it dies later, the same record gets the same
+/// release, and another record is refused. Records are remembered as keyed codes (HMAC-SHA256, cut
+/// to 128 bits, of the step and the record's bits), never as themselves.
+///
+/// What a ledger cannot know: whether its bytes are the newest, and whether another process goes on
+/// from the same ones. That is the store's part: the stores of the package see to both.
+class ReleaseLedger {
+ public:
+  /// @throws as PrefixSum.
+  ReleaseLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+  ~ReleaseLedger();
+  ReleaseLedger(ReleaseLedger&&) = default;
+  ReleaseLedger& operator=(ReleaseLedger&&) = default;
+
+  /// Decides the release of `step`, or finds it decided for the same record.
+  ///
+  /// @param step    0 .. num_decided().
+  /// @param record  dimension() entries, as in PrefixSum::release; -0 counts as 0.
+  /// @guarantee     a step has one release, and what is decided for it is not undone.
+  /// @throws Error{already_released} decided for another record; Error{invalid_argument} a step
+  ///         after num_decided(), or a record that is not finite; Error{wrong_length};
+  ///         Error{past_horizon}. Nothing changes in any of these cases. std::bad_alloc: the same
+  ///         call may be made again.
+  /// @checked-by release_ledger_test
+  void decide(std::int64_t step, std::span<const double> record);
+
+  /// The same for a step that several contribute to.
+  ///
+  /// @param contributions  dimension() entries each, any number of them, none included; each is
+  ///                clipped by itself, as in PrefixSum::contribute.
+  /// @throws        as decide; Error{wrong_length} a part of a contribution. Error{bad_state}
+  ///                afterwards, where an earlier call failed after it had taken some of them.
+  void decide_step(std::int64_t step, std::span<const double> contributions);
+
+  /// Tells the key, and so this ledger, from others, and says nothing of it.
+  std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
+
+  /// Bytes that remember all that is decided. They contain the TRUE sums, as secret as the records;
+  /// not the key.
+  /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
+  std::vector<std::byte> state();
+
+  /// Bytes of `state` with num_steps decisions are where they last.
+  /// @throws Error{invalid_argument} more than were decided.
+  void acknowledge(std::int64_t num_steps);
+
+  /// The release of a step that was acknowledged.
+  /// @throws Error{invalid_argument} it was not.
+  std::span<const double> released(std::int64_t step) const;
+
+  /// Goes to where `state` was called. All of it counts as acknowledged.
+  /// @throws Error{bad_state} see PrefixSum::restore_without_ledger.
+  void restore(std::span<const std::byte> bytes);
+
+  const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// As those of PrefixSum.
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
+  std::int64_t dimension() const { return sums_.dimension(); }
+  std::int64_t num_steps() const { return sums_.num_steps(); }
+  double grid() const { return sums_.grid(); }
+  std::int64_t num_decided() const { return sums_.step(); }
+  std::int64_t num_acknowledged() const { return num_acknowledged_; }
+
+ private:
+  using Code = std::array<std::byte, 16>;
+
+  Code code_of(std::int64_t step, std::span<const double> record) const;
+  void require_whole() const;
+
+  PrefixSum sums_;
+  std::array<std::byte, 64> secret_;  ///< of the codes
+  std::vector<Code> codes_;           ///< of the records, one a step
+  std::vector<double> releases_;      ///< dimension() a step
+  std::int64_t num_acknowledged_ = 0;
+  bool is_torn_ = false;  ///< a step has some of its contributions, and no release
+};
+
+}  // namespace dpftrl

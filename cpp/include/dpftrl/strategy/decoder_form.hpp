@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The small descriptions from which a noise stream makes rows of B Z without any matrix.
+///
+/// A form defines B exactly: by the doubles that it stores, in real arithmetic. What a kernel
+/// rounds on the way is in its error bound, not in B. `A` is the prefix-sum matrix unless a
+/// FilteredDecoder says otherwise; z_m is row m of Z; steps are t = 0, 1, ...
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "dpftrl/optimal/varying_bands_form.hpp"
+#include "dpftrl/optimal/varying_buffers_form.hpp"
+#include "dpftrl/problem/workload.hpp"
+
+namespace dpftrl {
+
+struct DecoderForm;
+
+/// B = I: row t of B Z is z_t.
+struct IdentityDecoder {};
+
+/// B = A: row t of B Z is z_0 + ... + z_t.
+struct RunningSumDecoder {};
+
+/// Dyadic tree. Node (l, i) covers steps i 2^l .. (i+1) 2^l - 1 and is measured, in post-order,
+/// when its last step has arrived. Its estimate is
+///     est_0 = z,    est_l = w_l z + (1 - w_l) (est_left + est_right),
+/// and row t of B Z adds the estimates of the nodes in the binary expansion of t + 1.
+struct DyadicDecoder {
+  /// w_l for levels 0 .. floor(lg num_steps), in [1/2, 1], w_0 = 1. B C = A whatever they are.
+  std::vector<double> node_weights;
+};
+
+/// Tree of arity k. Node (l, i) covers steps i k^l .. (i+1) k^l - 1, l < num_levels. Row t adds the
+/// nodes in the base-k expansion of t + 1: with digits d_l in 0 .. k-1 the d_l nodes of level l to
+/// the right of the higher digits; subtractive (odd k), with digits -(k-1)/2 .. (k-1)/2, a negative
+/// digit subtracts the |d_l| nodes of level l to the left of where the higher digits end.
+///
+/// Measurement of node (l, i), whose last step is s = (i+1) k^l - 1: l + sum_{j<num_levels}
+/// floor(s / k^j): post-order, also beyond the horizon (subtractive expansions use such nodes).
+struct KaryDecoder {
+  std::int64_t arity;
+  bool subtractive;
+  std::int64_t num_levels;
+};
+
+/// Smooth binary mechanism. Leaves are the strings of `height` bits with `weight` ones, in
+/// increasing order. Row t adds one node for every 1-bit of leaf t + 1: the sibling to the left,
+/// i.e. all leaves that share the bits above it and have a 0 there. That node ends just before the
+/// first leaf of its right sibling; it is measurement 2 i if its last leaf is leaf i.
+///
+/// Siblings without leaves are those of the a ones that leaf t + 1 ends in. No other row has them,
+/// so their noise is one normal: if a > 0, row t also adds sqrt(a) z_{2 t + 1}, with the double
+/// nearest to sqrt(a). So every row has variance `weight`. Measurements: 2 num_steps.
+struct SmoothDecoder {
+  std::int64_t height;  ///< h <= 62
+  std::int64_t weight;  ///< w, binomial(h, w) >= num_steps + 1
+};
+
+/// Haar coefficients, N = 2^k >= num_steps, k = scales.size(). Measurement 0 belongs to the mean,
+/// 2^(k-l) + i to the Haar function of support i 2^l .. (i+1) 2^l - 1. With T = t + 1, r = T mod
+/// 2^l, row t is
+///     mean_scale T z_0  +  sum_{l=1..k} scales[l-1] min(r, 2^l - r) z_{2^(k-l) + floor(t / 2^l)}.
+struct HaarDecoder {
+  double mean_scale;
+  std::vector<double> scales;
+};
+
+/// Row t is sum_j c(t - j) z_j over measurements j = 0, 1, ... for which the lag t - j has a
+/// coefficient: coefficients[i] belongs to lag i - num_future. num_future = 0: B is lower
+/// triangular. Measurements: num_steps + num_future, or fewer; there are none beyond.
+struct ToeplitzDecoder {
+  std::vector<double> coefficients;  ///< num_steps + num_future entries and more, at most 2^22
+  std::int64_t num_future = 0;
+  std::int64_t num_measurements = 0;  ///< 0: num_steps + num_future
+};
+
+/// B = A C^-1, C lower-triangular Toeplitz with the few given coefficients, c_0 != 0:
+///     w_t = (z_t - c_1 w_{t-1} - c_2 w_{t-2} - ...) / c_0,    row t = w_0 + ... + w_t.
+struct BandedDecoder {
+  std::vector<double> coefficients;
+};
+
+/// B = A C^-1, C^-1 lower-triangular Toeplitz with the few given coefficients:
+///     w_t = g_0 z_t + g_1 z_{t-1} + ...,    row t = w_0 + ... + w_t.
+struct BandedInverseDecoder {
+  std::vector<double> coefficients;
+};
+
+/// B = C^-1, lower-triangular Toeplitz with the few given coefficients:
+///     row t = g_0 z_t + g_1 z_{t-1} + ...
+/// Every row draws its normals again, so that none are kept: the increments of
+/// BandedInverseDecoder.
+struct MovingSumDecoder {
+  std::vector<double> coefficients;
+};
+
+/// B = A C^-1, C the buffered linear Toeplitz matrix c_0 = 1, c_j = sum_i weights_i decays_i^(j-1):
+///     w_t = z_t - weights . s,    s <- decays * s + w_t,    s = 0 at first,
+///     row t = w_0 + ... + w_t.
+struct BufferedDecoder {
+  std::vector<double> decays;   ///< in [0, 1)
+  std::vector<double> weights;  ///< as many
+};
+
+/// B = A C^-1, C given by its inverse:
+///     w_t = inverse_scales_t z_t - gains_t . s,    s <- factors_t * (s + w_t),    s = 0 at first,
+///     row t = w_0 + ... + w_t.
+/// C is lower triangular with C_tt = c_t and C_ij = c_i gains_i . (factors_{i-1} * ... *
+/// factors_j).
+struct VaryingBufferedDecoder {
+  std::shared_ptr<const VaryingBuffers> buffers;
+};
+
+/// B = A C^-1, C lower triangular with few bands:
+///     w_t = (z_t - C_{t,t-1} w_{t-1} - C_{t,t-2} w_{t-2} - ...) / C_tt,  row t = w_0 + ... + w_t.
+struct VaryingBandedDecoder {
+  std::shared_ptr<const VaryingBands> bands;
+};
+
+/// Fresh noise for every block of consecutive steps. Row t is what the completed blocks left plus
+/// scale * (row t - first step of the block) of the current block's form. A completed block leaves
+/// scale * (row `closing_row` of its form) or, if closing_row is negative, total_scale * z of one
+/// more measurement. Measurements: block after block, each its form's own ones, then that one.
+struct BlockDecoder {
+  struct Block {
+    std::int64_t num_steps;
+    std::shared_ptr<const DecoderForm> form;
+    std::int64_t num_measurements;  ///< of the form
+    double scale = 1;
+    std::int64_t closing_row = -1;  ///< -1 or a row that the form has (it may be past num_steps)
+    double total_scale = 0;
+  };
+  std::vector<Block> blocks;
+};
+
+/// B = A_workload D A^-1 B_base, D = diag(column_scales): the strategy C_base D^-1 for another
+/// workload. With rows r_t of the base's B Z:
+///     w_t = column_scales_t (r_t - r_{t-1}),    row t = (A_workload w)_t.
+struct FilteredDecoder {
+  std::shared_ptr<const DecoderForm> base;
+  std::vector<double> column_scales;  ///< D, one a step, positive; empty: all 1
+  Workload workload;
+};
+
+struct DecoderForm
+    : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, SmoothDecoder,
+                   HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
+                   BufferedDecoder, VaryingBufferedDecoder, VaryingBandedDecoder, BlockDecoder,
+                   FilteredDecoder, MovingSumDecoder> {
+  using variant::variant;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Factorizations A = B C of a workload A.
+///
+/// A strategy knows its encoder C (num_measurements x num_steps), the decoder B with B C = A
+/// (num_steps x num_measurements), their column and row norms, and a DecoderForm: the small
+/// description from which the noise stream makes rows of B Z without any matrix.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/workload.hpp"
+#include "dpftrl/strategy/decoder_form.hpp"
+#include "dpftrl/strategy/plan.hpp"
+
+namespace dpftrl {
+
+/// Norms over the rows of B.
+struct RowNorms {
+  double min_squared;   ///< min_t ||B_t||^2
+  double max_squared;   ///< max_t ||B_t||^2
+  double mean_squared;  ///< ||B||_F^2 / num_steps
+};
+
+/// Of making rows of noise, in words.
+struct StreamCost {
+  std::string_view step;    ///< time per step and coordinate
+  std::string_view memory;  ///< vectors of state
+};
+
+class Strategy;
+
+/// C has one row for every dyadic interval completed within num_steps: 1 on its steps, else 0.
+struct DyadicColumns {};
+/// C measures Haar coefficients; the HaarDecoder has their scales.
+struct HaarColumns {};
+/// Block b holds steps 2^b - 1 .. 2^(b+1) - 2: HaarColumns for 2^b steps and one total, both at
+/// squared norm 1/2.
+struct HybridColumns {};
+/// Level l of a tree has nodes of arity^l steps. Those that are used have a row of C, 1 on their
+/// steps.
+struct KaryColumns {
+  std::int64_t arity;
+  std::int64_t num_levels;
+  std::function<bool(std::size_t level, std::int64_t node)> is_used;
+};
+/// C is that of the smooth tree over words of `height` bits, `weight` of them ones.
+struct SmoothColumns {
+  std::int64_t height;
+  std::int64_t weight;
+};
+/// Columns are shifts of one another, modulo 2 num_steps; the ToeplitzDecoder has the first.
+struct CirculantColumns {};
+/// C = C_base D^-1, or C_base where there are no scales. Valid as long as the strategy.
+struct ScaledColumns {
+  const Strategy* base;
+  std::span<const double> scales;  ///< D
+};
+/// The encoder of `epoch`, started afresh every so many steps. Valid as long as the strategy.
+struct RestartedColumns {
+  const Strategy* epoch;
+  std::int64_t epoch_length;
+};
+/// Nothing beyond what Strategy's functions say.
+struct OtherColumns {};
+
+/// How the columns of an encoder are related, from which its sensitivity to several participations
+/// follows.
+using ColumnStructure =
+    std::variant<OtherColumns, DyadicColumns, HaarColumns, HybridColumns, KaryColumns,
+                 SmoothColumns, CirculantColumns, ScaledColumns, RestartedColumns>;
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  virtual std::string_view name() const = 0;
+  const Workload& workload() const { return workload_; }
+  std::int64_t num_steps() const { return workload_.num_steps(); }
+  /// Rows of C, and of the noise matrix Z.
+  virtual std::int64_t num_measurements() const = 0;
+
+  /// ||C_{:,step}||^2.
+  virtual double column_norm_squared(std::int64_t step) const = 0;
+  /// max over columns: the squared l2-sensitivity under single participation.
+  virtual double max_column_norm_squared() const = 0;
+  /// ||B_{step,:}||^2: the variance of the release at that step with unit noise.
+  /// @throws Error{unsupported} no formula at this size; the message says which sizes have one.
+  virtual double row_norm_squared(std::int64_t step) const = 0;
+  virtual RowNorms row_norms() const = 0;
+
+  /// Dense C and B, the oracles of everything above.
+  /// @throws Error{unsupported} more than kMaxDenseSteps steps.
+  virtual Matrix encoder() const = 0;
+  virtual Matrix decoder() const = 0;
+
+  virtual DecoderForm decoder_form() const = 0;
+
+  virtual ColumnStructure columns() const { return OtherColumns{}; }
+  /// First column of a lower-triangular Toeplitz C (num_steps entries); empty for any other C.
+  virtual std::span<const double> toeplitz_encoder() const { return {}; }
+  /// First column of a lower-triangular Toeplitz B, or as much of it as is kept; empty for any
+  /// other B, and where only the DecoderForm has it.
+  virtual std::span<const double> toeplitz_decoder() const { return {}; }
+  /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
+  /// orthogonal; 0 if nothing of that kind is known.
+  virtual std::int64_t num_bands() const { return 0; }
+  /// The inner products of columns of C are known not to be negative.
+  virtual bool has_nonnegative_gram() const { return false; }
+  /// Bound on the relative amount by which the column norms of the exact C, the one with B C = A
+  /// for the B that decoder_form() defines, can exceed those stated here (rounded coefficients).
+  virtual double encoder_slack() const { return 0; }
+  /// Row i of C reads no step later than the one at which the decoder first uses it. If not, C must
+  /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
+  /// for Gaussian noise, and rules out other noise there.
+  virtual bool is_causal() const { return true; }
+  /// Where it is not that of the family.
+  virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
+  /// The parameters it was made with, by name, those that the family chose among them. Not here:
+  /// lists of a number a step or more, which are in its plan.
+  virtual std::vector<PlanNumbers> parameters() const { return {}; }
+  /// ||C_s + C_{s+b} + ...||^2 for s = 0 .. b - 1, columns every b steps apart, if C has no
+  /// negative entry and this takes linear time; else empty.
+  virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
+    return {};
+  }
+  /// For every step i at least |C_i . C_j| for all j >= i + lag, lag > 0, rounding errors included;
+  /// empty if the family knows none.
+  virtual std::vector<double> later_products([[maybe_unused]] std::int64_t lag) const { return {}; }
+  /// ||C_0 + C_b + ... + C_{(k-1)b}||^2, if no pattern of at most k steps at least b apart has a
+  /// longer sum of columns and there is a closed form; else 0.
+  virtual double spaced_norm_squared([[maybe_unused]] std::int64_t num_participations,
+                                     [[maybe_unused]] std::int64_t separation) const {
+    return 0;
+  }
+  /// A lower bound that the strategy knows, from the search that made it, on the error of every
+  /// factorization of its workload under that participation (unit noise); value 0: none.
+  struct OwnBound {
+    double value = 0;
+    std::int64_t min_dimension = 1;  ///< of the records; see LowerBound
+    double every_dimension = value;  ///< for records of every dimension; 0: none
+    bool is_of_dense_search = false;
+  };
+  virtual OwnBound certified_lower_bound(
+      [[maybe_unused]] Objective objective,
+      [[maybe_unused]] const Participation& participation) const {
+    return {};
+  }
+
+ protected:
+  explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
+  void require_step(std::int64_t step) const;
+  /// num_steps, if matrices are made for that many.
+  Eigen::Index dense_size() const;
+
+ private:
+  Workload workload_;
+};
+
+/// Parameters of families that have some. Unset: the family's default, stated in its header.
+/// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
+struct StrategyParameters {
+  std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
+  std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-..., optimal
+  std::vector<double> decays = {};               ///< blt: theta
+  std::vector<double> weights = {};              ///< blt: omega
+  std::optional<std::int64_t> arity = {};        ///< tree-k
+  std::optional<bool> subtractive = {};          ///< tree-k
+  std::optional<std::int64_t> height = {};       ///< smooth-tree: h
+  std::optional<std::int64_t> weight = {};       ///< smooth-tree: w
+  std::optional<double> nu = {};                 ///< nu
+  std::optional<double> lambda = {};             ///< lambda-cgd
+  std::optional<double> alpha = {};              ///< log-perturbed: error O(log^(1+alpha) t)
+  std::optional<double> loglog_power = {};       ///< log-perturbed: delta
+  std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: steps the noise is scaled for
+
+  std::optional<Objective> objective = {};  ///< of the optimised families; default max
+
+  /// The optimised families: what a search found before, instead of searching. No other parameter
+  /// goes with it.
+  std::shared_ptr<const StrategyPlan> plan = {};
+
+  /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
+  std::optional<std::int64_t> epoch_length = {};
+  /// With epoch_length, trees: a finished epoch is completed with empty steps to a power of two, so
+  /// that what it leaves behind is one node.
+  bool complete_epochs = false;
+  /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
+  bool normalize_columns = false;
+};
+
+/// What a mechanism with these parameters is made for; the largest error where they do not say.
+Objective objective_of(const StrategyParameters& parameters);
+
+struct StrategyOptions {
+  std::string name;
+  std::int64_t num_steps = 0;
+  /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
+  std::optional<Workload> workload = {};
+  /// The encoder is made for this workload, while the prefix sums are decoded from it, for those
+  /// who compute the one from the other. Default: it is made for `workload`.
+  std::optional<Workload> encoder_workload = {};
+  StrategyParameters parameters = {};
+  /// What the families that search for their parameters, and have a search for it, are optimised
+  /// for: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of the
+  /// strategy: sensitivities are computed for any participation.
+  Participation participation = Participation::single();
+};
+
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
+///         or parameters, a fixed-epoch schema of another horizon; Error{unsupported}
+///         encoder_workload of a family that has no encoder for it (Toeplitz workloads: those with
+///         Toeplitz encoders; `optimal`: what it has an optimum for, others up to 2048 steps), with
+///         epochs, with another workload than the prefix sums.
+std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
+
+/// What make_strategy refuses without making anything: an unknown name, parameters that the family
+/// does not take, a workload of another horizon.
+void require_strategy_options(const StrategyOptions& options);
+
+/// How a family serves workloads other than prefix sums. `adapted`: Toeplitz workloads get an
+/// encoder made for them, the others are decoded. `decoded`: the encoder is that for prefix sums,
+/// and those are decoded further, B = A_workload A^-1 B_prefix.
+enum class WorkloadSupport { adapted, decoded };
+
+struct StrategyInfo {
+  std::string_view name;
+  std::string_view summary;      ///< one line
+  std::string_view step_cost;    ///< time per step and coordinate
+  std::string_view memory_cost;  ///< vectors of state
+  std::string_view parameters;   ///< names of the parameters it takes, comma-separated; or empty
+  WorkloadSupport workloads;
+  std::int64_t max_steps;  ///< longest horizon of its formulas
+  bool is_causal;          ///< see Strategy::is_causal
+  /// Laplace noise in the place of the Gaussian gives pure differential privacy, for records chosen
+  /// in the light of releases, too: l1_sensitivity.
+  bool allows_pure_dp = true;
+};
+/// All known strategies, in the order in which they are best explained.
+const std::vector<StrategyInfo>& strategy_catalogue();
+
+}  // namespace dpftrl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// Memory for a few past rows is what these keep: the default takes 15 vectors. One user in one
+/// step: the error grows like sqrt(n / num_bands); it pays off with repeated participation, where
+/// as many bands as the separation are a good choice.
+inline constexpr std::int64_t kDefaultNumBands = 16;
+inline constexpr std::int64_t kMaxNumBands = 4096;
+
+/// BSR: C = the first num_bands coefficients of the square root of the workload.
+/// @source  Kalinin, Lampert, arXiv 2405.13763.
+inline constexpr std::string_view kBandedSquareRoot = "banded-square-root";
+std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
+                                                            std::optional<std::int64_t> num_bands);
+
+/// BISR: C^-1 = the first num_bands coefficients of the inverse of that square root.
+/// @source  Kalinin, McKenna, Upadhyay, Lampert, arXiv 2505.12128.
+inline constexpr std::string_view kBandedInverseSquareRoot = "banded-inverse-square-root";
+std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
+    const ToeplitzRequest& request, std::optional<std::int64_t> num_bands);
+
+/// The bands that minimise the error for prefix sums (find_banded_toeplitz_optimum).
+inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         std::optional<std::int64_t> num_bands,
+                                                         Objective objective);
+/// With given coefficients: 1 .. num_steps of them, finite, the first positive.
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         const std::vector<double>& coefficients);
+
+}  // namespace dpftrl

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// Buffered linear Toeplitz matrices: c_0 = 1, c_j = sum_i weights_i decays_i^(j-1). One vector of
+/// memory a buffer. The stored numbers define C exactly.
+/// @source  Dvijotham, McMahan, Pillutla, Steinke, Thakurta, arXiv 2404.16706.
+struct BufferParameters {
+  std::vector<double> decays;   ///< theta, each in [0, 1), 1 .. kMaxGivenBuffers of them
+  std::vector<double> weights;  ///< omega, as many, finite, at most 2^20 in magnitude
+};
+inline constexpr std::int64_t kMaxGivenBuffers = 32;
+
+inline constexpr std::string_view kBlt = "blt";
+std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
+                                             const BufferParameters& parameters);
+
+/// The same for prefix sums of any length, with all norms in closed form and no list of
+/// coefficients: what `blt` is beyond ToeplitzStrategy::kMaxSteps. It has errors and sensitivities,
+/// single and repeated, and makes no noise.
+///
+/// @exactness   a few rounding errors, also for decays close to 1
+/// @throws Error{invalid_argument} num_steps outside 1 .. kMaxBufferedSteps; parameters whose
+///         inverse does not interlace with them, 1 > theta_1 > theta^_1 > theta_2 > ... >= 0
+///         (those of find_blt_optimum do).
+/// @cost        O(d^2) a norm; O(k d^2) for k participations.
+/// @checked-by  strategy_toeplitz_test "closed forms of buffers are the sums of their coefficients"
+std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
+                                                  const BufferParameters& parameters);
+inline constexpr std::int64_t kMaxBufferedSteps = std::int64_t{1} << 30;
+
+/// The buffers that minimise the error for prefix sums (find_blt_optimum).
+BufferParameters optimal_buffers(const BltProblem& problem);
+
+/// Buffers with columns scaled to norm 1, those that minimise that error
+/// (find_blt_normalized_optimum).
+inline constexpr std::string_view kBltNormalized = "blt-normalized";
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        std::optional<std::int64_t> num_buffers,
+                                                        Objective objective);
+/// With given buffers.
+std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
+                                                        const BufferParameters& parameters);
+
+/// The rational approximation of (1-x)^(1/2) by num_buffers nodes of the trapezoidal rule,
+///
+///     theta^_k = 1 / (1 + e^(2 h k)),   C^-1 = sum_k e^(hk) (1-x) theta^_k / (1 - theta^_k x)
+///                                              / sum_k e^(hk) theta^_k,
+///
+/// for any horizon. `published`: h = pi / sqrt(2 (ceil(d/2) + 1)) and k = -ceil(d/2) + 1 ..
+/// d - ceil(d/2). `shifted`: 1.6 times that h, and every k less by one; much better for few
+/// buffers and long horizons, and the default.
+/// @source  arXiv 2404.16706, Proposition 4.5; the shifted nodes are those of the jax_privacy
+///          library.
+enum class RationalNodes { published, shifted };
+BufferParameters rational_buffers(std::int64_t num_buffers,
+                                  RationalNodes nodes = RationalNodes::shifted);
+
+inline constexpr std::string_view kBltRational = "blt-rational";
+inline constexpr std::int64_t kDefaultNumBuffers = 10;
+std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
+                                                      std::optional<std::int64_t> num_buffers);
+
+/// Weights of the matrix with the given decays whose inverse has decays `inverse_decays`:
+/// weights_i = prod_j (theta_i - theta^_j) / prod_{j != i} (theta_i - theta_j). The decays must be
+/// distinct.
+/// @source  arXiv 2404.16706, Lemma 5.2.
+std::vector<double> buffer_weights(std::span<const double> decays,
+                                   std::span<const double> inverse_decays);
+
+}  // namespace dpftrl

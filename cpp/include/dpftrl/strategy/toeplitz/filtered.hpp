@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+/// A strategy for prefix sums made into one for any workload, its columns scaled or not:
+///
+///     C = C_base D^-1,      B = A_workload D A^-1 B_base,      D diagonal.
+///
+/// Norms of the rows of B: in O(n d^2) if the base has d buffers (any horizon, workloads without a
+/// window). For other lower-triangular Toeplitz bases up to kMaxTransformedSteps: in O(n log n) for
+/// `square-root` and prefix sums, in O(n log^2 n) for prefix sums, momentum unlike the decay, and
+/// rates without momentum. In O(n^2) up to kMaxToeplitzSteps for windows and the like, from dense
+/// matrices up to kMaxDenseRowSteps for the rest; else row_norms() is unsupported. They are made
+/// when they are first asked for: noise does not need them.
+class FilteredStrategy final : public Strategy {
+ public:
+  static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMaxTransformedSteps = std::int64_t{1} << 22;
+  static constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMaxDenseRowSteps = 2048;
+
+  struct Options {
+    std::shared_ptr<const Strategy> base;  ///< for the prefix sums
+    Workload workload;
+    std::vector<double> column_scales = {};  ///< D, positive; empty: all 1
+    std::string name;
+  };
+  explicit FilteredStrategy(Options options);
+
+  std::string_view name() const override { return options_.name; }
+  std::int64_t num_measurements() const override { return options_.base->num_measurements(); }
+  double column_norm_squared(std::int64_t step) const override;
+  double max_column_norm_squared() const override;
+  double row_norm_squared(std::int64_t step) const override;
+  RowNorms row_norms() const override;
+  Matrix encoder() const override;
+  Matrix decoder() const override;
+  DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override {
+    return ScaledColumns{.base = options_.base.get(), .scales = options_.column_scales};
+  }
+  /// That of the base, if the columns are not scaled.
+  std::span<const double> toeplitz_encoder() const override;
+  std::int64_t num_bands() const override { return options_.base->num_bands(); }
+  bool has_nonnegative_gram() const override { return options_.base->has_nonnegative_gram(); }
+  double encoder_slack() const override { return options_.base->encoder_slack(); }
+  bool is_causal() const override { return options_.base->is_causal(); }
+  std::vector<PlanNumbers> parameters() const override { return options_.base->parameters(); }
+  std::optional<StreamCost> stream_cost() const override { return options_.base->stream_cost(); }
+
+ private:
+  double scale(std::int64_t step) const;
+  /// Squared norms of all rows of B, or nothing where there is no formula.
+  std::vector<double> squared_row_norms() const;
+  /// Up to which there is one for a Toeplitz base.
+  std::int64_t max_toeplitz_steps() const;
+  /// @throws Error{unsupported} where there is none.
+  const std::vector<double>& rows() const;
+
+  Options options_;
+  mutable std::once_flag are_rows_made_;
+  mutable std::vector<double> rows_;
+};
+
+/// Column normalisation: D_j = ||C_j||, so that all columns have norm 1 (to rounding: the norms
+/// returned are those of C D^-1 with the stored D). For a lower-triangular Toeplitz encoder and
+/// prefix sums no release gets a larger error. Called "normalized-" and the name of the base.
+/// @source  Henzinger, Kalinin, Upadhyay, arXiv 2509.14334 (square root).
+/// @checked-by strategy_toeplitz_test "normalising a Toeplitz encoder raises no error"
+std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
+                                                    const Workload& workload,
+                                                    std::string name = {});
+inline constexpr std::string_view kNormalizedSquareRoot = "normalized-square-root";
+
+/// The base's encoder for another workload, under the base's name.
+std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy> base,
+                                                 const Workload& workload);
+
+}  // namespace dpftrl

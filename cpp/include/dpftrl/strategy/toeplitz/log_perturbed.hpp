@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// C of finite norm over an infinite horizon, so that the noise need not be scaled for the one in
+/// use; the error after t steps is O(log^(1+alpha) t):
+///
+///     C = (1-x)^(-1/2) L^(-1/2-alpha) (2 ln(L) / x)^delta,      L = -ln(1-x) / x,
+///     B = (1-x)^(-1/2) L^( 1/2+alpha) (2 ln(L) / x)^-delta.
+///
+/// The limit of the norm is approached so slowly (for alpha = 0.01 it is 16.6 for delta = 0 and in
+/// the thousands for delta = 0.6, squared) that it is of no use. Here the noise is scaled for a
+/// stated number of steps, horizon_cap, and there are no releases beyond it:
+/// max_column_norm_squared() is that of the cap, whatever num_steps.
+/// @source  Jacobsen, Fawaz, arXiv 2506.15018.
+inline constexpr std::string_view kLogPerturbed = "log-perturbed";
+inline constexpr std::int64_t kMaxLogPerturbedSteps = std::int64_t{1} << 20;
+
+struct LogPerturbedOptions {
+  std::optional<double> alpha = {};              ///< default 0.01; in (0, 1]
+  std::optional<double> loglog_power = {};       ///< delta, default 0; in [0, 1]
+  std::optional<std::int64_t> horizon_cap = {};  ///< default num_steps; from there to the maximum
+};
+std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& request,
+                                                       const LogPerturbedOptions& options);
+
+}  // namespace dpftrl

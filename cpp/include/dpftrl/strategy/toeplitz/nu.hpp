@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// The square root of the prefix sums with damped coefficients: C = (1 - (1-nu) x)^(-1/2), c_j =
+/// f_j (1-nu)^j. nu = 0 is `square-root`; a small nu trades some max error for mean error. The
+/// number 1 - nu, rounded to a double, is what defines C.
+/// @source  "nu-DP-FTRL": Choquette-Choo, Dvijotham, Pillutla, Ganesh, Steinke, Thakurta, arXiv
+///          2310.06771.
+inline constexpr std::string_view kNu = "nu";
+/// Default nu: 3/4 / num_steps, close to the least mean error.
+/// @param nu  0 <= nu < 1.
+std::shared_ptr<const Strategy> nu_strategy(const ToeplitzRequest& request,
+                                            std::optional<double> nu);
+
+}  // namespace dpftrl

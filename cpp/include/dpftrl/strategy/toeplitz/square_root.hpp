@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+
+namespace dpftrl {
+
+/// B = C = the lower-triangular Toeplitz matrix of (1-x)^(-1/2), so B C = A (Bennett 1977;
+/// Fichtenberger, Henzinger, Upadhyay 2022, arXiv 2202.11205). Best of all Toeplitz factorizations
+/// in max error.
+class SquareRootStrategy final : public ToeplitzStrategy {
+ public:
+  static constexpr std::string_view kName = "square-root";
+  explicit SquareRootStrategy(std::int64_t num_steps);
+
+  DecoderForm decoder_form() const override;
+};
+
+/// C = the square root of any Toeplitz workload: of momentum and decay ((1-ax)(1-bx))^(-1/2), of a
+/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix divided by its diagonal, by its first column.
+/// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
+std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
+
+/// That the workload is a Toeplitz matrix, and its own root has no larger a largest error than that
+/// of prefix sums. Coefficients of a root can grow exponentially.
+bool has_better_root(const Workload& workload);
+
+/// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`, for other
+/// workloads than matrices: divided by 1 - x.
+struct WorkloadRoot {
+  bool inverse = false;
+  bool summed = false;
+};
+std::vector<double> workload_root_coefficients(const Workload& workload, const WorkloadRoot& root);
+
+}  // namespace dpftrl

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+/// Strategies that measure Haar coefficients over N = 2^k >= num_steps steps, k = ceil(lg
+/// num_steps), each level with a weight of its own. num_steps = 4, g_l >= 0:
+///
+///     C = sqrt(g_0) [1  1  1  1]    the mean
+///         sqrt(g_2) [1  1 -1 -1]    support 4
+///         sqrt(g_1) [1 -1      ]    support 2
+///         sqrt(g_1) [      1 -1]
+///
+/// Every column has squared norm g_0 + g_1 + ... + g_k. Columns past the horizon are cut off, and
+/// coefficients beyond it are not measured. A coefficient reads its support to the end, and is used
+/// inside: not causal as written, as is any other C with this Gram matrix, which gives the same
+/// noise.
+///
+/// The scales of HaarDecoder are what is stored: 1 / (2^l sqrt(g_l)) and 1 / (N sqrt(g_0)).
+class HaarBasisStrategy : public Strategy {
+ public:
+  std::int64_t num_measurements() const override;
+  double column_norm_squared(std::int64_t step) const override;
+  double max_column_norm_squared() const override { return column_norm_squared_; }
+  double row_norm_squared(std::int64_t step) const override;
+  RowNorms row_norms() const override { return leading_row_norms(num_steps()); }
+  Matrix encoder() const override;
+  Matrix decoder() const override;
+  DecoderForm decoder_form() const override { return form_; }
+  ColumnStructure columns() const override { return HaarColumns{}; }
+  bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
+  bool is_causal() const override { return form_.scales.empty(); }
+
+  /// Norms over the first rows of B. O(log^2 num_rows), any size.
+  /// @param num_rows  1 <= num_rows <= num_steps().
+  /// @checked-by strategy_trees_test "row norms are those of the rows"
+  RowNorms leading_row_norms(std::int64_t num_rows) const;
+
+ protected:
+  /// @param weights  g_0, g_1, ..., g_k, positive.
+  HaarBasisStrategy(std::int64_t num_steps, const std::vector<double>& weights);
+
+ private:
+  Eigen::Index dense_measurements() const;
+
+  HaarDecoder form_;
+  double column_norm_squared_;
+  bool has_nonnegative_gram_;
+};
+
+/// Levels weighted for the least mean error over num_steps, at columns of norm 1.
+class HaarStrategy final : public HaarBasisStrategy {
+ public:
+  static constexpr std::string_view kName = "haar";
+  explicit HaarStrategy(std::int64_t num_steps);
+  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
+  static StrategyInfo info();
+  std::string_view name() const override { return kName; }
+};
+
+/// The complete binary tree over N steps with the least-squares decoder, B = A C^+ (Honaker 2015;
+/// Henzinger, Upadhyay, Upadhyay 2023): every row uses all nodes. The Haar vectors are the
+/// eigenvectors of that tree's Gram matrix, so its levels are weighted by the eigenvalues.
+class HonakerFullStrategy final : public HaarBasisStrategy {
+ public:
+  static constexpr std::string_view kName = "honaker-full";
+  explicit HonakerFullStrategy(std::int64_t num_steps);
+  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
+  static StrategyInfo info();
+  std::string_view name() const override { return kName; }
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+/// Any strategy (C_e, B_e) for prefix sums, started afresh every e = epoch_length steps; the last
+/// epoch may be shorter. A finished epoch leaves one row of its decoder behind, r = row e - 1:
+///
+///     C = [C_e        ]      B = [B_e                ]
+///         [    C_e    ]          [1 r   B_e          ]
+///         [        C_e]          [1 r   1 r   B_e    ]
+///
+/// With `complete_epochs` (trees only) an epoch is a tree over P = 2^ceil(lg e) steps of which
+/// those after the first e are empty: C_e is its encoder without their columns, and r = row P - 1,
+/// which is its root alone.
+class RestartStrategy final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "restart";
+  static constexpr std::int64_t kMaxEpochs = std::int64_t{1} << 20;
+  struct Options {
+    std::int64_t num_steps;
+    std::int64_t epoch_length;
+    bool complete_epochs = false;
+    /// For prefix sums of epoch_length steps; completed, a DyadicStrategy of P steps.
+    std::shared_ptr<const Strategy> epoch_strategy;
+  };
+  /// @throws Error{invalid_argument} epoch_length outside 1..num_steps, an epoch_strategy of
+  /// another
+  ///         length, or not a tree if completed; Error{unsupported} more than kMaxEpochs epochs, or
+  ///         another workload.
+  explicit RestartStrategy(const Options& options);
+
+  /// Restarts what `make_epoch` makes of the same options with the horizon of an epoch. Parameters
+  /// epoch_length and complete_epochs.
+  static std::shared_ptr<const Strategy> make(
+      const StrategyOptions& options,
+      std::shared_ptr<const Strategy> (*make_epoch)(const StrategyOptions&));
+
+  std::int64_t epoch_length() const { return epoch_length_; }
+  std::int64_t num_epochs() const { return (num_steps() - 1) / epoch_length_ + 1; }
+  const Strategy& epoch_strategy() const { return *epoch_; }
+
+  /// "honaker, restarted every 100 steps" (", completed").
+  std::string_view name() const override { return name_; }
+  std::int64_t num_measurements() const override;
+  double column_norm_squared(std::int64_t step) const override;
+  double max_column_norm_squared() const override;
+  double row_norm_squared(std::int64_t step) const override;
+  /// @throws Error{unsupported} more than 2^26 rows have to be looked at: those of an epoch that is
+  ///         shorter than the epoch strategy's horizon.
+  RowNorms row_norms() const override;
+  Matrix encoder() const override;
+  Matrix decoder() const override;
+  DecoderForm decoder_form() const override;
+  ColumnStructure columns() const override {
+    return RestartedColumns{.epoch = epoch_.get(), .epoch_length = epoch_length_};
+  }
+  bool has_nonnegative_gram() const override { return epoch_->has_nonnegative_gram(); }
+  double encoder_slack() const override { return epoch_->encoder_slack(); }
+  bool is_causal() const override { return epoch_->is_causal(); }
+  /// Of the strategy of an epoch, and its length.
+  std::vector<PlanNumbers> parameters() const override;
+
+ private:
+  /// Norms over the first rows of the epoch strategy.
+  RowNorms epoch_row_norms(std::int64_t num_rows) const;
+  std::int64_t closing_row() const { return epoch_->num_steps() - 1; }
+
+  std::int64_t epoch_length_;
+  std::shared_ptr<const Strategy> epoch_;
+  std::string name_;
+};
+
+}  // namespace dpftrl

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs from before the headers stood in folders include dpftrl/OLD; each line is OLD=NEW. The
+# forwarding headers are made here, for installed copies and for projects that add the sources;
+# this project itself includes the new names only.
+set(dpftrl_old_names
+    bands.hpp=optimal/varying_bands_form.hpp
+    bounds.hpp=analysis/bounds.hpp
+    buffers.hpp=optimal/varying_buffers_form.hpp
+    contribution_bound.hpp=problem/contribution_bound.hpp
+    decoder_form.hpp=strategy/decoder_form.hpp
+    discrete_gaussian.hpp=random/discrete_gaussian.hpp
+    error.hpp=base/error.hpp
+    gaussian.hpp=random/gaussian.hpp
+    integer_encoder.hpp=analysis/integer_encoder.hpp
+    lattice.hpp=release/lattice/lattice.hpp
+    learn/average_loss.hpp=learn/losses/average_loss.hpp
+    learn/descent.hpp=learn/rules/descent.hpp
+    learn/domain.hpp=learn/rules/domain.hpp
+    learn/ftrl.hpp=learn/rules/ftrl.hpp
+    learn/function_loss.hpp=learn/losses/function_loss.hpp
+    learn/loss.hpp=learn/losses/loss.hpp
+    learn/rules.hpp=learn/rules/rules.hpp
+    learn/softmax_loss.hpp=learn/losses/softmax_loss.hpp
+    learn/update_rule.hpp=learn/rules/update_rule.hpp
+    mechanism.hpp=analysis/mechanism.hpp
+    noise_stream.hpp=noise/noise_stream.hpp
+    optimal/banded_optimum.hpp=optimal/banded/banded_optimum.hpp
+    optimal/blt_normalized_optimum.hpp=optimal/blt/blt_normalized_optimum.hpp
+    optimal/blt_optimum.hpp=optimal/blt/blt_optimum.hpp
+    optimize.hpp=math/optimize.hpp
+    participation.hpp=problem/participation.hpp
+    people_sum.hpp=release/people_sum.hpp
+    planner.hpp=analysis/planner.hpp
+    prefix_sum.hpp=release/prefix_sum.hpp
+    privacy.hpp=problem/privacy.hpp
+    random.hpp=random/random.hpp
+    release_ledger.hpp=release/release_ledger.hpp
+    sensitivity.hpp=analysis/sensitivity/sensitivity.hpp
+    strategy.hpp=strategy/strategy.hpp
+    strategy/banded.hpp=strategy/toeplitz/banded.hpp
+    strategy/blt.hpp=strategy/toeplitz/blt.hpp
+    strategy/blt_scaled.hpp=strategy/toeplitz/blt_scaled.hpp
+    strategy/filtered.hpp=strategy/toeplitz/filtered.hpp
+    strategy/group_algebra.hpp=strategy/toeplitz/group_algebra.hpp
+    strategy/haar.hpp=strategy/trees/haar.hpp
+    strategy/hybrid.hpp=strategy/trees/hybrid.hpp
+    strategy/identity.hpp=strategy/toeplitz/identity.hpp
+    strategy/kary.hpp=strategy/trees/kary.hpp
+    strategy/lambda_cgd.hpp=strategy/toeplitz/lambda_cgd.hpp
+    strategy/log_perturbed.hpp=strategy/toeplitz/log_perturbed.hpp
+    strategy/nu.hpp=strategy/toeplitz/nu.hpp
+    strategy/prefix.hpp=strategy/toeplitz/prefix.hpp
+    strategy/restart.hpp=strategy/trees/restart.hpp
+    strategy/smooth.hpp=strategy/trees/smooth.hpp
+    strategy/square_root.hpp=strategy/toeplitz/square_root.hpp
+    strategy/toeplitz_base.hpp=strategy/toeplitz/toeplitz_base.hpp
+    strategy/tree.hpp=strategy/trees/tree.hpp
+    toeplitz.hpp=math/toeplitz.hpp
+    types.hpp=base/types.hpp
+    unit_error.hpp=analysis/unit_error.hpp
+    workload.hpp=problem/workload.hpp)
+
+set(dpftrl_old_names_folder "${CMAKE_CURRENT_BINARY_DIR}/old_names")
+foreach(pair IN LISTS dpftrl_old_names)
+  string(REPLACE "=" ";" pair "${pair}")
+  list(GET pair 0 old)
+  list(GET pair 1 new)
+  file(CONFIGURE OUTPUT "${dpftrl_old_names_folder}/dpftrl/${old}" @ONLY CONTENT
+"// SPDX-License-Identifier: Apache-2.0
+// Deprecated: include dpftrl/${new}.
+#pragma once
+#include \"dpftrl/${new}\" // IWYU pragma: export
+")
+endforeach()
+if(NOT PROJECT_IS_TOP_LEVEL)
+  target_include_directories(dpftrl INTERFACE $<BUILD_INTERFACE:${dpftrl_old_names_folder}>)
+endif()

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Bounds on a factorization from those of diagonal blocks (internal header).
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dpftrl/problem/workload.hpp"
+
+namespace dpftrl::detail {
+
+/// Calls visit(block, times) for the diagonal blocks of so many steps that A falls into, the last
+/// of which may be shorter; equal ones are visited once.
+template <class Visit>
+void visit_diagonal_blocks(const Workload& workload, std::int64_t size, Visit visit) {
+  const std::int64_t n = workload.num_steps();
+  const std::int64_t rest = n % size;
+  if (workload.is_toeplitz()) {
+    if (n >= size) visit(workload.leading(size), n / size);
+    if (rest > 0) visit(workload.leading(rest), std::int64_t{1});
+    return;
+  }
+  for (std::int64_t first = 0; first < n; first += size)
+    visit(workload.block(first, std::min(size, n - first)), std::int64_t{1});
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/analysis/integer_encoder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kOne = std::int64_t{1} << kFactorBits;
+constexpr int kMaxPrecisionBits = 30;
+constexpr int kDefaultToeplitzBits = 16;
+constexpr int kDefaultBufferedBits = 30;
+/// Of the coefficients of buffers, rounded up.
+constexpr int kMajorantBits = 20;
+/// Covers the rounding of a few dozen doubles.
+constexpr double kRoundUp = 1 + 0x1p-45;
+/// Steps that all coefficients are computed for.
+constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 24;
+
+std::size_t index_of(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+int require_bits(std::optional<int> bits, int fallback, int largest) {
+  return static_cast<int>(
+      require_between("lattice", "precision_bits", bits.value_or(fallback), 0, largest));
+}
+
+std::int64_t rounded(double value, int bits) {
+  return static_cast<std::int64_t>(std::floor(std::ldexp(value, bits) + 0.5));
+}
+
+ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
+  const std::span<const double> c = strategy.toeplitz_encoder();
+  double squares = 0;
+  for (const double x : c) squares += x * x;
+  // What is claimed of a longer horizon would be lost in the integers of this one.
+  if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
+    fail(ErrorCode::unsupported, "lattice: " + std::string(strategy.name()) +
+                                     " has no integer encoder for a horizon_cap "
+                                     "beyond its number of steps");
+  const std::int64_t length = strategy.num_bands() > 0
+                                  ? std::min(strategy.num_bands(), strategy.num_steps())
+                                  : strategy.num_steps();
+  ToeplitzEncoder encoder;
+  for (const double x : c.first(index_of(length))) {
+    if (!(std::abs(x) <= 0x1p20))
+      fail(ErrorCode::unsupported, "lattice: coefficients must be at most 2^20, got " + to_text(x));
+    encoder.coefficients.push_back(rounded(x, bits));
+  }
+  if (encoder.coefficients.front() <= 0)
+    fail_argument("lattice", "precision_bits",
+                  "so many that the first coefficient " + to_text(c.front()) + " is not lost",
+                  std::to_string(bits));
+  return encoder;
+}
+
+BufferedEncoder buffered_of(const BufferedDecoder& decoder) {
+  BufferedEncoder encoder;
+  for (std::size_t i = 0; i < decoder.decays.size(); ++i) {
+    const double weight = decoder.weights[i];
+    if (!(weight >= 0 && weight <= 1))
+      fail(ErrorCode::unsupported,
+           "lattice: weights of buffers must be in [0, 1], got " + to_text(weight));
+    encoder.decays.push_back(std::min(rounded(decoder.decays[i], kFactorBits), kOne - 1));
+    encoder.weights.push_back(rounded(weight, kFactorBits));
+  }
+  return encoder;
+}
+
+/// c_0, c_1, ... of the matrix without roundings, in units of 2^-kMajorantBits, rounded up.
+std::vector<std::int64_t> majorant(const BufferedEncoder& encoder, std::int64_t num_steps) {
+  constexpr int kGuardBits = 52 - kFactorBits;  // the powers are kept in units of 2^-52
+  constexpr std::int64_t kUnit = std::int64_t{1} << (52 - kMajorantBits);
+  std::vector<std::int64_t> powers;
+  for (const std::int64_t weight : encoder.weights) powers.push_back(weight << kGuardBits);
+  std::vector<std::int64_t> coefficients = {std::int64_t{1} << kMajorantBits};
+  while (std::ssize(coefficients) < num_steps) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < powers.size(); ++i) {
+      sum += powers[i];
+      // ceil(power decay / 2^31), by halves that fit.
+      const std::int64_t low = (powers[i] & (kOne - 1)) * encoder.decays[i];
+      powers[i] = (powers[i] >> kFactorBits) * encoder.decays[i] + (low + kOne - 1) / kOne;
+    }
+    coefficients.push_back((sum + kUnit - 1) / kUnit);
+  }
+  return coefficients;
+}
+
+bool is_non_increasing(const std::vector<std::int64_t>& values) {
+  return std::is_sorted(values.rbegin(), values.rend());
+}
+
+/// || C u ||^2 for u = 1 at steps 0, b, 2b, ... (k of them), coefficients not negative.
+std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c, std::int64_t n,
+                                             std::int64_t k, std::int64_t b) {
+  std::vector<std::int64_t> recent(index_of(std::min(b, n)), 0);  // y of the last b steps
+  std::int64_t sum = 0;
+  const auto at = [&](std::int64_t j) {
+    return j >= 0 && j < std::ssize(c) ? c[index_of(j)] : std::int64_t{0};
+  };
+  for (std::int64_t t = 0; t < n; ++t) {
+    std::int64_t& y = recent[index_of(t % b)];
+    // k b may be beyond any horizon.
+    y += at(t) - (k <= t / b ? at(t - k * b) : 0);
+    if (y >= std::int64_t{1} << 31 || sum >= kMaxSquaredSensitivity - y * y) return std::nullopt;
+    sum += y * y;
+  }
+  return sum;
+}
+
+std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int64_t num_steps,
+                                           int bits, const Participation& participation) {
+  participation.require_horizon(num_steps);
+  const std::int64_t k = participation.max_participations_within(num_steps);
+  const std::int64_t b = k == 1 ? num_steps : participation.separation();
+  const bool is_apart = b >= std::ssize(c);
+  const bool is_fixed = participation.kind() == Participation::Kind::fixed_epoch;
+  bool is_exact = k == 1 || is_apart || std::ranges::min(c) >= 0;
+  for (std::int64_t& x : c) x = std::abs(x);
+  if (k > 1 && !is_apart && !is_fixed && !is_non_increasing(c)) {
+    is_exact = false;
+    for (std::size_t i = c.size() - 1; i-- > 0;) c[i] = std::max(c[i], c[i + 1]);
+  }
+  const std::optional<std::int64_t> squared = even_pattern_sum(c, num_steps, k, b);
+  if (!squared) return std::nullopt;
+  return IntegerSensitivity{*squared, bits, is_exact ? Exactness::exact : Exactness::upper_bound,
+                            is_exact ? "integers: the first pattern is the worst"
+                                     : "integers: a majorant of the absolute values"};
+}
+
+/// The squared sensitivity of a tree is an integer; its root was rounded.
+std::optional<IntegerSensitivity> integer_of(const Sensitivity& tree) {
+  constexpr double kRootsAreClear = 0x1p50;
+  const double squared = tree.value * tree.value;
+  if (!(squared < 0x1p61)) return std::nullopt;
+  if (tree.exactness == Exactness::exact && squared < kRootsAreClear)
+    return IntegerSensitivity{std::llround(squared), 0, Exactness::exact, tree.method};
+  return IntegerSensitivity{static_cast<std::int64_t>(std::ceil(squared * kRoundUp)), 0,
+                            Exactness::upper_bound, tree.method};
+}
+
+/// Why C has no integer encoder; empty where it has one.
+std::string refusal(const Strategy& strategy, const DecoderForm& form) {
+  if (std::holds_alternative<KaryDecoder>(form) || std::holds_alternative<SmoothDecoder>(form))
+    return "its nodes have no integer coder";
+  if (std::holds_alternative<HaarDecoder>(form))
+    return "some of its measurements read records of later steps";
+  if (std::holds_alternative<BlockDecoder>(form))
+    return "restarts and hybrids have one encoder a block, and there is no integer one for several";
+  if (std::holds_alternative<FilteredDecoder>(form) ||
+      std::holds_alternative<VaryingBufferedDecoder>(form))
+    return "its columns have a scale each, and C would have to be rounded as a whole matrix";
+  if (std::holds_alternative<BufferedDecoder>(form) ||
+      std::holds_alternative<IdentityDecoder>(form) || !strategy.toeplitz_encoder().empty())
+    return "";
+  return "its encoder is not Toeplitz, and would have to be rounded as a whole matrix";
+}
+
+}  // namespace
+
+IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> precision_bits) {
+  if (!strategy.workload().is_prefix())
+    fail(ErrorCode::unsupported,
+         "lattice: workload must be prefix, got \"" + strategy.workload().name() + "\"");
+  const std::int64_t n = strategy.num_steps();
+  const DecoderForm form = strategy.decoder_form();
+  if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
+    return {DyadicEncoder{dyadic->node_weights}, n, require_bits(precision_bits, 0, 0)};
+  // C = I: nothing to round.
+  if (std::holds_alternative<RunningSumDecoder>(form))
+    return {ToeplitzEncoder{{1}}, n, require_bits(precision_bits, 0, 0)};
+  if (const std::string reason = refusal(strategy, form); !reason.empty())
+    fail(ErrorCode::unsupported,
+         "lattice: strategy must be tree, honaker, blt or another with a "
+         "Toeplitz encoder, got \"" +
+             std::string(strategy.name()) + "\": " + reason);
+  require_between("lattice", "num_steps", n, 1, kMaxToeplitzSteps);
+  if (const auto* buffered = std::get_if<BufferedDecoder>(&form))
+    return {buffered_of(*buffered), n,
+            require_bits(precision_bits, kDefaultBufferedBits, kMaxPrecisionBits)};
+  // C = A: nothing to round, either.
+  if (std::holds_alternative<IdentityDecoder>(form))
+    return {ToeplitzEncoder{std::vector<std::int64_t>(index_of(n), 1)}, n,
+            require_bits(precision_bits, 0, 0)};
+  const int bits = require_bits(precision_bits, kDefaultToeplitzBits, kMaxPrecisionBits);
+  return {toeplitz_of(strategy, bits), n, bits};
+}
+
+std::int64_t IntegerEncoder::num_measurements_before(std::int64_t step) const {
+  if (!std::holds_alternative<DyadicEncoder>(form_)) return step;
+  return 2 * step - std::popcount(static_cast<std::uint64_t>(step));
+}
+
+std::optional<IntegerSensitivity> IntegerEncoder::sensitivity(
+    const Participation& participation) const {
+  if (const auto* toeplitz_form = std::get_if<ToeplitzEncoder>(&form_))
+    return toeplitz(toeplitz_form->coefficients, num_steps_, precision_bits_, participation);
+  if (const auto* buffered = std::get_if<BufferedEncoder>(&form_)) {
+    auto bound =
+        toeplitz(majorant(*buffered, num_steps_), num_steps_, kMajorantBits, participation);
+    if (!bound) return std::nullopt;
+    bound->exactness = Exactness::upper_bound;
+    bound->method = "integers: coefficients of the buffers, rounded up";
+    return bound;
+  }
+  return integer_of(tree_sensitivity(num_steps_, participation));
+}
+
+double IntegerEncoder::rounding_deviation() const {
+  const auto* buffered = std::get_if<BufferedEncoder>(&form_);
+  if (buffered == nullptr) return 0;
+  const double n = static_cast<double>(num_steps_), one = static_cast<double>(kOne);
+  double sum = 0;
+  for (std::size_t i = 0; i < buffered->decays.size(); ++i) {
+    const double state = std::min(n, one / static_cast<double>(kOne - buffered->decays[i]));
+    sum += 1 + static_cast<double>(buffered->weights[i]) / one * state;
+  }
+  return sum * kRoundUp;
+}
+
+double IntegerEncoder::largest_number() const {
+  const double n = static_cast<double>(num_steps_);
+  if (std::holds_alternative<DyadicEncoder>(form_)) return n;
+  double sum = 0;
+  if (const auto* toeplitz_form = std::get_if<ToeplitzEncoder>(&form_)) {
+    for (const std::int64_t c : toeplitz_form->coefficients)
+      sum += std::abs(static_cast<double>(c));
+    return sum * kRoundUp;
+  }
+  // A state is at most 1 + theta + theta^2 + ... times 2^p, its roundings half of that unit each.
+  const auto& buffered = std::get<BufferedEncoder>(form_);
+  double largest_state = 0;
+  for (std::size_t i = 0; i < buffered.decays.size(); ++i) {
+    const double decay = static_cast<double>(buffered.decays[i]) / static_cast<double>(kOne);
+    const double state = 2 * std::min(n, 1 / (1 - decay)) * std::ldexp(1, precision_bits_);
+    largest_state = std::max(largest_state, state);
+    sum += static_cast<double>(buffered.weights[i]) / static_cast<double>(kOne) * state + 1;
+  }
+  return std::max(largest_state, sum + std::ldexp(1, precision_bits_)) * kRoundUp;
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/analysis/mechanism.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/problem/workload.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// The dense check covers this many leading steps.
+constexpr std::int64_t kResidualSteps = 256;
+
+/// Makes the noise std an upper bound: covers the rounding of its factors, of the sensitivity, and
+/// of the decoder's stored coefficients (docs/math/grid.md).
+constexpr double kRoundUp = 1 + 0x1p-36;
+
+DecoderResidual residual_of(const Strategy& strategy) {
+  const Matrix product = strategy.decoder() * strategy.encoder();
+  return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.num_steps()};
+}
+
+}  // namespace
+
+std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
+                                              const StrategyParameters& given) {
+  std::vector<PlanNumbers> parameters = strategy.parameters();
+  if (given.normalize_columns) parameters.push_back({"normalize_columns", {1}});
+  if (given.complete_epochs) parameters.push_back({"complete_epochs", {1}});
+  return parameters;
+}
+
+DecoderResidual decoder_residual(const StrategyOptions& options) {
+  StrategyOptions leading = options;
+  leading.num_steps = std::min(options.num_steps, kResidualSteps);
+  // Epochs of the whole horizon are not those of a part.
+  if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
+  leading.workload = options.workload ? options.workload->leading(leading.num_steps)
+                                      : Workload::prefix_sums(leading.num_steps);
+  if (options.encoder_workload)
+    leading.encoder_workload = options.encoder_workload->leading(leading.num_steps);
+  if (options.parameters.epoch_length)
+    leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.num_steps);
+  if (options.parameters.plan)
+    leading.parameters.plan = std::make_shared<const StrategyPlan>(
+        options.parameters.plan->leading(leading.num_steps, options.num_steps));
+  return residual_of(*make_strategy(leading));
+}
+
+DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options) {
+  return options.num_steps <= kResidualSteps ? residual_of(strategy) : decoder_residual(options);
+}
+
+Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
+                     Certificate certificate)
+    : strategy_(std::move(strategy)),
+      options_(std::move(options)),
+      certificate_(std::move(certificate)) {}
+
+std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
+  require_positive("mechanism", "clip_norm", options.clip_norm);
+  StrategyOptions strategy_options{.name = options.strategy,
+                                   .num_steps = options.num_steps,
+                                   .workload = options.workload,
+                                   .encoder_workload = options.encoder_workload,
+                                   .parameters = options.parameters,
+                                   .participation = options.participation};
+  require_known_errors(strategy_options);
+  std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
+  const UnitError error = unit_error(*strategy, options.participation);
+  const double multiplier = noise_multiplier(options.target);
+  // The slack is that of one column; a user takes part in so many.
+  const double slack =
+      strategy->encoder_slack() *
+      static_cast<double>(options.participation.max_participations_within(options.num_steps));
+  const double mu = mu_from_approximate_dp(options.target);
+
+  Certificate certificate{
+      .strategy = options.strategy,
+      .workload = strategy->workload().name(),
+      .participation = std::string(options.participation.name()),
+      .max_participations = options.participation.max_participations(),
+      .separation = options.participation.separation(),
+      .num_steps = options.num_steps,
+      .neighbours = options.neighbours,
+      .epsilon = options.target.epsilon,
+      .delta = options.target.delta,
+      .mu = mu,
+      .rho = rho_from_mu(mu),
+      .clip_norm = options.clip_norm,
+      .sensitivity = error.sensitivity.value,
+      .exactness = error.sensitivity.exactness,
+      .sensitivity_method = error.sensitivity.method,
+      .noise_multiplier = multiplier,
+      .noise_stddev = multiplier * error.sensitivity.value * (1 + slack) * options.clip_norm *
+                      neighbour_distance(options.neighbours) * kRoundUp,
+      .max_error = error.max_error,
+      .mean_error = error.mean_error,
+      .objective = objective_of(options.parameters),
+      .parameters = effective_parameters(*strategy, options.parameters),
+  };
+  require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
+  return std::shared_ptr<const Mechanism>(
+      new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
+}
+
+Proof Mechanism::proof() const {
+  return {.lower_bound = certified_lower_bound(*strategy_, participation(), certificate_.objective),
+          .residual = decoder_residual(*strategy_, options_)};
+}
+
+double Mechanism::release_stddev(std::int64_t step) const {
+  return noise_stddev() * std::sqrt(strategy_->row_norm_squared(step));
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/sensitivity/family_sensitivity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <variant>
+
+#include "analysis/sensitivity/level_sensitivity.hpp"
+#include "analysis/sensitivity/pair_sensitivity.hpp"
+#include "analysis/sensitivity/scaled_sensitivity.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// max over m <= max_participations of (sensitivity to m of them)^2 / m, or more than that.
+double largest_share(const Strategy& strategy, std::int64_t max_participations,
+                     std::int64_t separation) {
+  double largest = 0;
+  for (std::int64_t fewest = 1; fewest <= max_participations;) {
+    // One by one up to 4, then twice as many at a time.
+    const std::int64_t most = std::min(max_participations, fewest < 4 ? fewest : 2 * fewest - 1);
+    const double value =
+        sensitivity(strategy, Participation::min_separation(
+                                  {.max_participations = most, .min_separation = separation}))
+            .value;
+    largest = std::max(largest, value * value / static_cast<double>(fewest));
+    fewest = most + 1;
+  }
+  return largest;
+}
+
+/// Blocks are orthogonal: squares add up over them.
+Sensitivity restart_sensitivity(std::int64_t num_steps, const RestartedColumns& columns,
+                                const Participation& participation) {
+  const std::int64_t n = num_steps, e = columns.epoch_length;
+  const std::int64_t b = participation.separation();
+  const Strategy& inside = *columns.epoch;
+  const bool is_even = n % e == 0 && e % b == 0 && inside.num_steps() == e;
+  if (participation.kind() == Participation::Kind::fixed_epoch && is_even) {
+    const Sensitivity one =
+        sensitivity(inside, Participation::fixed_epoch({.num_epochs = e / b, .epoch_length = b}));
+    return {one.value * std::sqrt(static_cast<double>(n / e)) * (1 + 0x1p-50), one.exactness,
+            "the same phase in every block"};
+  }
+  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t most = participation.max_participations_within(e);
+  const double squared = static_cast<double>(k) * largest_share(inside, most, b);
+  return {std::sqrt(squared) * (1 + 0x1p-50), Exactness::upper_bound,
+          "block by block: participations times the largest share of one"};
+}
+
+Sensitivity scaled_sensitivity(const ScaledColumns& columns, const Participation& participation) {
+  const std::span<const double> coefficients = columns.base->toeplitz_encoder();
+  if (!coefficients.empty())
+    return scaled_toeplitz_sensitivity(coefficients, columns.scales, participation);
+  return {sensitivity(*columns.base, participation).value / std::ranges::min(columns.scales) *
+              (1 + 0x1p-50),
+          Exactness::upper_bound, "as if every column were scaled up as much as any"};
+}
+
+/// From the bounds that the family has on inner products of columns.
+Sensitivity separated_sensitivity(const Strategy& strategy, const Participation& participation) {
+  constexpr std::int64_t kMaxOperations = std::int64_t{1} << 24;
+  const std::int64_t n = strategy.num_steps();
+  if (strategy.later_products(std::min(n, participation.separation())).empty())
+    return {std::numeric_limits<double>::infinity(), Exactness::upper_bound, ""};
+  ColumnPairs columns{.norms_squared = {},
+                      .products = [&](std::int64_t lag) { return strategy.later_products(lag); }};
+  for (std::int64_t i = 0; i < n; ++i)
+    columns.norms_squared.push_back(strategy.column_norm_squared(i));
+  return {std::sqrt(largest_pair_sum(columns, participation, kMaxOperations)),
+          Exactness::upper_bound, "bounds on the inner products of columns"};
+}
+
+}  // namespace
+
+std::int64_t orthogonal_distance(const Strategy& strategy) {
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
+    return orthogonal_distance(*scaled->base);
+  const auto* restarted = std::get_if<RestartedColumns>(&columns);
+  if (restarted == nullptr) return strategy.num_bands();
+  const std::int64_t inside = orthogonal_distance(*restarted->epoch);
+  return inside == 0 ? restarted->epoch_length : std::min(inside, restarted->epoch_length);
+}
+
+Sensitivity family_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* restarted = std::get_if<RestartedColumns>(&columns))
+    return restart_sensitivity(strategy.num_steps(), *restarted, participation);
+  if (std::holds_alternative<CirculantColumns>(columns))
+    return circulant_sensitivity(strategy, participation);
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
+    return scaled_sensitivity(*scaled, participation);
+  if (const auto levels = level_sensitivity(strategy, participation)) return *levels;
+  return separated_sensitivity(strategy, participation);
+}
+
+}  // namespace dpftrl

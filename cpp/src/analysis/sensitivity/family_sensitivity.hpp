@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Sensitivity under repeated participation of what is neither Toeplitz, banded nor a dyadic tree,
+/// at any horizon. Internal to the core.
+
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/problem/participation.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+
+namespace dpftrl {
+
+/// Columns this far apart are orthogonal: the bands, or the epochs of restarts. 0 if nothing of
+/// that kind is known.
+std::int64_t orthogonal_distance(const Strategy& strategy);
+
+/// What the structure of a family gives for more than one participation:
+///
+///     restarts             blocks are orthogonal: their squares add up
+///     scaled columns       scaled_toeplitz_sensitivity; other bases as if every column were scaled
+///                          up as much as any
+///     group-algebra        circulant_sensitivity
+///     trees and Haar       level_sensitivity
+///     changing numbers     largest_pair_sum over Strategy::later_products
+///
+/// @exactness  see the result; an infinite upper bound for other families
+/// @guarantee  never below the true value (to 2^-39 relative)
+/// @checked-by sensitivity_test "long horizons agree with brute force"
+Sensitivity family_sensitivity(const Strategy& strategy, const Participation& participation);
+
+}  // namespace dpftrl

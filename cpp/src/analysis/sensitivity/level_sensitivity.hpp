@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Sensitivity of encoders in levels under repeated participation. Internal to the core.
+
+#include <optional>
+
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/problem/participation.hpp"
+
+namespace dpftrl {
+
+/// Haar bases, hybrids, k-ary and smooth trees: two columns have the inner product
+///
+///     X_ij = sum of the weights of the levels on which i and j lie in one node,
+///
+/// a node being a run of steps. With m_v participations in node v of weight w_v a pattern moves the
+/// measurements by at most sum_v w_v m_v^2. Fixed epochs: every phase, node by node, up to 2^29
+/// nodes. Else level by level: k participations, each in a node with min(k, ceil(steps / b)) of
+/// them at the most. Nothing for any other encoder.
+///
+/// @exactness  fixed epochs, where no inner product is negative; else an upper bound
+/// @checked-by sensitivity_test "long horizons agree with brute force"
+std::optional<Sensitivity> level_sensitivity(const Strategy& strategy,
+                                             const Participation& participation);
+
+}  // namespace dpftrl

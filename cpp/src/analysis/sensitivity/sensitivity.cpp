@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/sensitivity/family_sensitivity.hpp"
+#include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "base/double_double.hpp"
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Kind = Participation::Kind;
+
+constexpr std::int64_t kMaxGramSteps = 1024;
+constexpr std::int64_t kMaxColumnNorms = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
+
+std::size_t index_of(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+double sum_of_squares(std::span<const double> values) {
+  DoubleDouble sum;
+  for (const double value : values) sum = add(sum, value * value);
+  return sum.high;
+}
+
+bool is_non_increasing(std::span<const double> values) {
+  return std::ranges::is_sorted(values, std::ranges::greater());
+}
+
+/// Norm of sum_{i < k, i b <= t} c_{t - i b} over t. In twice the precision, because what leaves
+/// the window of k terms is subtracted again.
+double norm_of_shifts(std::span<const double> coefficients, std::int64_t num_shifts,
+                      std::int64_t separation) {
+  const std::int64_t n = std::ssize(coefficients);
+  std::vector<DoubleDouble> window(index_of(std::min(n, separation)));
+  // num_shifts <= ceil(n / b), so the product is below 2 n or b.
+  const std::int64_t window_length = num_shifts * separation;
+  DoubleDouble squares;
+  for (std::int64_t t = 0; t < n; ++t) {
+    DoubleDouble& sum = window[index_of(t % separation)];
+    sum = add(sum, coefficients[index_of(t)]);
+    if (t >= window_length) sum = add(sum, -coefficients[index_of(t - window_length)]);
+    squares = add(squares, sum.high * sum.high);
+  }
+  return std::sqrt(squares.high);
+}
+
+std::vector<double> absolute_values(std::span<const double> values) {
+  std::vector<double> absolute(values.begin(), values.end());
+  for (double& value : absolute) value = std::abs(value);
+  return absolute;
+}
+
+/// f_k(i) = max(f_k(i+1), x_i + f_{k-1}(i+b)): the best over patterns within steps i, i+1, ...
+double best_separated_sum(std::span<const double> values, std::int64_t max_participations,
+                          std::int64_t separation) {
+  const std::int64_t n = std::ssize(values);
+  std::vector<double> fewer(values.size() + 1), best(values.size() + 1);
+  for (std::int64_t k = 1; k <= max_participations; ++k) {
+    for (std::int64_t i = n - 1; i >= 0; --i) {
+      const double with = values[index_of(i)] + fewer[index_of(std::min(i + separation, n))];
+      best[index_of(i)] = std::max(best[index_of(i + 1)], with);
+    }
+    std::swap(fewer, best);
+  }
+  return fewer[0];
+}
+
+bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
+  return max_participations <= kMaxPatternOperations / num_steps;
+}
+
+Sensitivity banded_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const std::int64_t n = strategy.num_steps();
+  const std::int64_t k = participation.max_participations_within(n);
+  if (n <= kMaxColumnNorms) {
+    std::vector<double> squares(index_of(n));
+    for (std::int64_t j = 0; j < n; ++j) squares[index_of(j)] = strategy.column_norm_squared(j);
+    if (fits_pattern_budget(n, k) || is_non_increasing(squares) ||
+        participation.kind() == Kind::fixed_epoch)
+      return {std::sqrt(largest_pattern_sum(squares, participation)), Exactness::exact,
+              "orthogonal columns: best sum of squared norms over the patterns"};
+  }
+  const double largest = strategy.max_column_norm_squared();
+  bool is_attained = k <= kMaxColumnNorms;  // by the pattern 0, b, 2b, ...
+  for (std::int64_t i = 0; i < k && is_attained; ++i)
+    is_attained = strategy.column_norm_squared(i * participation.separation()) == largest;
+  return {std::sqrt(static_cast<double>(k) * largest),
+          is_attained ? Exactness::exact : Exactness::upper_bound,
+          "orthogonal columns: participations times the largest"};
+}
+
+Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const Matrix encoder = strategy.encoder();
+  Matrix gram = encoder.transpose() * encoder;
+  if (strategy.has_nonnegative_gram()) gram = gram.cwiseMax(0);
+  Sensitivity result = gram_sensitivity(gram, participation);
+  // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and
+  // (sum of k norms)^2 <= k sens^2: rounded up by that.
+  const auto k = static_cast<double>(participation.max_participations_within(gram.rows()));
+  result.value *= 1 + k * static_cast<double>(encoder.rows()) * 0x1p-53;
+  return result;
+}
+
+double gram_entry(const Matrix& gram, std::int64_t row, std::int64_t column) {
+  return gram(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column));
+}
+
+/// Sum of |X_ij| over the pattern first, first + b, ... of at most k steps.
+double evenly_spaced_sum(const Matrix& gram, const Participation& participation,
+                         std::int64_t first) {
+  const std::int64_t n = gram.rows(), b = participation.separation();
+  const std::int64_t k = participation.max_participations_within(n);
+  DoubleDouble sum;
+  for (std::int64_t i = first; i < n && i < first + k * b; i += b)
+    for (std::int64_t j = first; j < n && j < first + k * b; j += b)
+      sum = add(sum, std::abs(gram_entry(gram, i, j)));
+  return sum.high;
+}
+
+/// No two columns that one user may meet in have a negative inner product.
+bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& participation) {
+  const std::int64_t n = gram.rows(), b = participation.separation();
+  if (participation.max_participations_within(n) == 1) return true;
+  const std::int64_t stride = participation.kind() == Kind::fixed_epoch ? b : 1;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = i + b; j < n; j += stride)
+      if (gram_entry(gram, i, j) < 0) return false;
+  return true;
+}
+
+double min_separation_bound(const Matrix& gram, const Participation& participation) {
+  std::vector<double> rows(index_of(gram.rows()));
+  for (std::int64_t i = 0; i < gram.rows(); ++i) {
+    const Vector row = gram.row(static_cast<Eigen::Index>(i)).cwiseAbs();
+    rows[index_of(i)] = largest_pattern_sum({row.data(), rows.size()}, participation);
+  }
+  return largest_pattern_sum(rows, participation);
+}
+
+/// How much longer the columns are that a Toeplitz strategy claims than those of its steps: what it
+/// was made for is a longer horizon.
+double cap_factor(const Strategy& strategy) {
+  const std::span<const double> coefficients = strategy.toeplitz_encoder();
+  if (coefficients.empty()) return 1;
+  const double claimed = strategy.max_column_norm_squared() / sum_of_squares(coefficients);
+  return claimed > 1 + 1e-9 ? std::sqrt(claimed) : 1;
+}
+
+Sensitivity within_horizon(const Strategy& strategy, const Participation& participation) {
+  const ColumnStructure columns = strategy.columns();
+  if (const auto* scaled = std::get_if<ScaledColumns>(&columns); scaled && scaled->scales.empty())
+    return within_horizon(*scaled->base, participation);
+  const std::int64_t n = strategy.num_steps();
+  const std::int64_t k = participation.max_participations_within(n);
+  const double single = std::sqrt(strategy.max_column_norm_squared());
+  if (k == 1) return {single, Exactness::exact, "largest column norm"};
+  if (std::holds_alternative<DyadicColumns>(columns)) return tree_sensitivity(n, participation);
+
+  if (const double squared = strategy.spaced_norm_squared(k, participation.separation());
+      squared > 0)
+    return {std::sqrt(squared), Exactness::exact,
+            "Toeplitz: norm of the sum of columns 0, b, 2b, ..., in closed form"};
+
+  Sensitivity best{static_cast<double>(k) * single, Exactness::upper_bound,
+                   "participations times the largest column norm"};
+  const auto improve = [&best](const Sensitivity& other) {
+    if (other.exactness == Exactness::exact || other.value < best.value) best = other;
+    return best.exactness == Exactness::exact;
+  };
+  const std::span<const double> coefficients = strategy.toeplitz_encoder();
+  if (!coefficients.empty()) {
+    require_length("sensitivity", "toeplitz_encoder", std::ssize(coefficients), n);
+    if (improve(toeplitz_sensitivity(coefficients, participation))) return best;
+  }
+  const std::int64_t bands = orthogonal_distance(strategy);
+  if (bands >= 1 && bands <= participation.separation() &&
+      improve(banded_sensitivity(strategy, participation)))
+    return best;
+  if (participation.kind() == Kind::fixed_epoch) {
+    const std::vector<double> phases = strategy.epoch_norms_squared(participation.separation());
+    if (!phases.empty())
+      return {std::sqrt(std::ranges::max(phases)), Exactness::exact,
+              "column sums of every phase, no entry being negative"};
+  }
+  if (improve(family_sensitivity(strategy, participation))) return best;
+  if (n <= kMaxGramSteps) improve(dense_sensitivity(strategy, participation));
+  return best;
+}
+
+}  // namespace
+
+std::string_view to_string(Exactness exactness) {
+  return exactness == Exactness::exact ? "exact" : "upper bound";
+}
+
+Sensitivity sensitivity(const Strategy& strategy, const Participation& participation) {
+  participation.require_horizon(strategy.num_steps());
+  const Sensitivity own = within_horizon(strategy, participation);
+  const double factor = cap_factor(strategy);
+  if (factor == 1) return own;
+  const bool is_single = participation.max_participations_within(strategy.num_steps()) == 1;
+  return {is_single ? own.value : own.value * factor, Exactness::upper_bound,
+          "scaled to the horizon cap"};
+}
+
+Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
+                                 const Participation& participation) {
+  constexpr const char* kFunction = "toeplitz_sensitivity";
+  const std::int64_t n = std::ssize(coefficients);
+  if (n == 0) fail_argument(kFunction, "coefficients", "one number a step", "none");
+  require_all_finite(kFunction, "coefficients", coefficients);
+  participation.require_horizon(n);
+  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t b = participation.separation();
+  if (k == 1)
+    return {std::sqrt(sum_of_squares(coefficients)), Exactness::exact, "norm of the first column"};
+
+  const bool is_nonnegative =
+      std::ranges::all_of(coefficients, [](double value) { return value >= 0; });
+  if (participation.kind() == Kind::fixed_epoch) {
+    if (is_nonnegative)
+      return {norm_of_shifts(coefficients, k, b), Exactness::exact,
+              "Toeplitz: norm of the sum of the columns of the first phase"};
+    return {norm_of_shifts(absolute_values(coefficients), k, b), Exactness::upper_bound,
+            "Toeplitz: as if the coefficients were their absolute values"};
+  }
+  if (is_nonnegative && is_non_increasing(coefficients))
+    return {norm_of_shifts(coefficients, k, b), Exactness::exact,
+            "Toeplitz: norm of the sum of columns 0, b, 2b, ..."};
+  return {norm_of_shifts(non_increasing_majorant(coefficients), k, b), Exactness::upper_bound,
+          "Toeplitz: as if the coefficients were their non-increasing majorant"};
+}
+
+std::vector<double> non_increasing_majorant(std::span<const double> coefficients) {
+  std::vector<double> majorant = absolute_values(coefficients);
+  for (std::size_t i = majorant.size(); i-- > 1;)
+    majorant[i - 1] = std::max(majorant[i - 1], majorant[i]);
+  return majorant;
+}
+
+double largest_pattern_sum(std::span<const double> values, const Participation& participation) {
+  constexpr const char* kFunction = "largest_pattern_sum";
+  const std::int64_t n = std::ssize(values);
+  if (n == 0) fail_argument(kFunction, "values", "one number a step", "none");
+  require_all_finite(kFunction, "values", values);
+  for (std::int64_t i = 0; i < n; ++i)
+    require_non_negative(kFunction, "values[" + to_text(i) + "]", values[index_of(i)]);
+  participation.require_horizon(n);
+  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t b = participation.separation();
+  if (k == 1) return std::ranges::max(values);
+
+  // A fixed epoch tries every phase. Of non-increasing values, the i-th of any pattern is at step
+  // i b or later, so that 0, b, 2b, ... is best.
+  const bool is_fixed = participation.kind() == Kind::fixed_epoch;
+  if (is_fixed || is_non_increasing(values)) {
+    double largest = 0;
+    for (std::int64_t first = 0; first < (is_fixed ? b : 1); ++first) {
+      DoubleDouble sum;
+      for (std::int64_t i = 0; i < k; ++i) sum = add(sum, values[index_of(first + i * b)]);
+      largest = std::max(largest, sum.high);
+    }
+    return largest;
+  }
+  if (!fits_pattern_budget(n, k))
+    fail(ErrorCode::unsupported,
+         "largest_pattern_sum: steps times participations must be at most "
+         "2^30, got " +
+             to_text(n) + " * " + to_text(k));
+  return best_separated_sum(values, k, b);
+}
+
+double l1_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const Vector norms = strategy.encoder().cwiseAbs().colwise().sum();
+  return largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation);
+}
+
+Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation) {
+  constexpr const char* kFunction = "gram_sensitivity";
+  if (gram.rows() < 1 || gram.rows() != gram.cols())
+    fail_argument(kFunction, "gram", "square and not empty",
+                  std::to_string(gram.rows()) + " x " + std::to_string(gram.cols()));
+  require_all_finite(kFunction, "gram", {gram.data(), static_cast<std::size_t>(gram.size())});
+  const std::int64_t n = gram.rows();
+  for (std::int64_t i = 0; i < n; ++i)
+    require_non_negative(kFunction, "gram(" + to_text(i) + ", " + to_text(i) + ")",
+                         gram_entry(gram, i, i));
+  participation.require_horizon(n);
+  if (participation.max_participations_within(n) == 1)
+    return {std::sqrt(gram.diagonal().maxCoeff()), Exactness::exact, "largest diagonal entry"};
+
+  const bool is_nonnegative = is_nonnegative_on_patterns(gram, participation);
+  double attained = 0;
+  const bool is_fixed = participation.kind() == Kind::fixed_epoch;
+  for (std::int64_t first = 0; first < (is_fixed ? participation.separation() : n); ++first)
+    attained = std::max(attained, evenly_spaced_sum(gram, participation, first));
+  if (is_fixed)
+    return is_nonnegative
+               ? Sensitivity{std::sqrt(attained), Exactness::exact, "Gram matrix: largest pattern"}
+               : Sensitivity{std::sqrt(attained), Exactness::upper_bound,
+                             "Gram matrix: largest pattern, absolute values"};
+  const double bound = min_separation_bound(gram, participation);
+  if (is_nonnegative && attained >= bound * (1 - 0x1p-45))
+    return {std::sqrt(bound), Exactness::exact,
+            "Gram matrix: bound by row patterns, attained at even distances"};
+  return {std::sqrt(bound), Exactness::upper_bound, "Gram matrix: bound by row patterns"};
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Sensitivity of the dyadic tree under repeated participation. Internal to the core.
+
+#include <cstdint>
+#include <optional>
+
+#include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/problem/participation.hpp"
+
+namespace dpftrl {
+
+/// Encoder: one row for every dyadic interval (node) completed within num_steps. Its Gram matrix is
+/// not negative, so that
+///     sens^2 = max over patterns of  sum over completed nodes of (participations in the node)^2.
+/// Exact where the search fits its budget (fixed epoch: 2^29 node visits; min separation: see
+/// largest_tree_sum), else level_by_level_bound.
+Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& participation);
+
+/// That maximum for a min-separation schema, by dynamic programming over the levels; nothing if it
+/// takes more than 2^28 elementary operations.
+std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
+                                             const Participation& participation);
+
+/// Upper bound on that maximum for any schema: level l has at most k' participations, at most
+/// min(k', ceil(2^l / b)) in one node, hence adds at most their product.
+double level_by_level_bound(std::int64_t num_steps, const Participation& participation);
+
+}  // namespace dpftrl

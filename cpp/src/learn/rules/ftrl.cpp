@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/rules/ftrl.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/largest_magnitude.hpp"
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+
+double lambda_at(double first, bool doubling, std::int64_t step) {
+  if (!doubling) return first;
+  return first *
+         std::sqrt(static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(step) + 1)));
+}
+
+double first_lambda(double last, std::int64_t num_steps) {
+  return last / std::sqrt(static_cast<double>(num_steps));
+}
+
+Ftrl::Ftrl(const FtrlOptions& options)
+    : UpdateRule(
+          "ftrl",
+          {.dimension = options.dimension, .domain = options.domain, .start = options.start}),
+      lambda_(require_positive("ftrl", "lambda", options.lambda)),
+      doubling_(options.doubling),
+      start_(options.start),
+      start_value_(iterate()(0)),
+      start_extent_(iterate().lpNorm<Eigen::Infinity>()) {}
+
+bool Ftrl::is_finite_for(double largest_entry) const {
+  // lambda never shrinks.
+  return std::isfinite(largest_entry / lambda_ + start_extent_);
+}
+
+void Ftrl::require_finite_step(std::span<const double> prefix_sum) const {
+  const double extent = detail::largest_magnitude(prefix_sum) / next_lambda() + start_extent_;
+  if (std::isfinite(extent)) return;
+  require_all_finite("ftrl", "prefix_sum", prefix_sum);
+  require_finite("ftrl", "prefix_sum / lambda", extent);
+}
+
+void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<double> iterate) {
+  if (start_.size() == 0) {
+    std::ranges::fill(iterate, start_value_);
+  } else {
+    std::copy_n(start_.data() + first, iterate.size(), iterate.begin());
+  }
+  domain().lead(sums, next_lambda(), iterate);
+}
+
+std::optional<UpdateRule::Line> Ftrl::next_line() const {
+  const double rate = 1 / next_lambda();
+  // As Domain::lead.
+  if (start_.size() > 0 || !domain().projects_by_factor() || !std::isnormal(rate))
+    return std::nullopt;
+  return Line{start_value_, rate};
+}
+
+double Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
+                         double sum_of_squares) {
+  return domain().finish_leader(prefix_sum, next_lambda(), iterate, sum_of_squares);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/learn/rules/rules.hpp"
+
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+
+std::unique_ptr<UpdateRule> make_rule(const RuleOptions& options) {
+  if (!options.descent)
+    return std::make_unique<Ftrl>(FtrlOptions{.dimension = options.dimension,
+                                              .lambda = options.lambda,
+                                              .domain = options.domain,
+                                              .doubling = options.doubling});
+  if (options.doubling)
+    fail(ErrorCode::invalid_argument, "descent: doubling is for FTRL; rates say the same here");
+  return std::make_unique<Descent>(DescentOptions{.dimension = options.dimension,
+                                                  .lambda = options.lambda,
+                                                  .domain = options.domain,
+                                                  .schedule = *options.descent});
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noise/exact/exact_entry.hpp"
+
+#include <optional>
+
+#include "dpftrl/base/error.hpp"
+#include "noise/exact/exact_rows.hpp"
+
+namespace dpftrl {
+
+using detail::Enclosure;
+using detail::FixedPoint;
+
+Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+                        std::int64_t step, std::int64_t coordinate_in_row, std::size_t num_planes) {
+  require_between("exact_rounded_entry", "step", step, 0, detail::num_exact_rows(form) - 1);
+  require_between("exact_rounded_entry", "coordinate", coordinate_in_row, 0, options.dimension - 1);
+  detail::Normals normals(options, coordinate_in_row, num_planes);
+  Enclosure entry = detail::make_exact_rows(form, normals, 0)->row(step);
+  entry.error *= 2;  // for the rounding of the errors themselves
+  return entry;
+}
+
+std::int64_t exact_rounded_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+                                 std::int64_t step, std::int64_t coordinate_in_row, double scale) {
+  if (!(scale >= 0 && scale <= 0x1p60))
+    fail_argument("exact_rounded_entry", "scale", "between 0 and 2^60", to_text(scale));
+  Enclosure entry;
+  for (std::size_t num_planes = 2; num_planes <= detail::kMaxDigits; num_planes *= 2) {
+    entry = enclose_entry(form, options, step, coordinate_in_row, num_planes);
+    const std::optional<std::int64_t> rounded = FixedPoint(num_planes).round_scaled(entry, scale);
+    if (rounded) return *rounded;
+  }
+  // Left open by a hair, or not enclosed at all?
+  const FixedPoint fixed(detail::kMaxDigits);
+  const bool is_enclosed = entry.error * fixed.unit() <= 0x1p-100;
+  entry.error = 0;
+  const std::optional<std::int64_t> middle = fixed.round_scaled(entry, scale);
+  if (is_enclosed && middle) return *middle;
+  fail(ErrorCode::unsupported,
+       "exact_rounded_entry: noise must be within 2^62 throughout its recursion; this strategy's "
+       "amplifies it beyond, at step " +
+           to_text(step));
+}
+
+}  // namespace dpftrl

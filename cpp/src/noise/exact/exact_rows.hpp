@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Rows of B Z at one coordinate as enclosures, for every form of B (internal header;
+/// docs/math/grid.md section 4 says what is summed and proves the bounds).
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/strategy/decoder_form.hpp"
+#include "math/fixed_point.hpp"
+
+namespace dpftrl::detail {
+
+/// Normals of one coordinate from the first planes of their uniforms, as many as digits.
+class Normals {
+ public:
+  Normals(const NoiseStreamOptions& options, std::int64_t coordinate_in_row,
+          std::size_t num_planes);
+
+  const FixedPoint& fixed() const { return fixed_; }
+
+  /// Encloses z of that measurement for every continuation of the bits.
+  Enclosure draw(std::int64_t measurement) const;
+
+  /// The same, and remembers it if `remember` was called and memory allows.
+  Enclosure recall(std::int64_t measurement);
+  void remember() { remembers_ = true; }
+
+ private:
+  FixedPoint fixed_;
+  Key key_;
+  std::uint64_t coordinate_;
+  bool remembers_ = false;
+  std::vector<Enclosure> known_;  ///< by measurement; negative error: not drawn yet
+};
+
+/// The rows of a form. `error` is a sum of products of non-negative doubles; twice that covers
+/// the rounding of its own computation.
+class ExactRows {
+ public:
+  virtual ~ExactRows() = default;
+  /// Steps may come in any order; those that fall start again from step 0 where a recursion is run.
+  virtual Enclosure row(std::int64_t step) = 0;
+  /// Many rows up to last_step are going to be asked for.
+  virtual void prepare([[maybe_unused]] std::int64_t last_step) {}
+};
+
+/// @param form  outlives the rows, as do the normals. NoiseStream's constructor has checked it, and
+///              with that what is relied upon here: no null pointers or empty vectors (Haar scales,
+///              column_scales may be empty); arity >= 2, odd if subtractive; 0 <= weight <= height
+///              <= 62; at most 40 Haar levels; 0 <= num_future < size; as many weights as decays;
+///              a column scale for every step; blocks whose form has the rows asked of it. Numbers
+///              that are out of range lead to infinite errors, never to wrong ones.
+/// @param first_measurement  where the form's measurements begin.
+std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
+                                           std::int64_t first_measurement);
+
+/// Number of rows that the form defines, at most kMaxNumSteps.
+std::int64_t num_exact_rows(const DecoderForm& form);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "dpftrl/random/gaussian.hpp"
+#include "noise/programs/program.hpp"
+
+namespace dpftrl::noise {
+namespace {
+
+/// One program at a time, and the sum of what the completed blocks left. Blocks use the same slots
+/// one after the other.
+class BlockProgram final : public Program {
+ public:
+  BlockProgram(const ProgramOptions& options, const BlockDecoder& decoder, SlotAllocator& slots)
+      : options_(options),
+        blocks_(decoder.blocks),
+        first_measurement_(options.first_measurement),
+        slots_(slots),
+        carry_(slots.state()),
+        closing_(slots.state()),
+        row_(slots.scratch()),
+        shared_(slots) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    if (step - first_step_ == block().num_steps) complete_block(plan);
+    if (!program_) start_block(0, plan);
+    const Slot own = emit_own(step - first_step_, plan);
+    const double scale = block().scale;
+    plan.combine(row_, {Term{{1, 0}, carry_}, Term{{scale, 0}, own}});
+    bound_ = with_own(scale, own_bound_);
+    return row_;
+  }
+
+  void resume(std::int64_t step, Plan& plan) override {
+    program_.reset();
+    current_ = 0;
+    first_step_ = 0;
+    first_measurement_ = options_.first_measurement;
+    carry_bound_ = {};
+    plan.set_zero(carry_);
+    while (current_ < blocks_.size() && step - first_step_ >= block().num_steps) {
+      if (block().closing_row >= 0) {
+        start_block(block().closing_row, plan);
+        emit_own(block().closing_row, plan);
+      }
+      leave_block(plan);
+    }
+    if (step > first_step_) start_block(step - first_step_, plan);
+  }
+
+  Bound bound(std::int64_t) override { return bound_; }
+
+ private:
+  const BlockDecoder::Block& block() const { return blocks_[current_]; }
+
+  /// The next row is that of the block's own step.
+  void start_block(std::int64_t step, Plan& plan) {
+    ProgramOptions options = options_;
+    options.num_rows = std::max(block().num_steps, block().closing_row + 1);
+    options.first_measurement = first_measurement_;
+    slots_ = shared_;
+    const std::int32_t first = slots_.num_state();
+    program_ = make_program(options, *block().form, slots_);
+    for (std::int32_t index = first; index < slots_.num_state(); ++index)
+      plan.set_zero({index, false});
+    if (step > 0) program_->resume(step, plan);
+  }
+
+  /// The next row of the block's own form; the closing one is kept.
+  Slot emit_own(std::int64_t step, Plan& plan) {
+    const Slot row = program_->emit(step, plan);
+    own_bound_ = program_->bound(step);
+    if (step == block().closing_row) {
+      plan.copy(closing_, row);
+      closing_bound_ = own_bound_;
+    }
+    return row;
+  }
+
+  /// Of carry + scale * row.
+  Bound with_own(double scale, const Bound& own) const {
+    const double magnitude = carry_bound_.magnitude + std::abs(scale) * own.magnitude;
+    return {carry_bound_.error + std::abs(scale) * own.error +
+                step_error(options_.precision) * 2 * magnitude,
+            magnitude};
+  }
+
+  void complete_block(Plan& plan) {
+    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t) emit_own(t, plan);
+    leave_block(plan);
+  }
+
+  void leave_block(Plan& plan) {
+    double scale = block().scale;
+    if (block().closing_row < 0) {
+      scale = block().total_scale;
+      plan.draw(closing_, first_measurement_ + block().num_measurements);
+      closing_bound_ = {normal_error(options_.precision), kTail};
+    }
+    plan.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
+    carry_bound_ = with_own(scale, closing_bound_);
+    first_step_ += block().num_steps;
+    first_measurement_ += block().num_measurements + (block().closing_row < 0 ? 1 : 0);
+    program_.reset();
+    ++current_;
+  }
+
+  ProgramOptions options_;
+  const std::vector<BlockDecoder::Block>& blocks_;
+  std::size_t current_ = 0;
+  std::int64_t first_step_ = 0;
+  std::int64_t first_measurement_;
+  SlotAllocator& slots_;
+  Slot carry_;
+  Slot closing_;
+  Slot row_;
+  SlotAllocator shared_;  ///< as it was before the first block
+  ProgramPointer program_;
+  Bound own_bound_;
+  Bound closing_bound_;
+  Bound carry_bound_;
+  Bound bound_;
+};
+
+}  // namespace
+
+ProgramPointer make(const ProgramOptions& options, const BlockDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<BlockProgram>(options, decoder, slots);
+}
+
+}  // namespace dpftrl::noise

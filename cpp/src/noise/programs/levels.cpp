@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees of arity k, the smooth binary mechanism and Haar coefficients.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "base/double_double.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "noise/programs/program.hpp"
+
+namespace dpftrl::noise {
+namespace {
+
+/// A row of num_nodes normals, the last of num_additions >= num_nodes additions.
+Bound sum_bound(const ProgramOptions& options, double num_nodes, double num_additions) {
+  const double rounding = step_error(options.precision) * 2 * kTail * std::sqrt(num_additions);
+  return {num_nodes * normal_error(options.precision) + num_additions * rounding,
+          kTail * std::sqrt(num_nodes)};
+}
+
+/// Counts steps in base k. partial_sums_[l] belongs to the digits of levels l and above; counting
+/// changes the lowest digit that has room, which takes one node, and resets those below it.
+class KaryProgram final : public Program {
+ public:
+  KaryProgram(const ProgramOptions& options, const KaryDecoder& decoder, SlotAllocator& slots)
+      : options_(options),
+        decoder_(decoder),
+        highest_(decoder.subtractive ? (decoder.arity - 1) / 2 : decoder.arity - 1),
+        lowest_(decoder.subtractive ? -highest_ : 0),
+        digits_(num_levels()),
+        partial_sums_(slots.states(num_levels() + 1)),
+        fresh_(slots.scratch()),
+        num_additions_(num_levels() + 1) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    std::size_t level = 0;
+    std::int64_t node = step;  // the count, in nodes of this level
+    while (digits_[level] == highest_) node = (node - digits_[level++]) / decoder_.arity;
+    take(level, node, plan);
+    ++digits_[level];
+    for (std::int64_t end = node + 1; level-- > 0;) end = reset(level, end, plan);
+    return partial_sums_[0];
+  }
+
+  void resume(std::int64_t step, Plan& plan) override {
+    std::int64_t count = step;
+    for (std::int64_t& digit : digits_) {
+      digit = (count - lowest_) % decoder_.arity + lowest_;
+      count = (count - digit) / decoder_.arity;
+    }
+    std::int64_t end = 0;  // where the digits above end, in nodes of the level
+    for (std::size_t level = num_levels(); level-- > 0;) {
+      const std::int64_t digit = digits_[level];
+      std::int64_t node = end * decoder_.arity;
+      end = node + digit;
+      if (node > 0) {
+        node = reset(level, node / decoder_.arity, plan);
+      } else {
+        plan.copy(partial_sums_[level], partial_sums_[level + 1]);
+        num_additions_[level] = num_additions_[level + 1];
+      }
+      for (; node < end; ++node) take(level, node, plan);
+      digits_[level] = digit;
+    }
+  }
+
+  Bound bound(std::int64_t) override {
+    double num_nodes = 0;
+    for (const std::int64_t digit : digits_) num_nodes += static_cast<double>(std::abs(digit));
+    return sum_bound(options_, num_nodes, num_additions_[0]);
+  }
+
+ private:
+  std::size_t num_levels() const { return static_cast<std::size_t>(decoder_.num_levels); }
+
+  /// A digit that rises takes the next node or, below zero, no longer subtracts it.
+  void take(std::size_t level, std::int64_t node, Plan& plan) {
+    plan.draw(fresh_, measurement_of(level, node));
+    plan.add(partial_sums_[level], partial_sums_[level], fresh_);
+    num_additions_[level] += 1;
+  }
+
+  /// Gives `level` its lowest digit; the digits above it end at node `end` of the level above.
+  /// Returns where the digits from this level on end, in nodes of this level.
+  std::int64_t reset(std::size_t level, std::int64_t end, Plan& plan) {
+    end *= decoder_.arity;
+    digits_[level] = lowest_;
+    plan.copy(partial_sums_[level], partial_sums_[level + 1]);
+    for (std::int64_t node = end - 1; node >= end + lowest_; --node) {
+      plan.draw(fresh_, measurement_of(level, node));
+      plan.combine(partial_sums_[level],
+                   {Term{{1, 0}, partial_sums_[level]}, Term{{-1, 0}, fresh_}});
+    }
+    num_additions_[level] = num_additions_[level + 1] - static_cast<double>(lowest_);
+    return end + lowest_;
+  }
+
+  std::int64_t measurement_of(std::size_t level, std::int64_t node) const {
+    std::int64_t end = node + 1;
+    for (std::size_t l = 0; l < level; ++l) end *= decoder_.arity;
+    std::int64_t measurement = options_.first_measurement + static_cast<std::int64_t>(level);
+    std::int64_t completed = end - 1;
+    for (std::size_t l = 0; l < num_levels(); ++l, completed /= decoder_.arity)
+      measurement += completed;
+    return measurement;
+  }
+
+  ProgramOptions options_;
+  KaryDecoder decoder_;
+  std::int64_t highest_;
+  std::int64_t lowest_;
+  std::vector<std::int64_t> digits_;
+  std::vector<Slot> partial_sums_;  ///< the last one stays 0
+  Slot fresh_;
+  std::vector<double> num_additions_;  ///< behind partial_sums_
+};
+
+/// partial_sums_[i] belongs to the leaf's i uppermost 1-bits. The next leaf moves one 1-bit up by
+/// one and those below it to the bottom, where nothing is to the left of them but noise of the
+/// row's own; what is now to the left of the moved bit ends at the previous leaf.
+class SmoothProgram final : public Program {
+ public:
+  SmoothProgram(const ProgramOptions& options, const SmoothDecoder& decoder, SlotAllocator& slots)
+      : options_(options),
+        leaf_((std::uint64_t{1} << decoder.weight) - 1),
+        partial_sums_(slots.states(static_cast<std::size_t>(decoder.weight) + 1)),
+        fresh_(slots.scratch()),
+        total_(slots.scratch()) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    const std::uint64_t lowest_bit = leaf_ & (~leaf_ + 1);
+    const std::uint64_t moved = leaf_ + lowest_bit;  // without the bits that go to the bottom
+    leaf_ = moved | ((leaf_ ^ moved) >> 2) / lowest_bit;
+    const auto rank = static_cast<std::size_t>(std::popcount(moved));
+    plan.draw(fresh_, options_.first_measurement + 2 * step);
+    plan.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
+    num_nodes_ = static_cast<double>(rank);
+    const std::size_t num_empty = partial_sums_.size() - 1 - rank;
+    own_scale_ = std::sqrt(static_cast<double>(num_empty));
+    if (num_empty == 0) return partial_sums_[rank];
+    plan.draw(fresh_, options_.first_measurement + 2 * step + 1);
+    plan.combine(total_, {Term{{1, 0}, partial_sums_[rank]}, Term{{own_scale_, 0}, fresh_}});
+    return total_;
+  }
+
+  void resume(std::int64_t step, Plan& plan) override {
+    leaf_ = leaf_at(static_cast<std::uint64_t>(step));
+    // Those that leaf_ ends in were never moved: nothing is to the left of them.
+    const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
+    std::uint64_t upper = 0, rest = leaf_;
+    for (std::size_t rank = 1; rank <= static_cast<std::size_t>(num_moved); ++rank) {
+      const std::uint64_t bit = std::bit_floor(rest);
+      rest ^= bit;
+      upper |= bit;
+      const std::uint64_t lowest = (std::uint64_t{1} << (partial_sums_.size() - 1 - rank)) - 1;
+      const auto first_leaf = static_cast<std::int64_t>(index_of_leaf(upper | lowest));
+      plan.draw(fresh_, options_.first_measurement + 2 * (first_leaf - 1));
+      plan.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
+    }
+  }
+
+  Bound bound(std::int64_t) override {
+    Bound bound = sum_bound(options_, num_nodes_, num_nodes_);
+    bound.magnitude = kTail * std::sqrt(num_nodes_ + own_scale_ * own_scale_);
+    bound.error += own_scale_ * normal_error(options_.precision) +
+                   step_error(options_.precision) * (own_scale_ * kTail + bound.magnitude);
+    return bound;
+  }
+
+ private:
+  /// How many strings with as many ones are below: of `from` positions, choose `count`.
+  static std::uint64_t binomial(std::uint64_t from, std::uint64_t count) {
+    if (count > from) return 0;
+    std::uint64_t result = 1;  // the product before a division could overflow
+    for (std::uint64_t i = 0; i < count; ++i)
+      result = result / (i + 1) * (from - i) + result % (i + 1) * (from - i) / (i + 1);
+    return result;
+  }
+  static std::uint64_t index_of_leaf(std::uint64_t leaf) {
+    std::uint64_t index = 0;
+    for (std::uint64_t count = 1; leaf != 0; ++count, leaf &= leaf - 1)
+      index += binomial(static_cast<std::uint64_t>(std::countr_zero(leaf)), count);
+    return index;
+  }
+  std::uint64_t leaf_at(std::uint64_t index) const {
+    std::uint64_t leaf = 0;
+    for (std::uint64_t count = partial_sums_.size() - 1; count > 0; --count) {
+      std::uint64_t position = count - 1;
+      while (binomial(position + 1, count) <= index) ++position;
+      index -= binomial(position, count);
+      leaf |= std::uint64_t{1} << position;
+    }
+    return leaf;
+  }
+
+  ProgramOptions options_;
+  std::uint64_t leaf_;
+  std::vector<Slot> partial_sums_;
+  Slot fresh_;
+  Slot total_;  ///< with the row's own noise
+  double num_nodes_ = 0;
+  double own_scale_ = 0;
+};
+
+/// Keeps the normal of the support of every level and adds them up anew at each step.
+class HaarProgram final : public Program {
+ public:
+  HaarProgram(const ProgramOptions& options, const HaarDecoder& decoder, SlotAllocator& slots)
+      : options_(options),
+        decoder_(decoder),
+        mean_(slots.state()),
+        levels_(slots.states(decoder.scales.size())),
+        row_(slots.scratch()) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    if (step == 0) plan.draw(mean_, options_.first_measurement);
+    terms_.clear();
+    terms_.push_back({two_product(decoder_.mean_scale, static_cast<double>(step + 1)), mean_});
+    for (std::size_t level = levels_.size(); level > 0; --level) {
+      const std::int64_t length = std::int64_t{1} << level;
+      if (step % length == 0) draw_level(level, step / length, plan);
+      const DoubleDouble factor = two_product(decoder_.scales[level - 1], height(level, step + 1));
+      if (factor.high != 0) terms_.push_back({factor, levels_[level - 1]});
+    }
+    plan.combine(row_, terms_);
+    return row_;
+  }
+
+  void resume(std::int64_t step, Plan& plan) override {
+    plan.draw(mean_, options_.first_measurement);
+    for (std::size_t level = levels_.size(); level > 0; --level)
+      draw_level(level, step >> level, plan);
+  }
+
+  Bound bound(std::int64_t step) override {
+    const double mean = std::abs(decoder_.mean_scale) * static_cast<double>(step + 1);
+    double sum = mean, variance = mean * mean;
+    for (std::size_t level = 1; level <= levels_.size(); ++level) {
+      const double factor = std::abs(decoder_.scales[level - 1]) * height(level, step + 1);
+      sum += factor;
+      variance += factor * factor;
+    }
+    const double num_terms = static_cast<double>(levels_.size() + 1);
+    const double rounding = combine_error(options_.precision, num_terms) * kNormalMax;
+    return {sum * (normal_error(options_.precision) + rounding), kTail * std::sqrt(variance)};
+  }
+
+ private:
+  void draw_level(std::size_t level, std::int64_t support, Plan& plan) {
+    const std::int64_t first = std::int64_t{1} << (levels_.size() - level);
+    plan.draw(levels_[level - 1], options_.first_measurement + first + support);
+  }
+
+  /// Of the tent over the support that `count` is in.
+  static double height(std::size_t level, std::int64_t count) {
+    const std::int64_t length = std::int64_t{1} << level;
+    const std::int64_t into = count % length;
+    return static_cast<double>(std::min(into, length - into));
+  }
+
+  ProgramOptions options_;
+  const HaarDecoder& decoder_;
+  Slot mean_;
+  std::vector<Slot> levels_;
+  Slot row_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace
+
+ProgramPointer make(const ProgramOptions& options, const KaryDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<KaryProgram>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const SmoothDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<SmoothProgram>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const HaarDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<HaarProgram>(options, decoder, slots);
+}
+
+}  // namespace dpftrl::noise

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoders B = A C^-1 with short recursions for w = C^-1 z.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/double_double.hpp"
+#include "dpftrl/random/gaussian.hpp"
+#include "noise/programs/program.hpp"
+#include "simd/simd.hpp"
+
+namespace dpftrl::noise {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// One bound serves for this part of the steps before it, as it grows slowly in all that is useful.
+constexpr std::int64_t kStepsPerBound = 16;
+/// What fades away becomes 0 here, instead of going through the slow subnormal numbers.
+constexpr double kTiny = 0x1p-200;
+
+double multiply_add(double factor, double x, double sum) {
+  return sum + factor * x;
+}
+DoubleDouble multiply_add(double factor, const DoubleDouble& x, const DoubleDouble& sum) {
+  const DoubleDouble product = multiply(x, factor);
+  return add(add(sum, product.low), product.high);
+}
+double value_of(double x) {
+  return x;
+}
+double value_of(const DoubleDouble& x) {
+  return x.high;
+}
+double quotient(double x, double divisor) {
+  return x / divisor;
+}
+DoubleDouble quotient(const DoubleDouble& x, double divisor) {
+  return divide(x, divisor);
+}
+
+template <class Number>
+Number without_tiny(const Number& x) {
+  return std::abs(value_of(x)) < kTiny ? Number{} : x;
+}
+
+/// Sum of squares; `root` is the l2-norm.
+struct SquareSum {
+  double sum = 0;
+  void append(double x) { sum += x * x; }
+  double root() const { return std::sqrt(sum); }
+};
+
+/// l2-norms of what one normal does to w and to the states, until now.
+struct Responses {
+  SquareSum w;
+  std::vector<SquareSum> states;
+};
+
+/// What the roundings of w = C^-1 z amount to: w is what other z would give exactly, each off by at
+/// most `input`, and the sum of all w is off by at most `output` besides. Those of the impulse's
+/// own w amount to inputs whose magnitudes add up to `impulse`.
+struct Rounding {
+  double input;
+  double output;
+  double impulse;
+};
+
+class BandedRecursion {
+ public:
+  BandedRecursion(const ProgramOptions& options, const BandedDecoder& decoder, SlotAllocator& slots)
+      : precision_(options.precision),
+        coefficients_(decoder.coefficients),
+        history_(slots.states(coefficients_.size() - 1)),
+        fresh_(slots.scratch()),
+        w_(slots.scratch()) {
+    factors_.push_back(divide({1, 0}, coefficients_[0]));
+    for (std::size_t i = 1; i < coefficients_.size(); ++i) {
+      factors_.push_back(divide({-coefficients_[i], 0}, coefficients_[0]));
+      sum_ += std::abs(coefficients_[i]);
+    }
+  }
+
+  std::int64_t period() const { return std::max<std::int64_t>(1, std::ssize(history_)); }
+
+  /// Where the normals of a step are drawn to.
+  Slot input(std::int64_t) const { return fresh_; }
+
+  Slot emit(std::int64_t step, Plan& plan) {
+    terms_.assign(1, Term{factors_[0], fresh_});
+    for (std::size_t lag = 1; lag < factors_.size(); ++lag)
+      terms_.push_back({factors_[lag], at(step - static_cast<std::int64_t>(lag))});
+    const Slot w = history_.empty() ? w_ : at(step);
+    plan.combine(w, terms_);
+    return w;
+  }
+
+  std::optional<StepShape> shape(Slot total) const {
+    if (history_.empty() || history_.size() > simd::kMaxLags) return std::nullopt;
+    std::vector<double> factors(factors_.size());
+    std::ranges::transform(factors_, factors.begin(), &DoubleDouble::high);
+    return StepShape{StepShape::Kind::bands, std::move(factors), {}, history_, total};
+  }
+
+  template <class Number>
+  class Impulse {
+   public:
+    explicit Impulse(const BandedRecursion& recursion)
+        : coefficients_(recursion.coefficients_), past_(coefficients_.size()) {}
+
+    Number advance(double input, Responses&) {
+      std::rotate(past_.begin(), past_.end() - 1, past_.end());
+      Number w{};
+      w = multiply_add(1, Number{input}, w);
+      for (std::size_t lag = 1; lag < past_.size(); ++lag)
+        w = multiply_add(-coefficients_[lag], past_[lag], w);
+      return past_[0] = without_tiny(quotient(w, coefficients_[0]));
+    }
+
+   private:
+    const std::vector<double>& coefficients_;
+    std::vector<Number> past_;
+  };
+
+  Rounding rounding(const Responses& responses, double w_sum, double) const {
+    const double relative = combine_error(precision_, static_cast<double>(coefficients_.size()));
+    const double all = sum_ + std::abs(coefficients_[0]);
+    return {relative * (kNormalMax + sum_ * kTail * responses.w.root()), 0,
+            2 * relative * (1 + all * w_sum)};
+  }
+
+ private:
+  Slot at(std::int64_t step) const {
+    const std::int64_t size = std::ssize(history_);
+    return history_[static_cast<std::size_t>((step + size) % size)];
+  }
+
+  Precision precision_;
+  const std::vector<double>& coefficients_;
+  std::vector<DoubleDouble> factors_;
+  double sum_ = 0;  ///< of the coefficients' magnitudes, but for the first
+  std::vector<Slot> history_;
+  Slot fresh_;
+  Slot w_;
+  std::vector<Term> terms_;
+};
+
+class BandedInverseRecursion {
+ public:
+  BandedInverseRecursion(const ProgramOptions& options, const BandedInverseDecoder& decoder,
+                         SlotAllocator& slots)
+      : precision_(options.precision),
+        coefficients_(decoder.coefficients),
+        history_(slots.states(coefficients_.size())),
+        w_(slots.scratch()) {}
+
+  std::int64_t period() const { return std::ssize(history_); }
+
+  Slot input(std::int64_t step) const {
+    return history_[static_cast<std::size_t>(step % std::ssize(history_))];
+  }
+
+  Slot emit(std::int64_t step, Plan& plan) {
+    const std::int64_t size = std::ssize(history_);
+    terms_.clear();
+    for (std::int64_t lag = 0; lag < size; ++lag)
+      terms_.push_back({{coefficients_[static_cast<std::size_t>(lag)], 0},
+                        history_[static_cast<std::size_t>((step - lag + size) % size)]});
+    plan.combine(w_, terms_);
+    return w_;
+  }
+
+  std::optional<StepShape> shape(Slot total) const {
+    if (history_.size() < 2 || history_.size() > simd::kMaxLags + 1) return std::nullopt;
+    return StepShape{StepShape::Kind::inverse_bands, coefficients_, {}, history_, total};
+  }
+
+  template <class Number>
+  class Impulse {
+   public:
+    explicit Impulse(const BandedInverseRecursion& recursion)
+        : coefficients_(recursion.coefficients_) {}
+    Number advance(double, Responses&) {
+      return step_ < coefficients_.size() ? Number{coefficients_[step_++]} : Number{};
+    }
+
+   private:
+    const std::vector<double>& coefficients_;
+    std::size_t step_ = 0;
+  };
+
+  Rounding rounding(const Responses&, double w_sum, double num_steps) const {
+    const double relative = combine_error(precision_, static_cast<double>(coefficients_.size()));
+    return {0, relative * w_sum * kNormalMax * num_steps, 0};
+  }
+
+ private:
+  Precision precision_;
+  const std::vector<double>& coefficients_;
+  std::vector<Slot> history_;
+  Slot w_;
+  std::vector<Term> terms_;
+};
+
+class BufferedRecursion {
+ public:
+  BufferedRecursion(const ProgramOptions& options, const BufferedDecoder& decoder,
+                    SlotAllocator& slots)
+      : precision_(options.precision),
+        decoder_(decoder),
+        buffers_(slots.states(decoder.decays.size())),
+        fresh_(slots.scratch()),
+        w_(slots.scratch()) {}
+
+  std::int64_t period() const { return 1; }
+
+  Slot input(std::int64_t) const { return fresh_; }
+
+  Slot emit(std::int64_t, Plan& plan) {
+    terms_.assign(1, Term{{1, 0}, fresh_});
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      terms_.push_back({{-decoder_.weights[i], 0}, buffers_[i]});
+    plan.combine(w_, terms_);
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      plan.combine(buffers_[i], {Term{{decoder_.decays[i], 0}, buffers_[i]}, Term{{1, 0}, w_}});
+    return w_;
+  }
+
+  std::optional<StepShape> shape(Slot total) const {
+    if (buffers_.empty() || buffers_.size() > simd::kMaxBuffers) return std::nullopt;
+    std::vector<double> weights(buffers_.size());
+    std::ranges::transform(decoder_.weights, weights.begin(), std::negate());
+    return StepShape{StepShape::Kind::buffers, std::move(weights), decoder_.decays, buffers_,
+                     total};
+  }
+
+  template <class Number>
+  class Impulse {
+   public:
+    explicit Impulse(const BufferedRecursion& recursion)
+        : decoder_(recursion.decoder_), buffers_(decoder_.decays.size()) {}
+
+    Number advance(double input, Responses& responses) {
+      Number w{};
+      w = multiply_add(1, Number{input}, w);
+      for (std::size_t i = 0; i < buffers_.size(); ++i)
+        w = multiply_add(-decoder_.weights[i], buffers_[i], w);
+      responses.states.resize(buffers_.size());
+      for (std::size_t i = 0; i < buffers_.size(); ++i) {
+        buffers_[i] = without_tiny(multiply_add(decoder_.decays[i], buffers_[i], w));
+        responses.states[i].append(value_of(buffers_[i]));
+      }
+      return w;
+    }
+
+   private:
+    const BufferedDecoder& decoder_;
+    std::vector<Number> buffers_;
+  };
+
+  Rounding rounding(const Responses& responses, double w_sum, double num_steps) const {
+    const double num_terms = static_cast<double>(buffers_.size() + 1);
+    const double relative = combine_error(precision_, num_terms);
+    double terms = kNormalMax, states = 0, amplification = 1;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const double weight = std::abs(decoder_.weights[i]);
+      const double memory = std::min(num_steps, 1 / (1 - decoder_.decays[i]));
+      const double magnitude = kTail * responses.states[i].root();
+      terms += weight * magnitude;
+      states += weight * memory * 2 * magnitude;
+      amplification += weight * memory * (memory + 2);
+    }
+    return {relative * terms + step_error(precision_) * states, 0,
+            2 * relative * (1 + amplification * w_sum)};
+  }
+
+ private:
+  Precision precision_;
+  const BufferedDecoder& decoder_;
+  std::vector<Slot> buffers_;
+  Slot fresh_;
+  Slot w_;
+  std::vector<Term> terms_;
+};
+
+/// Follows the response to one normal, and bounds rows by it.
+template <class Recursion, class Number>
+class ResponseBounds {
+ public:
+  ResponseBounds(const ProgramOptions& options, const Recursion& recursion)
+      : num_rows_(options.num_rows),
+        step_error_(step_error(options.precision)),
+        normal_error_(normal_error(options.precision)),
+        recursion_(recursion),
+        impulse_(recursion) {}
+
+  /// Bounds grow with the step, so that of a later one serves for all before it.
+  Bound at(std::int64_t step) {
+    while (evaluated_.empty() || evaluated_.back().num_steps <= step) {
+      const std::int64_t end = num_steps_ + 1 + num_steps_ / kStepsPerBound;
+      while (num_steps_ < std::min(end, num_rows_)) advance();
+      evaluated_.push_back({num_steps_, evaluate()});
+    }
+    if (last_ > 0 && step < evaluated_[last_ - 1].num_steps) last_ = 0;
+    while (evaluated_[last_].num_steps <= step) ++last_;
+    return evaluated_[last_].bound;
+  }
+
+ private:
+  struct Evaluated {
+    std::int64_t num_steps;  ///< for which it serves
+    Bound bound;
+  };
+
+  void advance() {
+    const Number w = impulse_.advance(num_steps_ == 0 ? 1 : 0, responses_);
+    total_ = multiply_add(1, w, total_);
+    responses_.w.append(value_of(w));
+    row_.append(value_of(total_));
+    w_sum_ = add(w_sum_, std::abs(value_of(w)));
+    row_sum_ = add(row_sum_, std::abs(value_of(total_)));
+    ++num_steps_;
+  }
+
+  Bound evaluate() const {
+    const double num_steps = static_cast<double>(num_steps_);
+    const Rounding rounding = recursion_.rounding(responses_, w_sum_.high, num_steps);
+    const double input = normal_error_ + rounding.input;
+    const double magnitude = kTail * row_.root();
+    const double sums = num_steps * step_error_ * (kTail * responses_.w.root() + magnitude);
+    const double error = input * row_sum_.high + sums + rounding.output;
+    // Within kSlack what the impulse itself rounds does not count, and kTail has a tenth of a
+    // standard deviation to spare for what is computed.
+    const bool is_sound = rounding.impulse <= 0x1p-25 && input * std::sqrt(num_steps) <= 0.05 &&
+                          error <= 0.05 * row_.root();
+    return {is_sound ? error : kInfinity, magnitude};
+  }
+
+  std::int64_t num_rows_;
+  double step_error_;
+  double normal_error_;
+  const Recursion& recursion_;
+  typename Recursion::template Impulse<Number> impulse_;
+  std::int64_t num_steps_ = 0;
+  Number total_{};
+  Responses responses_;
+  SquareSum row_;
+  DoubleDouble w_sum_;    ///< |w_0| + ... + |w_t| of the impulse
+  DoubleDouble row_sum_;  ///< the same of its rows: |B_t0| + ... + |B_tt|
+  std::vector<Evaluated> evaluated_;
+  std::size_t last_ = 0;
+};
+
+/// Row t = w_0 + ... + w_t. The recursion, fed with 1, 0, 0, ..., gives the entries of B that the
+/// error bound is made of.
+template <class Recursion>
+class RecursiveProgram final : public Program {
+ public:
+  template <class Decoder>
+  RecursiveProgram(const ProgramOptions& options, const Decoder& decoder, SlotAllocator& slots)
+      : options_(options),
+        recursion_(options, decoder, slots),
+        total_(slots.state()),
+        plain_(options, recursion_),
+        extended_(options, recursion_) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.draw(recursion_.input(step), options_.first_measurement + step);
+    plan.add(total_, total_, recursion_.emit(step, plan));
+    return total_;
+  }
+  Bound bound(std::int64_t step) override {
+    return is_extended(options_.precision) ? extended_.at(step) : plain_.at(step);
+  }
+  std::int64_t period() const override { return recursion_.period(); }
+  std::optional<StepShape> shape() const override { return recursion_.shape(total_); }
+
+ private:
+  ProgramOptions options_;
+  Recursion recursion_;
+  Slot total_;
+  ResponseBounds<Recursion, double> plain_;
+  ResponseBounds<Recursion, DoubleDouble> extended_;
+};
+
+/// Numbers from step to step, so an impulse does not tell what a change of z does to a row: at most
+/// the norm of a row of B, which the form states.
+class VaryingBufferedProgram final : public Program {
+ public:
+  VaryingBufferedProgram(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
+                         SlotAllocator& slots)
+      : options_(options),
+        numbers_(*decoder.buffers),
+        fresh_(slots.scratch()),
+        w_(slots.scratch()),
+        states_(slots.states(static_cast<std::size_t>(numbers_.num_buffers))),
+        total_(slots.state()),
+        state_errors_(states_.size()) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    const auto t = static_cast<std::size_t>(step);
+    plan.draw(fresh_, options_.first_measurement + step);
+    terms_.assign(1, Term{{numbers_.inverse_scales[t], 0}, fresh_});
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      terms_.push_back({{-gain(t, k), 0}, states_[k]});
+    plan.combine(w_, terms_);
+    for (std::size_t k = 0; k < states_.size(); ++k)
+      plan.combine(states_[k], {Term{{factor(t, k), 0}, states_[k]}, Term{{factor(t, k), 0}, w_}});
+    plan.add(total_, total_, w_);
+    return total_;
+  }
+
+  Bound bound(std::int64_t step) override {
+    const auto t = static_cast<std::size_t>(step);
+    const double num_steps = static_cast<double>(step + 1);
+    const double row = kTail * numbers_.max_row_stddev;
+    const double state = kTail * numbers_.max_state_stddev;
+    const double scale = numbers_.inverse_scales[t];
+    const double num_terms = static_cast<double>(states_.size() + 1);
+    double terms = scale * kNormalMax, states = 0;
+    for (std::size_t k = 0; k < states_.size(); ++k) {
+      const double magnitude = std::abs(gain(t, k));
+      terms += magnitude * state;
+      states += magnitude * state_errors_[k];
+      // w is the difference of two rows.
+      state_errors_[k] = factor(t, k) * (state_errors_[k] +
+                                         combine_error(options_.precision, 2) * (state + 2 * row));
+      largest_state_error_ = std::max(largest_state_error_, state_errors_[k]);
+    }
+    const double input = (combine_error(options_.precision, num_terms) * terms + states) / scale;
+    inputs_squared_ += input * input;
+    const double inputs =
+        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
+    const double sums = num_steps * step_error(options_.precision) * 3 * row;
+    const double error = numbers_.max_row_stddev * inputs + sums;
+    const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev &&
+                          largest_state_error_ <= 0.05 * numbers_.max_state_stddev;
+    return {is_sound ? error : kInfinity, row};
+  }
+
+ private:
+  double gain(std::size_t t, std::size_t k) const { return numbers_.gains[t * states_.size() + k]; }
+  double factor(std::size_t t, std::size_t k) const {
+    return numbers_.factors[t * states_.size() + k];
+  }
+
+  ProgramOptions options_;
+  const VaryingBuffers& numbers_;
+  Slot fresh_;
+  Slot w_;
+  std::vector<Slot> states_;
+  Slot total_;
+  std::vector<Term> terms_;
+  std::vector<double> state_errors_;  ///< against the exact states of the w that were computed
+  double largest_state_error_ = 0;
+  double inputs_squared_ = 0;
+};
+
+/// The same for a recursion over the last few w, each of which is the difference of two rows.
+class VaryingBandedProgram final : public Program {
+ public:
+  VaryingBandedProgram(const ProgramOptions& options, const VaryingBandedDecoder& decoder,
+                       SlotAllocator& slots)
+      : options_(options),
+        numbers_(*decoder.bands),
+        fresh_(slots.scratch()),
+        w_(slots.scratch()),
+        history_(slots.states(num_bands() - 1)),
+        total_(slots.state()) {}
+
+  Slot emit(std::int64_t step, Plan& plan) override {
+    plan.draw(fresh_, options_.first_measurement + step);
+    const double* const entries = entries_of(step);
+    terms_.assign(1, Term{divide({1, 0}, entries[0]), fresh_});
+    const std::int64_t lags = std::min(numbers_.num_bands - 1, step);
+    for (std::int64_t lag = 1; lag <= lags; ++lag)
+      terms_.push_back({divide({-entries[lag], 0}, entries[0]), at(step - lag)});
+    const Slot w = history_.empty() ? w_ : at(step);
+    plan.combine(w, terms_);
+    plan.add(total_, total_, w);
+    return total_;
+  }
+
+  Bound bound(std::int64_t step) override {
+    const double num_steps = static_cast<double>(step + 1);
+    const double row = kTail * numbers_.max_row_stddev;
+    const double* const entries = entries_of(step);
+    double terms = kNormalMax;
+    for (std::size_t lag = 1; lag < num_bands(); ++lag) terms += std::abs(entries[lag]) * 2 * row;
+    const double input =
+        combine_error(options_.precision, static_cast<double>(numbers_.num_bands)) * terms;
+    inputs_squared_ += input * input;
+    const double inputs =
+        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
+    const double sums = num_steps * step_error(options_.precision) * 3 * row;
+    const double error = numbers_.max_row_stddev * inputs + sums;
+    const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev;
+    return {is_sound ? error : kInfinity, row};
+  }
+
+ private:
+  std::size_t num_bands() const { return static_cast<std::size_t>(numbers_.num_bands); }
+  const double* entries_of(std::int64_t step) const {
+    return &numbers_.entries[static_cast<std::size_t>(step) * num_bands()];
+  }
+  Slot at(std::int64_t step) const {
+    return history_[static_cast<std::size_t>(step % std::ssize(history_))];
+  }
+
+  ProgramOptions options_;
+  const VaryingBands& numbers_;
+  Slot fresh_;
+  Slot w_;
+  std::vector<Slot> history_;
+  Slot total_;
+  std::vector<Term> terms_;
+  double inputs_squared_ = 0;
+};
+
+}  // namespace
+
+ProgramPointer make(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<VaryingBufferedProgram>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const VaryingBandedDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<VaryingBandedProgram>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const BandedDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<RecursiveProgram<BandedRecursion>>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const BandedInverseDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<RecursiveProgram<BandedInverseRecursion>>(options, decoder, slots);
+}
+ProgramPointer make(const ProgramOptions& options, const BufferedDecoder& decoder,
+                    SlotAllocator& slots) {
+  return std::make_unique<RecursiveProgram<BufferedRecursion>>(options, decoder, slots);
+}
+
+}  // namespace dpftrl::noise

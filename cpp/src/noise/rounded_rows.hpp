@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Rows of B Z, scaled and rounded, one at a time (internal header).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/noise/noise_stream.hpp"
+
+namespace dpftrl::detail {
+
+class RoundedRows {
+ public:
+  /// @throws as NoiseStream.
+  RoundedRows(const Strategy& strategy, const NoiseStreamOptions& options, double scale)
+      : noise_(strategy, options), scale_(scale) {}
+
+  /// floor(scale entry + 1/2) of the ideal row of a step, decided in every entry. Several steps are
+  /// made at once where they follow each other; valid until the next call.
+  /// @throws std::bad_alloc, Error{unsupported} see NoiseStream; the same call may be made again.
+  std::span<const std::int64_t> operator()(std::int64_t step);
+
+  /// Those of the steps from `step` on, one after the other: at least one and at most `most`, as
+  /// far as they are made and need nothing recomputed after the first.
+  std::span<const std::int64_t> several(std::int64_t step, std::int64_t most);
+
+  std::int64_t num_steps() const { return noise_.num_steps(); }
+  /// Entries that double precision left open.
+  std::int64_t num_recomputed() const { return num_recomputed_; }
+
+  /// As those of NoiseStream.
+  std::array<std::byte, 16> fingerprint() const { return noise_.fingerprint(); }
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
+    return noise_.write_state(step, out);
+  }
+  void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
+
+ private:
+  NoiseStream noise_;
+  double scale_;
+  std::vector<std::int64_t> window_;  ///< of the steps from first_of_window_ on
+  std::int64_t first_of_window_ = 0;
+  std::int64_t end_of_window_ = 0;
+  bool is_decided_ = true;  ///< every entry of the window
+  std::int64_t num_recomputed_ = 0;
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "optimal/descent_search.hpp"
+
+namespace dpftrl::detail {
+
+/// Squared row norms of prefix sums * C^-1, to rounding where C is far from singular. Row j of
+/// `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
+std::vector<double> banded_row_norms_squared(const Matrix& columns);
+
+/// Squared row norms of prefix sums * C^-1, hardly above them and never below; infinity or no
+/// number where double precision knows no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below
+/// C, a positive diagonal.
+///
+/// The covariance of the last p - 1 of w = C^-1 Z and of their running sum, step by step. After
+/// every step its diagonal grows by the sums of what its rows may have been rounded by, so that the
+/// computed matrix stays above the true one in the order of positive semi-definite matrices, which
+/// a step preserves.
+/// @checked-by strategy_varying_bands_test "bounds of row norms hold ..."
+std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
+
+/// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:
+/// C_{j+m,j} = x_{j,m} / norm, x_{j,0} = 1, the others the parameters, column after column.
+///
+/// B Z is an autoregression of order p: with K = C * prefix sums^-1, K (B Z) = Z. A band of its
+/// covariance is all that the next row needs.
+class BandedRows final : public RowErrors {
+ public:
+  BandedRows(std::int64_t num_steps, std::int64_t num_bands);
+
+  /// Parameters: p - 1 for each column but the last ones, which are cut off.
+  Eigen::Index num_parameters() const { return num_parameters_; }
+  /// The parameters of columns proportional to c.
+  Vector parameters_of(const std::vector<double>& coefficients) const;
+  /// Row j: the entries of column j from the diagonal down.
+  Matrix columns_at(const Vector& point) const;
+
+  const std::vector<double>& values(const Vector& point) override;
+  const std::vector<double>& multiplicities() const override { return ones_; }
+  void pull_back(const std::vector<double>& weights, Vector& gradient) override;
+
+ private:
+  std::int64_t below(std::int64_t column) const {
+    return std::min(num_bands_ - 1, num_steps_ - 1 - column);
+  }
+
+  std::int64_t num_steps_;
+  std::int64_t num_bands_;
+  Eigen::Index num_parameters_;
+  std::vector<double> ones_;
+  std::vector<double> values_;
+  Matrix columns_;     ///< entries
+  Matrix system_;      ///< K_{t,t-m} / K_tt for m = 1 .. p; column 0: 1 / K_tt
+  Matrix covariance_;  ///< of rows t and t-m, m = 0 .. p
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/banded/banded_toeplitz.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "optimal/blt/blt_search.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// Up to this many bands recursions are faster than transforms.
+constexpr std::int64_t kMostDirectBands = 128;
+
+std::size_t size_of(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+}  // namespace
+
+const Fft& SeriesProducts::transform(std::size_t at_least) {
+  const std::size_t level = static_cast<std::size_t>(std::bit_width(at_least - 1));
+  if (transforms_.size() <= level) transforms_.resize(level + 1);
+  if (!transforms_[level]) transforms_[level] = std::make_unique<Fft>(static_cast<int>(level));
+  return *transforms_[level];
+}
+
+std::vector<double> SeriesProducts::multiply(std::span<const double> a, std::span<const double> b,
+                                             std::size_t count) {
+  const Fft& fft = transform(std::max<std::size_t>(2, a.size() + b.size()));
+  const std::size_t size = fft.size();
+  std::vector<double> a_real(size), a_imaginary(size), b_real(size), b_imaginary(size);
+  std::copy(a.begin(), a.end(), a_real.begin());
+  std::copy(b.begin(), b.end(), b_real.begin());
+  fft.forward(a_real, a_imaginary);
+  fft.forward(b_real, b_imaginary);
+  for (std::size_t k = 0; k < size; ++k) {
+    const double real = a_real[k] * b_real[k] - a_imaginary[k] * b_imaginary[k];
+    a_imaginary[k] = a_real[k] * b_imaginary[k] + a_imaginary[k] * b_real[k];
+    a_real[k] = real;
+  }
+  fft.inverse(a_real, a_imaginary);
+  a_real.resize(count);
+  return a_real;
+}
+
+std::vector<double> SeriesProducts::inverse(std::span<const double> a) {
+  std::vector<double> result{1 / a[0]};
+  while (result.size() < length_) {
+    const std::size_t next = std::min(length_, 2 * result.size());
+    std::vector<double> residual = multiply(a.first(std::min(a.size(), next)), result, next);
+    for (double& r : residual) r = -r;
+    residual[0] += 2;
+    result = multiply(result, residual, next);
+  }
+  return result;
+}
+
+BandedToeplitzError::BandedToeplitzError(const BandedProblem& problem)
+    : problem_(problem),
+      repeats_(repeats_of(problem.participation, problem.num_steps)),
+      is_direct_(problem.num_bands <= kMostDirectBands),
+      products_(problem.num_steps) {}
+
+double BandedToeplitzError::row_weight(std::int64_t step, Objective objective) const {
+  if (objective == Objective::max) return 1;
+  const double n = static_cast<double>(problem_.num_steps);
+  return (n - static_cast<double>(step)) / n;
+}
+
+/// || sum_{i<k} column i b ||^2, and the gradient added.
+double BandedToeplitzError::sensitivity_squared(std::span<const double> c, Vector* gradient) const {
+  const std::int64_t p = problem_.num_bands;
+  std::vector<double> sum(size_of(problem_.num_steps), 0.0);
+  const auto visit = [&](const auto& action) {
+    for (std::int64_t i = 0; i < repeats_.num_participations; ++i) {
+      const std::int64_t from = i * repeats_.separation;
+      for (std::int64_t m = 0; m < std::min(p, problem_.num_steps - from); ++m)
+        action(size_of(from + m), m);
+    }
+  };
+  visit([&](std::size_t t, std::int64_t m) { sum[t] += c[size_of(m)]; });
+  double total = 0;
+  for (const double v : sum) total += v * v;
+  if (gradient != nullptr)
+    visit([&](std::size_t t, std::int64_t m) {
+      (*gradient)(static_cast<Eigen::Index>(m)) += sum[t] / total;
+    });
+  return total;
+}
+
+/// Coefficients of 1 / c.
+std::vector<double> BandedToeplitzError::inverse(std::span<const double> c) {
+  if (!is_direct_) return products_.inverse(c);
+  const std::int64_t n = problem_.num_steps, p = problem_.num_bands;
+  std::vector<double> e(size_of(n));
+  e[0] = 1 / c[0];
+  for (std::int64_t t = 1; t < n; ++t) {
+    double sum = 0;
+    for (std::int64_t m = 1; m <= std::min(p - 1, t); ++m) sum += c[size_of(m)] * e[size_of(t - m)];
+    e[size_of(t)] = -sum / c[0];
+  }
+  return e;
+}
+
+double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
+                                        Objective objective) const {
+  double b = 0, total = 0;
+  for (std::int64_t t = 0; t < problem_.num_steps; ++t) {
+    b += inverse[size_of(t)];
+    total += row_weight(t, objective) * b * b;
+  }
+  return total;
+}
+
+/// Adds that of ln(row) / 2. With b = prefix sums of e, C e = (1, 0, ...): the adjoint of b_t is
+/// 2 w_t b_t, that of e its sums from the end, mu = C^-T times that, and the slope in c_m is
+/// -sum_t mu_t e_{t-m}.
+void BandedToeplitzError::row_gradient(std::span<const double> c, const std::vector<double>& e,
+                                       Vector& gradient) {
+  const std::int64_t n = problem_.num_steps, p = problem_.num_bands;
+  std::vector<double> b(size_of(n));
+  double sum = 0, total = 0;
+  for (std::int64_t t = 0; t < n; ++t) {
+    b[size_of(t)] = sum += e[size_of(t)];
+    total += row_weight(t, problem_.objective) * sum * sum;
+  }
+  std::vector<double> backward(size_of(n));  // backward[s] is at step n - 1 - s
+  double adjoint = 0;
+  for (std::int64_t t = n - 1; t >= 0; --t) {
+    adjoint += row_weight(t, problem_.objective) * b[size_of(t)] / total;
+    backward[size_of(n - 1 - t)] = adjoint;
+  }
+  // mu is 1/c times the sums, in reversed time.
+  if (is_direct_) {
+    for (std::int64_t s = 0; s < n; ++s) {
+      double known = 0;
+      for (std::int64_t m = 1; m <= std::min(p - 1, s); ++m)
+        known += c[size_of(m)] * backward[size_of(s - m)];
+      backward[size_of(s)] = (backward[size_of(s)] - known) / c[0];
+    }
+    for (std::int64_t m = 0; m < p; ++m) {
+      double slope = 0;
+      for (std::int64_t t = m; t < n; ++t)
+        slope += backward[size_of(n - 1 - t)] * e[size_of(t - m)];
+      gradient(static_cast<Eigen::Index>(m)) -= slope;
+    }
+    return;
+  }
+  const std::vector<double> mu = products_.multiply(e, backward, size_of(n));
+  // sum_t mu(n-1-t) e_{t-m} is coefficient n - 1 - m of the product.
+  const std::vector<double> slopes = products_.multiply(mu, e, size_of(n));
+  for (std::int64_t m = 0; m < p; ++m)
+    gradient(static_cast<Eigen::Index>(m)) -= slopes[size_of(n - 1 - m)];
+}
+
+double BandedToeplitzError::operator()(std::span<const double> c, Vector& gradient) {
+  gradient.setZero();
+  const std::vector<double> e = inverse(c);
+  const double rows = row_squared(e, problem_.objective);
+  if (!(rows > 0 && rows < 1e200)) return std::numeric_limits<double>::infinity();
+  const double sensitivity = sensitivity_squared(c, &gradient);
+  row_gradient(c, e, gradient);
+  return (std::log(sensitivity) + std::log(rows)) / 2;
+}
+
+FamilyErrors BandedToeplitzError::errors(std::span<const double> c) {
+  const double sensitivity = std::sqrt(sensitivity_squared(c, nullptr));
+  const std::vector<double> e = inverse(c);
+  return {.sensitivity = sensitivity,
+          .max_error = sensitivity * std::sqrt(row_squared(e, Objective::max)),
+          .mean_error = sensitivity * std::sqrt(row_squared(e, Objective::mean))};
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "math/fft.hpp"
+#include "optimal/blt/blt_point.hpp"
+
+namespace dpftrl::detail {
+
+/// Products and inverses of truncated series of one length by fast transforms.
+class SeriesProducts {
+ public:
+  explicit SeriesProducts(std::int64_t length) : length_(static_cast<std::size_t>(length)) {}
+  /// First `count` coefficients of a b; both have at most `count`.
+  std::vector<double> multiply(std::span<const double> a, std::span<const double> b,
+                               std::size_t count);
+  /// First `length` coefficients of 1 / a.
+  std::vector<double> inverse(std::span<const double> a);
+
+ private:
+  const Fft& transform(std::size_t at_least);
+
+  std::size_t length_;
+  std::vector<std::unique_ptr<Fft>> transforms_;
+};
+
+/// ln(error) of a banded Toeplitz encoder as a function of all its coefficients, with the gradient.
+class BandedToeplitzError {
+ public:
+  explicit BandedToeplitzError(const BandedProblem& problem);
+  /// Overwrites `gradient` (length p). +infinity where the coefficients overflow.
+  double operator()(std::span<const double> coefficients, Vector& gradient);
+  FamilyErrors errors(std::span<const double> coefficients);
+
+ private:
+  double sensitivity_squared(std::span<const double> coefficients, Vector* gradient) const;
+  std::vector<double> inverse(std::span<const double> coefficients);
+  double row_squared(const std::vector<double>& inverse, Objective objective) const;
+  void row_gradient(std::span<const double> coefficients, const std::vector<double>& inverse,
+                    Vector& gradient);
+  double row_weight(std::int64_t step, Objective objective) const;
+
+  BandedProblem problem_;
+  Repeats repeats_;
+  bool is_direct_;
+  SeriesProducts products_;
+};
+
+}  // namespace dpftrl::detail

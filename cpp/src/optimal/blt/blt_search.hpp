@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
+#include "dpftrl/optimal/blt/blt_optimum.hpp"
+#include "optimal/blt/blt_point.hpp"
+#include "optimal/descent_search.hpp"
+
+namespace dpftrl::detail {
+
+/// Participations 0, b, 2b, ... within the horizon.
+Repeats repeats_of(const Participation& participation, std::int64_t num_steps);
+
+/// ln(error) of a BLT as a function of its log gaps, with the exact gradient.
+class BltObjective {
+ public:
+  explicit BltObjective(const BltProblem& problem);
+  double operator()(const Vector& log_gaps, Vector& gradient) const;
+  FamilyErrors errors(const Vector& log_gaps) const;
+
+ private:
+  Repeats repeats_;
+  Objective objective_;
+};
+
+/// Where a search starts that has nothing better.
+Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps);
+/// Points with one more pair of roots, next to each other, and almost the same error.
+std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);
+
+/// The one after the other.
+Vector joined(const Vector& first, const Vector& second);
+
+struct BltParameters {
+  std::vector<double> decays;
+  std::vector<double> weights;
+  std::vector<double> inverse_decays;
+};
+BltParameters parameters_of(const Vector& log_gaps);
+
+void require_blt_problem(const char* function, std::int64_t num_steps,
+                         const std::optional<std::int64_t>& num_buffers,
+                         const FamilyOptions& options);
+
+struct GrowOptions {
+  std::optional<std::int64_t> num_buffers;
+  std::int64_t num_steps;
+  Eigen::Index num_others = 0;  ///< parameters after the log gaps, 0 at first
+};
+
+/// One buffer after the other, each time from the spread start and from the last optimum with one
+/// more pair of roots, until there are enough or (unset) one more gains less than 0.1 %.
+///
+/// `screen` descends as far as it takes to tell which start is best, `finish` from there on.
+///
+/// Both return tasks.
+template <class Screen, class Finish>
+Task<Descent> grow_buffers(GrowOptions options, Search& search, Screen screen, Finish finish) {
+  const Vector others = Vector::Zero(options.num_others);
+  const double infinity = std::numeric_limits<double>::infinity();
+  Descent best{SolverStatus::not_converged, joined(spread_roots(1, options.num_steps), others),
+               infinity, infinity};
+  const std::int64_t most = options.num_buffers.value_or(kMaxBuffers);
+  const double least_gain = options.num_buffers ? 1e-12 : 1e-3;
+  Descent last = best;
+  for (std::int64_t d = 1; d <= most && !search.stopped(); ++d) {
+    std::vector<Vector> starts{joined(spread_roots(d, options.num_steps), others)};
+    if (d > 1) {
+      const Vector roots = last.point.head(last.point.size() - options.num_others);
+      for (const Vector& start : with_one_more_buffer(roots))
+        starts.push_back(joined(start, last.point.tail(options.num_others)));
+    }
+    Descent leader = last;
+    leader.value = infinity;
+    for (const Vector& start : starts) {
+      Descent now = co_await screen(start);
+      if (now.value < leader.value) leader = std::move(now);
+      if (search.stopped()) break;
+    }
+    if (!search.stopped()) leader = co_await finish(leader);
+    const bool gains = leader.value < best.value - least_gain;
+    if (gains) best = leader;
+    if (!gains && !options.num_buffers) break;
+    last = std::move(leader);
+  }
+  co_return best;
+}
+
+/// find_blt_optimum in pieces. `options` must outlive it.
+Task<BltOptimum> search_blt(BltProblem problem, const FamilyOptions& options, Pieces* pieces);
+/// find_blt_normalized_optimum in pieces.
+Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
+                                                 const FamilyOptions& options, Pieces* pieces);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/math/optimize.hpp"
+#include "dpftrl/optimal/family.hpp"
+#include "optimal/task.hpp"
+
+namespace dpftrl::detail {
+
+void require_family_options(const char* function, const FamilyOptions& options);
+
+struct Descent {
+  SolverStatus status;
+  Vector point;
+  double value;  ///< ln(error)
+  double gradient_norm;
+  double gap = 0;  ///< of duality, for the largest row
+};
+
+/// Runs descents on ln(error) and counts for all of them together. Between the pieces of a descent,
+/// some line searches each, it pauses if there is somebody to resume it.
+class Search {
+ public:
+  explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)
+      : options_(options), pieces_(pieces) {}
+
+  struct Limits {
+    double tolerance = 0;       ///< 0: that of the options
+    double newton_step = 1e-5;  ///< of the differences for the Hessian
+    std::int64_t max_line_searches = std::int64_t{1} << 20;
+    /// ln(error) to report, where the function is only close to it; null: the function.
+    const double* shown = nullptr;
+  };
+  /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
+  /// gained something; with few parameters only to find the valley, and Newton's method there.
+  Task<Descent> descend(const SmoothFunction& log_error, Vector start, Limits limits);
+  Task<Descent> descend(const SmoothFunction& log_error, const Vector& start) {
+    return descend(log_error, start, Limits{});
+  }
+
+  /// There is nothing more to be done: told to stop, or no line searches left in all.
+  bool stopped() const { return stopped_ || is_exhausted_; }
+  double tolerance() const { return options_.tolerance; }
+  std::int64_t iterations() const { return iterations_; }
+  std::int64_t evaluations() const { return evaluations_; }
+  FamilySearch report(const Descent& best) const;
+
+ private:
+  struct Left {
+    std::int64_t line_searches;
+  };
+  Task<Left> quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
+                          Left left);
+  Task<Left> polish(const SmoothFunction& log_error, Descent& best, Limits limits, Left left);
+  Pieces::Pause pause();
+
+  const FamilyOptions& options_;
+  Pieces* pieces_;
+  std::int64_t iterations_ = 0;
+  std::int64_t evaluations_ = 0;
+  double least_ = std::numeric_limits<double>::infinity();
+  bool stopped_ = false;
+  bool is_exhausted_ = false;
+};
+
+/// Squared errors of rows as a function of parameters, and its derivative.
+class RowErrors {
+ public:
+  virtual ~RowErrors() = default;
+  /// Squared errors at `point`; empty outside the domain. Valid until the next call.
+  virtual const std::vector<double>& values(const Vector& point) = 0;
+  /// How many rows each value stands for.
+  virtual const std::vector<double>& multiplicities() const = 0;
+  /// Overwrites `gradient` by that of sum_t weights[t] values[t] at the last point of `values`.
+  virtual void pull_back(const std::vector<double>& weights, Vector& gradient) = 0;
+};
+
+/// Minimises the mean or the largest of the rows.
+///
+/// The largest by the exponential method of multipliers: ln sum_t mu_t exp(beta l_t) / beta with l
+/// = ln(error) is minimised, its own weights p_t = mu_t exp(beta l_t) / sum become the next mu. At
+/// a stationary point of sum p_t l_t whose p lives on the largest rows the gap max l - sum p_t l_t
+/// is zero; `converged` says that it is within the tolerance. The result is the point with the
+/// least largest row of all that were evaluated.
+///
+/// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
+enum class Effort { screen, full };
+Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
+                           Effort effort = Effort::full);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimal/realisation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// phi_t of every node: with x_0 = s v_0, x_{t+1} = s v_{t+1} + decay phi_t x_t,
+///     phi_t = decay / (1 + u_t x_t).
+/// (A^-1 D_u^-1 A^-T + s D_v)^-1, A_ij = decay^(i-j), is then the covariance of a Markov chain run
+/// backward in time: variance u_t phi_t / decay enters at step t, and what comes from later steps
+/// is multiplied by phi_t.
+std::vector<double> markov_factors(const InverseRoot& root, const Weights& weights) {
+  const std::size_t q = root.shifts.size(), n = weights.columns.size();
+  std::vector<double> factors(n * q), x(q, 0.0);
+  for (std::size_t t = 0; t < n; ++t)
+    for (std::size_t k = 0; k < q; ++k) {
+      const double before = t == 0 ? 0 : weights.decay * factors[(t - 1) * q + k] * x[k];
+      x[k] = root.shifts[k] * weights.columns[t] + before;
+      factors[t * q + k] = weights.decay / (1 + weights.rows[t] * x[k]);
+    }
+  return factors;
+}
+
+double square(double x) {
+  return x * x;
+}
+
+}  // namespace
+
+VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
+  const std::size_t q = root.shifts.size(), n = weights.columns.size();
+  VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(q),
+                         .inverse_scales = std::vector<double>(n),
+                         .gains = std::vector<double>(n * q),
+                         .factors = markov_factors(root, weights),
+                         .max_row_stddev = 0,
+                         .max_state_stddev = 0};
+  // Riccati recursion, backward: P is what the steps still to come leave undetermined.
+  std::vector<double> covariance(q * q, 0.0), h(q);
+  for (std::size_t t = n; t-- > 0;) {
+    const double* phi = &buffers.factors[t * q];
+    for (std::size_t k = 0; k < q; ++k)
+      covariance[k * q + k] += root.weights[k] * weights.rows[t] * phi[k] / weights.decay;
+    double scale_squared = root.direct / weights.columns[t];
+    for (std::size_t k = 0; k < q; ++k) {
+      h[k] = 0;
+      for (std::size_t l = 0; l < q; ++l) h[k] += covariance[k * q + l];
+      scale_squared += h[k];
+    }
+    buffers.inverse_scales[t] = 1 / std::sqrt(scale_squared);
+    for (std::size_t k = 0; k < q; ++k) buffers.gains[t * q + k] = h[k] / scale_squared;
+    if (t == 0) break;
+    const double* before = phi - q;
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l)
+        covariance[k * q + l] =
+            before[k] * before[l] * (covariance[k * q + l] - h[k] * h[l] / scale_squared);
+  }
+  return with_stddevs(std::move(buffers));
+}
+
+VaryingBuffers with_stddevs(VaryingBuffers buffers) {
+  constexpr double kSlack = 1 + 0x1p-40;  // for the roots
+  constexpr double kMostDoubt = 1 + 0x1p-10;
+  const Variances noise = variances(buffers, {}, 1), bounds = variance_bounds(buffers);
+  double largest = 0;
+  for (std::size_t t = 0; t < bounds.rows.size(); ++t)
+    largest = bounds.rows[t] <= kMostDoubt * noise.rows[t]
+                  ? std::max(largest, bounds.rows[t])
+                  : std::numeric_limits<double>::infinity();
+  buffers.max_row_stddev = kSlack * std::sqrt(largest);
+  buffers.max_state_stddev = kSlack * std::sqrt(bounds.max_state);
+  return buffers;
+}
+
+namespace {
+
+/// Backward over the columns: visit(t, ||C_t||^2, r_t). Inner products with earlier columns are
+/// r_t . (factors_{t-1} * ... * factors_i).
+template <class Visit>
+void visit_columns(const VaryingBuffers& buffers, const Visit& visit) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  std::vector<double> later(q * q, 0.0), products(q);
+  for (std::size_t t = buffers.inverse_scales.size(); t-- > 0;) {
+    const double* phi = &buffers.factors[t * q];
+    const double* gain = &buffers.gains[t * q];
+    const double scale_squared = 1 / square(buffers.inverse_scales[t]);
+    double below = 0;
+    for (std::size_t k = 0; k < q; ++k) {
+      products[k] = scale_squared * gain[k];
+      for (std::size_t l = 0; l < q; ++l) {
+        double& entry = later[k * q + l];
+        entry *= phi[k] * phi[l];
+        below += entry;
+        products[k] += entry;
+        entry += scale_squared * gain[k] * gain[l];
+      }
+    }
+    visit(t, scale_squared + below, products);
+  }
+}
+
+}  // namespace
+
+std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
+  std::vector<double> norms(buffers.inverse_scales.size());
+  visit_columns(buffers, [&](std::size_t t, double norm_squared, const std::vector<double>&) {
+    norms[t] = norm_squared;
+  });
+  return norms;
+}
+
+std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
+                                        const std::vector<double>& column_scales,
+                                        std::int64_t separation) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t b = std::min(n, static_cast<std::size_t>(separation));
+  std::vector<double> norms(n), with_earlier(n * q);
+  visit_columns(buffers,
+                [&](std::size_t t, double norm_squared, const std::vector<double>& products) {
+                  norms[t] = norm_squared;
+                  std::ranges::copy(products, &with_earlier[t * q]);
+                });
+
+  // What the earlier columns of every phase left in the buffers, `since` their step and `before`
+  // this block: products of b factors, from one block's end and the next one's beginning.
+  std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
+  for (std::size_t first = 0; first < n; first += b) {
+    const std::size_t size = std::min(b, n - first);
+    std::ranges::fill(since, 1.0);
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t t = first + s;
+      double product = 0;
+      for (std::size_t k = 0; k < q; ++k) {
+        double& state = states[s * q + k];
+        state *= since[k];
+        product += with_earlier[t * q + k] * state;
+        since[k] *= buffers.factors[t * q + k];
+      }
+      sums[s] += (norms[t] / column_scales[t] + 2 * product) / column_scales[t];
+    }
+    if (size < b) break;
+    std::ranges::fill(since, 1.0);
+    for (std::size_t s = b; s-- > 0;)
+      for (std::size_t k = 0; k < q; ++k) {
+        since[k] *= buffers.factors[(first + s) * q + k];
+        double& state = states[s * q + k];
+        state = (state + 1 / column_scales[first + s]) * since[k];
+      }
+  }
+  return sums;
+}
+
+std::vector<double> largest_products(const VaryingBuffers& buffers,
+                                     const std::vector<double>& column_scales) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  std::vector<double> largest(buffers.inverse_scales.size() * q), running(q, 0.0);
+  visit_columns(buffers, [&](std::size_t t, double, const std::vector<double>& products) {
+    for (std::size_t k = 0; k < q; ++k) {
+      running[k] = std::max(running[k], products[k] / column_scales[t]);
+      largest[t * q + k] = running[k];
+    }
+  });
+  return largest;
+}
+
+std::vector<double> later_products(const VaryingBuffers& buffers,
+                                   const std::vector<double>& column_scales,
+                                   const std::vector<double>& largest, std::int64_t lag) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
+  // Every entry of `largest` and the products of factors are off by at most so many roundings.
+  const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
+  // Windows of `distance` factors: from i to the end of its block, and on from there to i +
+  // distance.
+  std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
+  for (std::size_t first = 0; first + distance < n; first += distance) {
+    std::ranges::fill(product, 1.0);
+    for (std::size_t s = distance; s-- > 0;)
+      for (std::size_t k = 0; k < q; ++k) {
+        product[k] *= buffers.factors[(first + s) * q + k];
+        to_end[s * q + k] = product[k];
+      }
+    std::ranges::fill(beyond, 1.0);
+    const std::size_t size = std::min(distance, n - distance - first);
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t later = first + s + distance;
+      double sum = 0;
+      for (std::size_t k = 0; k < q; ++k) {
+        sum += to_end[s * q + k] * beyond[k] * largest[later * q + k];
+        beyond[k] *= buffers.factors[later * q + k];
+      }
+      bounds[first + s] = sum / column_scales[first + s] * rounding;
+    }
+  }
+  return bounds;
+}
+
+double rounding_of_column_norms(const VaryingBuffers& buffers,
+                                const std::vector<double>& norms_squared) {
+  const auto n = static_cast<double>(buffers.inverse_scales.size());
+  const auto q = static_cast<double>(buffers.num_buffers);
+  const double rounding = (3 * n + q * q + 8) * 0x1p-53;
+  const auto is_negative = [](double x) { return x < 0; };
+  if (std::ranges::none_of(buffers.gains, is_negative) &&
+      std::ranges::none_of(buffers.factors, is_negative))
+    return rounding;
+  VaryingBuffers magnitudes = buffers;
+  for (double& gain : magnitudes.gains) gain = std::abs(gain);
+  for (double& factor : magnitudes.factors) factor = std::abs(factor);
+  const std::vector<double> sums = column_norms_squared(magnitudes);
+  double cancellation = 1;
+  for (std::size_t j = 0; j < sums.size(); ++j)
+    cancellation = norms_squared[j] > 0 ? std::max(cancellation, sums[j] / norms_squared[j])
+                                        : std::numeric_limits<double>::infinity();
+  return cancellation * rounding;
+}
+
+Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
+                    double decay) {
+  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+  const std::size_t n = buffers.inverse_scales.size();
+  // Covariances of the buffers s with each other, with w, and with the row so far.
+  Variances result{std::vector<double>(n), 0};
+  std::vector<double> with_each_other(q * q, 0.0), with_w(q), with_row(q, 0.0);
+  double variance = 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    const double* phi = &buffers.factors[t * q];
+    const double* gain = &buffers.gains[t * q];
+    const double scale = column_scales.empty() ? 1 : column_scales[t];
+    double w_variance = square(buffers.inverse_scales[t]), row_with_w = 0;
+    for (std::size_t k = 0; k < q; ++k) {
+      with_w[k] = 0;
+      for (std::size_t l = 0; l < q; ++l) with_w[k] -= with_each_other[k * q + l] * gain[l];
+      w_variance -= gain[k] * with_w[k];
+      row_with_w -= gain[k] * decay * with_row[k];
+    }
+    variance = decay * decay * variance + scale * (scale * w_variance + 2 * row_with_w);
+    result.rows[t] = variance;
+    for (std::size_t k = 0; k < q; ++k)
+      with_row[k] =
+          phi[k] * (decay * with_row[k] + scale * with_w[k] + row_with_w + scale * w_variance);
+    for (std::size_t k = 0; k < q; ++k)
+      for (std::size_t l = 0; l < q; ++l)
+        with_each_other[k * q + l] =
+            phi[k] * phi[l] * (with_each_other[k * q + l] + with_w[k] + with_w[l] + w_variance);
+    for (std::size_t k = 0; k < q; ++k)
+      result.max_state = std::max(result.max_state, with_each_other[k * q + k]);
+  }
+  return result;
+}
+
+Variances variance_bounds(const VaryingBuffers& buffers) {
+  constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
+  constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
+  const auto q = static_cast<std::size_t>(buffers.num_buffers), n = buffers.inverse_scales.size();
+  const std::size_t size = q + 1;  // the states, then the row
+  // A number is rounded at most so often between one covariance and the next.
+  const double unit = static_cast<double>(q + 8) * 0x1p-53;
+  Variances result{std::vector<double>(n), 0};
+  std::vector<double> covariance(size * size, 0.0), with_w(size), error(size), onto(size, 1.0);
+  std::vector<double> root(size), inverse_root(size), excess(size), doubt(size * size);
+  for (std::size_t t = 0; t < n; ++t) {
+    const double* gain = &buffers.gains[t * q];
+    std::copy_n(&buffers.factors[t * q], q, onto.begin());
+    const double fresh = square(buffers.inverse_scales[t]);
+    double w = fresh, w_error = unit * fresh;
+    for (std::size_t i = 0; i < size; ++i) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t k = 0; k < q; ++k) {
+        const double product = gain[k] * covariance[i * size + k];
+        sum -= product;
+        magnitude += std::abs(product);
+      }
+      with_w[i] = sum;
+      error[i] = unit * magnitude;
+      if (i == q) break;
+      w -= gain[i] * sum;
+      w_error += std::abs(gain[i]) * (unit * std::abs(sum) + error[i]);
+    }
+    // y_i' = onto_i (y_i + w): each entry, and how far rounding can have taken it.
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        const double factor = onto[i] * onto[j], before = covariance[i * size + j];
+        covariance[i * size + j] = factor * (before + (with_w[i] + with_w[j]) + w);
+        doubt[i * size + j] = std::abs(factor) * (unit * (std::abs(before) + std::abs(with_w[i]) +
+                                                          std::abs(with_w[j]) + std::abs(w)) +
+                                                  error[i] + error[j] + w_error) +
+                              kTiny;
+      }
+      root[i] = std::sqrt(covariance[i * size + i]);
+    }
+    // What dominates the doubts in the norm of the roots is added to the diagonal.
+    std::ranges::fill(excess, 0.0);
+    for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j <= i; ++j) {
+        excess[i] += doubt[i * size + j] * inverse_root[j];
+        if (j < i) excess[j] += doubt[i * size + j] * inverse_root[i];
+      }
+    for (std::size_t i = 0; i < size; ++i) {
+      covariance[i * size + i] += kSlack * root[i] * excess[i];
+      for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
+    }
+    // What is no number makes all later rows none either: `with_stddevs` finds it there.
+    for (std::size_t k = 0; k < q; ++k) {
+      const double state = covariance[k * size + k];
+      result.max_state = state <= result.max_state ? result.max_state : state;
+    }
+    result.rows[t] = covariance[q * size + q];
+  }
+  return result;
+}
+
+}  // namespace dpftrl::detail

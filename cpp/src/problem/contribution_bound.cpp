@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/problem/contribution_bound.hpp"
+
+#include <string>
+
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+
+ContributionBound::ContributionBound(const Participation& participation)
+    : max_participations_(participation.max_participations()),
+      separation_(participation.separation()) {
+  if (participation.kind() == Participation::Kind::fixed_epoch)
+    fail_argument("contribution_bound", "participation", "single or min-separation",
+                  std::string(participation.name()));
+}
+
+bool ContributionBound::admits(std::int64_t person, std::int64_t step) {
+  if (step < latest_)
+    fail_argument("contribution_bound", "step",
+                  "at least " + to_text(latest_) + ", that of the call before", to_text(step));
+  latest_ = step;
+  const auto [found, is_new] = counted_.try_emplace(person, Counted{1, step});
+  Counted& before = found->second;
+  if (is_new || before.last == step) return true;
+  if (before.times < max_participations_ && step - before.last >= separation_) {
+    ++before.times;
+    before.last = step;
+    return true;
+  }
+  ++num_dropped_;
+  return false;
+}
+
+}  // namespace dpftrl

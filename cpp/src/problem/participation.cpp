@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/problem/participation.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl {
+namespace {
+
+struct Spelling {
+  std::string_view name;
+  Neighbours neighbours;
+};
+
+/// The first two are ours.
+constexpr std::array<Spelling, 8> kSpellings = {{
+    {"zero-out", Neighbours::zero_out},
+    {"replace-one", Neighbours::replace_one},
+    {"add-remove", Neighbours::zero_out},
+    {"add-or-remove-one", Neighbours::zero_out},
+    {"add-or-remove", Neighbours::zero_out},
+    {"replace", Neighbours::replace_one},
+    {"change-one", Neighbours::replace_one},
+    {"substitution", Neighbours::replace_one},
+}};
+
+Neighbours find(std::string_view name, std::span<const Spelling> spellings) {
+  std::string known;
+  for (const Spelling& spelling : spellings) {
+    if (spelling.name == name) return spelling.neighbours;
+    known.append(known.empty() ? "" : ", ").append(spelling.name);
+  }
+  fail_argument("participation", "neighbours", "one of " + known, "\"" + std::string(name) + "\"");
+}
+
+}  // namespace
+
+std::string_view to_string(Neighbours neighbours) {
+  return neighbours == Neighbours::zero_out ? "zero-out" : "replace-one";
+}
+
+Neighbours neighbours_from_string(std::string_view name) {
+  return find(name, std::span(kSpellings).first(2));
+}
+
+Neighbours neighbours_from_convention(std::string_view name) {
+  return find(name, kSpellings);
+}
+
+double neighbour_distance(Neighbours neighbours) {
+  return neighbours == Neighbours::zero_out ? 1 : 2;
+}
+
+Participation Participation::fixed_epoch(const FixedEpoch& schema) {
+  const std::int64_t k =
+      require_between("fixed_epoch", "num_epochs", schema.num_epochs, 1, kMaxNumSteps);
+  const std::int64_t b =
+      require_between("fixed_epoch", "epoch_length", schema.epoch_length, 1, kMaxNumSteps);
+  if (k > kMaxNumSteps / b)
+    fail_argument("fixed_epoch", "num_epochs * epoch_length", "at most 2^40",
+                  to_text(k) + " * " + to_text(b));
+  return {Kind::fixed_epoch, k, b};
+}
+
+Participation Participation::min_separation(const MinSeparation& schema) {
+  return {
+      Kind::min_separation,
+      require_between("min_separation", "max_participations", schema.max_participations, 1,
+                      kMaxNumSteps),
+      require_between("min_separation", "min_separation", schema.min_separation, 1, kMaxNumSteps)};
+}
+
+std::string_view Participation::name() const {
+  switch (kind_) {
+    case Kind::single:
+      return "single";
+    case Kind::fixed_epoch:
+      return "fixed-epoch";
+    case Kind::min_separation:
+      return "min-separation";
+  }
+  return "unknown";
+}
+
+std::string Participation::description() const {
+  switch (kind_) {
+    case Kind::single:
+      return "at most one step";
+    case Kind::fixed_epoch:
+      return "once in each of " + to_text(max_participations_) + " epochs of " +
+             to_text(separation_) + " steps, always at the same place";
+    case Kind::min_separation:
+      return "at most " + to_text(max_participations_) + " steps, at least " +
+             to_text(separation_) + " apart";
+  }
+  return "unknown";
+}
+
+std::int64_t Participation::max_participations_within(std::int64_t num_steps) const {
+  require_between("participation", "num_steps", num_steps, 1, kMaxNumSteps);
+  return std::min(max_participations_, (num_steps - 1) / separation_ + 1);
+}
+
+void Participation::require_horizon(std::int64_t num_steps) const {
+  if (kind_ == Kind::fixed_epoch && max_participations_ * separation_ != num_steps)
+    fail_argument("participation", "num_steps",
+                  "num_epochs * epoch_length = " + to_text(max_participations_ * separation_),
+                  to_text(num_steps));
+}
+
+bool Participation::allows(std::span<const std::int64_t> steps, std::int64_t num_steps) const {
+  require_horizon(num_steps);
+  const auto inside = [&](std::int64_t step) { return step >= 0 && step < num_steps; };
+  if (!std::ranges::all_of(steps, inside) || std::ssize(steps) > max_participations_) return false;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const std::int64_t distance = steps[i] - steps[i - 1];
+    if (distance <= 0) return false;
+    if (kind_ == Kind::fixed_epoch ? distance % separation_ != 0 : distance < separation_)
+      return false;
+  }
+  return true;
+}
+
+std::int64_t min_separation_from_steps_between(std::int64_t steps_between) {
+  return require_between("min_separation_from_steps_between", "steps_between", steps_between, 0,
+                         kMaxNumSteps - 1) +
+         1;
+}
+
+std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals) {
+  return require_between("num_bands_from_off_diagonals", "num_off_diagonals", num_off_diagonals, 0,
+                         kMaxNumSteps - 1) +
+         1;
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/problem/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/double_double.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kMaxCoefficients = std::int64_t{1} << 26;
+
+std::int64_t require_steps(std::string_view function, std::int64_t num_steps) {
+  return require_between(function, "num_steps", num_steps, 1, kMaxNumSteps);
+}
+
+double require_momentum(std::string_view function, double momentum) {
+  if (!(momentum >= 0 && momentum < 1))
+    fail_argument(function, "momentum", "at least 0 and below 1", to_text(momentum));
+  return momentum;
+}
+
+}  // namespace
+
+Workload Workload::prefix_sums(std::int64_t num_steps) {
+  return {Kind::prefix, require_steps("prefix_sums", num_steps)};
+}
+
+Workload Workload::momentum(const Momentum& options) {
+  Workload workload(Kind::momentum, require_steps("momentum_workload", options.num_steps));
+  workload.momentum_ = require_momentum("momentum_workload", options.momentum);
+  if (!(options.decay > 0 && options.decay <= 1))
+    fail_argument("momentum_workload", "decay", "above 0 and at most 1", to_text(options.decay));
+  workload.decay_ = options.decay;
+  if (workload.momentum_ == 0 && workload.decay_ == 1) workload.kind_ = Kind::prefix;
+  return workload;
+}
+
+Workload Workload::sliding_window(const Window& options) {
+  Workload workload(Kind::window, require_steps("sliding_window", options.num_steps));
+  workload.width_ = require_between("sliding_window", "width", options.width, 1, kMaxNumSteps);
+  if (workload.width_ >= workload.num_steps_) workload.kind_ = Kind::prefix;
+  return workload;
+}
+
+Workload Workload::learning_rates(Rates options) {
+  const std::int64_t num_steps = std::ssize(options.rates);
+  if (num_steps < 1) fail_argument("learning_rates", "rates", "one number a step", "none");
+  require_steps("learning_rates", num_steps);
+  require_all_finite("learning_rates", "rates", options.rates);
+  const auto zero = std::ranges::find(options.rates, 0.0);
+  if (zero != options.rates.end())
+    fail_argument("learning_rates", "rates[" + std::to_string(zero - options.rates.begin()) + "]",
+                  "different from 0 (the total would repeat, and the workload have no inverse)",
+                  "0");
+  Workload workload(Kind::rates, num_steps);
+  workload.momentum_ = require_momentum("learning_rates", options.momentum);
+  workload.rates_ = std::move(options.rates);
+  return workload;
+}
+
+Workload Workload::lower_triangular(Matrix matrix) {
+  if (matrix.rows() < 1 || matrix.rows() != matrix.cols())
+    fail_argument("lower_triangular", "matrix", "square and not empty",
+                  std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()));
+  if (matrix.rows() > kMaxDenseSteps)
+    fail(ErrorCode::unsupported, "lower_triangular: num_steps must be at most " +
+                                     to_text(kMaxDenseSteps) + ", got " +
+                                     std::to_string(matrix.rows()));
+  for (Eigen::Index row = 0; row < matrix.rows(); ++row)
+    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+      const double entry = matrix(row, column);
+      const bool fits = column > row ? entry == 0 : column < row || entry != 0;
+      if (std::isfinite(entry) && fits) continue;
+      const char* constraint = "finite";
+      if (column > row) constraint = "0, above the diagonal";
+      if (column == row && entry == 0)
+        constraint =
+            "other than 0 on the diagonal (else the workload has no inverse; 1e-9 instead changes "
+            "errors by about that)";
+      fail_argument("lower_triangular",
+                    "matrix(" + std::to_string(row) + ", " + std::to_string(column) + ")",
+                    constraint, to_text(entry));
+    }
+  Workload workload(Kind::matrix, matrix.rows());
+  const Eigen::Index rest = matrix.rows() - 1;
+  workload.has_toeplitz_matrix_ =
+      matrix.topLeftCorner(rest, rest) == matrix.bottomRightCorner(rest, rest);
+  workload.matrix_ = std::move(matrix);
+  return workload;
+}
+
+std::string Workload::name() const {
+  switch (kind_) {
+    case Kind::prefix:
+      return "prefix";
+    case Kind::momentum:
+      return "momentum=" + to_text(momentum_) + ",decay=" + to_text(decay_);
+    case Kind::window:
+      return "window=" + to_text(width_);
+    case Kind::rates:
+      return momentum_ == 0 ? "rates" : "rates,momentum=" + to_text(momentum_);
+    case Kind::matrix:
+      return "matrix";
+  }
+  return "unknown";
+}
+
+std::vector<double> Workload::coefficients() const {
+  if (!is_toeplitz())
+    fail(ErrorCode::unsupported, "workload: " + name() + " has no Toeplitz coefficients");
+  if (num_steps_ > kMaxCoefficients)
+    fail(ErrorCode::unsupported, "workload: coefficients are made for num_steps up to " +
+                                     to_text(kMaxCoefficients) + ", got " + to_text(num_steps_));
+  std::vector<double> impulse(static_cast<std::size_t>(num_steps_));
+  impulse[0] = 1;
+  return apply(std::move(impulse));
+}
+
+Matrix Workload::matrix() const {
+  if (num_steps_ > kMaxDenseSteps)
+    fail(ErrorCode::unsupported, "workload: matrices are made for num_steps up to " +
+                                     to_text(kMaxDenseSteps) + ", got " + to_text(num_steps_));
+  if (kind_ == Kind::matrix) return matrix_;
+  if (is_toeplitz()) return lower_triangular_toeplitz(coefficients());
+  const auto size = static_cast<std::size_t>(num_steps_);
+  Matrix matrix(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
+  for (std::size_t column = 0; column < size; ++column) {
+    std::vector<double> unit(size);
+    unit[column] = 1;
+    const std::vector<double> entries = apply(std::move(unit));
+    matrix.col(static_cast<Eigen::Index>(column)) =
+        Eigen::Map<const Vector>(entries.data(), static_cast<Eigen::Index>(size));
+  }
+  return matrix;
+}
+
+Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
+  require_between("workload", "first step", first, 0, num_steps_ - 1);
+  require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
+  Workload block(kind_, num_steps);
+  block.momentum_ = momentum_;
+  block.decay_ = decay_;
+  block.width_ = width_;
+  if (kind_ == Kind::rates) {
+    const std::span kept = std::span(rates_).subspan(static_cast<std::size_t>(first),
+                                                     static_cast<std::size_t>(num_steps));
+    block.rates_.assign(kept.begin(), kept.end());
+  }
+  if (kind_ == Kind::matrix) {
+    const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(num_steps);
+    block.matrix_ = matrix_.block(from, from, size, size).eval();
+    block.has_toeplitz_matrix_ = has_toeplitz_matrix_;
+  }
+  if (kind_ == Kind::window && width_ >= num_steps) block.kind_ = Kind::prefix;
+  return block;
+}
+
+std::vector<double> Workload::apply(std::vector<double> sequence) const {
+  require_length("workload", "sequence", std::ssize(sequence), num_steps_);
+  if (kind_ == Kind::matrix) {
+    const auto size = static_cast<Eigen::Index>(num_steps_);
+    Eigen::Map<Vector> entries(sequence.data(), size);
+    const Vector product = matrix_.triangularView<Eigen::Lower>() * Vector(entries);
+    entries = product;
+    return sequence;
+  }
+  const std::vector<double> delayed = kind_ == Kind::window ? sequence : std::vector<double>();
+  DoubleDouble average, total;
+  for (std::size_t t = 0; t < sequence.size(); ++t) {
+    average = add(multiply(average, momentum_), sequence[t]);
+    const double rate = kind_ == Kind::rates ? rates_[t] : 1;
+    const DoubleDouble step = multiply(average, rate);
+    total = add(add(multiply(total, decay_), step.high), step.low);
+    const auto width = static_cast<std::size_t>(width_);
+    if (kind_ == Kind::window && t >= width) total = add(total, -delayed[t - width]);
+    sequence[t] = total.high;
+  }
+  return sequence;
+}
+
+}  // namespace dpftrl

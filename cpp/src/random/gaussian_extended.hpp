@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The normals of gaussian.hpp to more digits, from the same random bits (internal header).
+
+#include <cstdint>
+#include <span>
+
+#include "base/double_double.hpp"
+#include "dpftrl/random/random.hpp"
+
+namespace dpftrl {
+
+/// |high + low - ideal| of every extended normal: what kNormalErrorBound is for those that are
+/// doubles, two hundred times less (docs/math/gaussian.md, theorem 6).
+inline constexpr double kExtendedNormalErrorBound = 8e-18;
+
+/// What fill_normals and fill_normals_rows of gaussian.hpp fill in, as unevaluated sums of two
+/// doubles. Twice the time.
+///
+/// @exactness   |out[i].high + out[i].low - ideal| <= kExtendedNormalErrorBound,
+///              |out[i].low| <= ulp(out[i].high) / 2.
+/// @throws as these.
+/// @checked-by  gaussian_extended_test
+void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
+                  std::span<DoubleDouble> out);
+void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,
+                       std::uint64_t coordinate, std::span<DoubleDouble> out);
+
+}  // namespace dpftrl

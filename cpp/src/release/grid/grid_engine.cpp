@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode grid: integer sums plus exactly rounded rows of B Z.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "dpftrl/base/error.hpp"
+#include "noise/rounded_rows.hpp"
+#include "release/release_engine.hpp"
+#include "simd/simd.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::kMaxNormInGrids;
+
+constexpr double kMaxSumInGrids = 0x1p62;
+/// Beyond this many grids a double row has no fractional bits left to round.
+constexpr double kMaxNoiseInGrids = 0x1p40;
+/// The default grid is not made finer than this part of the noise: the finer it is, the more
+/// entries need the slow way of rounding.
+constexpr double kFinestOfNoise = 0x1p-20;
+
+/// Up to here every release is finite.
+constexpr double kMaxGrid = 0x1p900;
+/// Below this, products of the noise std could underflow.
+constexpr double kMinNoise = 0x1p-900;
+
+double power_of_two_at_most(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);  // value = m 2^exponent, 1/2 <= m < 1
+  return std::ldexp(1.0, exponent - 1);
+}
+
+double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
+  if (!(mechanism.noise_stddev() >= kMinNoise))
+    fail_argument("prefix_sum", "noise_stddev", "at least 2^-900",
+                  to_text(mechanism.noise_stddev()));
+  const double grid = options.grid ? *options.grid : default_grid(mechanism, options.dimension);
+  if (!detail::is_power_of_two(grid))
+    fail_argument("prefix_sum", "grid", "a power of two", to_text(grid));
+  const double clip_in_grids = mechanism.clip_norm() / grid;
+  const double noise_in_grids = mechanism.noise_stddev() / grid;
+  if (!(grid <= kMaxGrid)) fail_argument("prefix_sum", "grid", "at most 2^900", to_text(grid));
+  if (!options.grid && !(clip_in_grids >= 1))
+    fail_argument("prefix_sum", "clip_norm", "at least 2^-40 of the largest release std",
+                  to_text(mechanism.clip_norm()));
+  const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double largest_row = std::sqrt(mechanism.strategy().row_norms().max_squared);
+  if (!(clip_in_grids >= 1))
+    fail_argument("prefix_sum", "grid", "at most clip_norm = " + to_text(mechanism.clip_norm()),
+                  to_text(grid));
+  if (!(noise_in_grids >= kMinNoise))
+    fail_argument("prefix_sum", "grid", "at most 2^900 noise stds", to_text(grid));
+  if (!(clip_in_grids <= kMaxNormInGrids) || !(clip_in_grids * num_steps <= kMaxSumInGrids) ||
+      !(noise_in_grids * largest_row <= kMaxNoiseInGrids))
+    fail_argument("prefix_sum", "grid",
+                  "coarse enough that a record spans at most 2^31 grids, the sums 2^62 and the "
+                  "noise std 2^40",
+                  to_text(grid));
+  return grid;
+}
+
+class GridEngine final : public detail::ReleaseEngine {
+ public:
+  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
+      : clip_norm_(mechanism.clip_norm()),
+        grid_(grid),
+        max_contributions_(
+            std::max(mechanism.num_steps(),
+                     static_cast<std::int64_t>(kMaxSumInGrids / (mechanism.clip_norm() / grid)))),
+        noise_(
+            mechanism.strategy(),
+            {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
+            mechanism.noise_stddev() / grid),
+        sums_(static_cast<std::size_t>(options.dimension)) {}
+
+  double grid() const override { return grid_; }
+  std::int64_t max_contributions() const override { return max_contributions_; }
+  std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }
+
+  void add(const detail::GridRecord& record) override { record.add_to(sums_); }
+
+  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
+    // May lack memory for a recomputation: nothing below throws, so a record counts once.
+    const std::span<const std::int64_t> noise = noise_(step);
+    // Blocks stay in the level-1 cache between the loops.
+    std::array<double, ReleaseSink::kBlock> block;
+    for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
+      const std::size_t count = std::min(ReleaseSink::kBlock, sums_.size() - begin);
+      record.add_to(std::span(sums_).subspan(begin, count), begin);
+      // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
+      if (sink == nullptr) {
+        simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
+        continue;
+      }
+      simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, block.data());
+      sink->take(begin, std::span(block).first(count));
+      std::copy_n(block.data(), count, &noisy[begin]);
+    }
+  }
+
+  /// The integers are those of GridRecord. A number beyond the clip norm is clipped to exactly
+  /// +-clip_norm there as well: x / |x| is +-1, its norm in magnitudes 1. Division by the grid, a
+  /// power of two, is exact or its result below 1, so that an integer q has |q| <= clip_norm / grid
+  /// as real numbers, and q^2, an integer, is at most floor((clip_norm / grid)^2).
+  std::int64_t release_numbers(std::int64_t step, std::span<const double> records,
+                               std::span<double> noisy) override {
+    // Throws before anything changes, as above.
+    const std::span<const std::int64_t> noise =
+        noise_.several(step, static_cast<std::int64_t>(records.size()));
+    std::int64_t sum = sums_[0];
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      sum += static_cast<std::int64_t>(std::clamp(records[i], -clip_norm_, clip_norm_) / grid_);
+      noisy[i] = static_cast<double>(sum + noise[i]) * grid_;
+    }
+    sums_[0] = sum;
+    return static_cast<std::int64_t>(noise.size());
+  }
+
+  detail::CheckpointKind kind() const override { return detail::CheckpointKind::prefix_sum; }
+  void append_fingerprint(detail::Sha256& hash) const override {
+    hash.append(noise_.fingerprint());
+  }
+
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
+    for (const std::int64_t sum : sums_) detail::append_word(out, static_cast<std::uint64_t>(sum));
+    return noise_.write_state(step, out);
+  }
+
+  void restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                     std::int64_t step) override {
+    const std::size_t size = 8 * sums_.size();
+    if (state.size() < size)
+      fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain " +
+                                     to_text(static_cast<std::int64_t>(sums_.size())) +
+                                     " sums, got " +
+                                     to_text(static_cast<std::int64_t>(state.size())) + " bytes");
+    noise_.restore_state(state_step, state.subspan(size), step);
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));
+  }
+
+ private:
+  double clip_norm_;
+  double grid_;
+  std::int64_t max_contributions_;
+  detail::RoundedRows noise_;
+  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  std::vector<std::int64_t> sums_;
+};
+
+}  // namespace
+
+double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
+  require_between("default_grid", "dimension", dimension, 1, kMaxDimension);
+  const RowNorms rows = mechanism.strategy().row_norms();
+  const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
+  const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
+  const double resolution = mechanism.clip_norm() / std::sqrt(static_cast<double>(dimension));
+  // Truncation takes up to one grid from every record: n of them shall stay below typical / 4.
+  const double horizon = typical * std::max(1 / (4 * num_steps), kFinestOfNoise);
+  const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});
+  const double finest = std::max(
+      {mechanism.clip_norm() / kMaxNormInGrids, mechanism.clip_norm() * num_steps / kMaxSumInGrids,
+       mechanism.noise_stddev() * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
+  return std::max(power_of_two_at_most(wanted), 2 * power_of_two_at_most(finest));
+}
+
+std::unique_ptr<detail::ReleaseEngine> detail::make_grid_engine(const Mechanism& mechanism,
+                                                                const PrefixSumOptions& options) {
+  return std::make_unique<GridEngine>(mechanism, options, grid_of(mechanism, options));
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "release/grid/quantiser.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/double_double.hpp"
+#include "base/largest_magnitude.hpp"
+#include "base/sum_of_squares.hpp"
+#include "dpftrl/base/error.hpp"
+#include "simd/simd.hpp"
+
+namespace dpftrl::detail {
+namespace {
+
+/// scale * power loses no digit of the scale.
+bool is_exact(double scale, double power) {
+  return scale == 0 || std::isnormal(scale * power);
+}
+
+template <class Use>
+void for_each_entry(const ProductRecord& record, Use&& use) {
+  for (const double scale : record.scales)
+    for (const double x : record.features) use(scale * x);
+}
+
+/// Where the norm of a record is, as far as one pass over it tells.
+enum class NormRange {
+  within,             ///< at most the clip norm, whatever the roundings were
+  too_close_to_tell,  ///< within rounding of the clip norm
+  unknown,            ///< longer, or not finite, or of magnitudes that cannot be squared
+};
+
+NormRange norm_range(const ProductRecord& record, double clip_norm) {
+  constexpr int kMaxExponent = 1000;
+  int exponent = 0;
+  std::frexp(clip_norm, &exponent);
+  if (std::abs(exponent) > kMaxExponent) return NormRange::unknown;
+  // By a power of two, so that squares of what counts neither overflow nor vanish.
+  const double to_one = std::ldexp(1.0, -exponent);
+  double sum = 0;
+  for (const double scale : record.scales) {
+    if (!is_exact(scale, to_one)) return NormRange::unknown;
+    sum += sum_of_squares(record.features, scale * to_one);
+  }
+  // An entry is rounded at most features / 8 + 10 times and once for each scale, each time by at
+  // most 2^-53 of the sum.
+  const double slack = (static_cast<double>(record.size()) + 16) * 0x1p-51;
+  const double clip_squared = clip_norm * to_one * clip_norm * to_one;
+  if (sum <= clip_squared * (1 - slack)) return NormRange::within;
+  return sum <= clip_squared * (1 + slack) ? NormRange::too_close_to_tell : NormRange::unknown;
+}
+
+/// Largest integer at most x^2, exactly.
+std::int64_t floor_of_square(double x) {
+  const DoubleDouble square = two_product(x, x);
+  const double whole = std::floor(square.high);
+  // Where the high part has a fraction, the low part is too small to reach an integer.
+  const double rest = whole == square.high ? std::floor(square.low) : 0;
+  return static_cast<std::int64_t>(whole) + static_cast<std::int64_t>(rest);
+}
+
+}  // namespace
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return value > 0 && std::isnormal(value) && std::frexp(value, &exponent) == 0.5;
+}
+
+Clip::Clip(const ProductRecord& record, double clip_norm)
+    : clip_norm_(require_positive("clip_to_norm", "clip_norm", clip_norm)) {
+  require_all_finite("clip_to_norm", "scales", record.scales);
+  const double largest_scale = largest_magnitude(record.scales);
+  largest_ = largest_scale * largest_magnitude(record.features);
+  if (!std::isfinite(largest_)) {
+    require_all_finite("clip_to_norm", "record", record.features);
+    require_finite("clip_to_norm", "largest entry of the record", largest_);
+  }
+  if (largest_ == 0) return;
+  double sum = 0;
+  for_each_entry(record, [&](double x) { sum += (x / largest_) * (x / largest_); });
+  const double ratio = std::sqrt(sum);  // the norm itself may overflow
+  if (!(largest_ * ratio <= clip_norm)) ratio_ = ratio;
+}
+
+std::int64_t max_norm_squared(double clip_norm, double grid) {
+  return floor_of_square(clip_norm / grid);
+}
+
+GridRecord::GridRecord(const ProductRecord& record, double clip_norm, double grid)
+    : record_(record), per_grid_(1 / grid) {
+  const NormRange norm = norm_range(record, clip_norm);
+  // Integers of magnitude at most |x| / grid, then, are no longer than the clip norm.
+  if (norm == NormRange::within) return;
+  const std::int64_t most = max_norm_squared(clip_norm, grid);
+  // What follows is what the privacy proof rests on: clipping rounds; the integers do not.
+  if (norm == NormRange::too_close_to_tell && norm_squared() <= most) return;
+  clip_ = Clip(record, clip_norm);
+  const std::int64_t clipped = norm_squared();
+  if (clipped > most) shorten(clipped, most);
+}
+
+std::int64_t GridRecord::norm_squared() const {
+  std::int64_t sum = 0;
+  for_each_entry(record_, [&](double x) { sum += integer(x) * integer(x); });
+  return sum;
+}
+
+void GridRecord::shorten(std::int64_t norm_squared, std::int64_t most) {
+  shortened_.reserve(static_cast<std::size_t>(record_.size()));
+  for_each_entry(record_, [&](double x) { shortened_.push_back(integer(x)); });
+  while (norm_squared > most) {
+    const auto largest =
+        std::max_element(shortened_.begin(), shortened_.end(),
+                         [](std::int64_t a, std::int64_t b) { return std::abs(a) < std::abs(b); });
+    norm_squared -= 2 * std::abs(*largest) - 1;
+    *largest += *largest > 0 ? -1 : 1;
+  }
+}
+
+void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
+  const std::size_t width = record_.features.size();
+  if (width == 0) return;
+  if (!shortened_.empty()) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += shortened_[first + i];
+    return;
+  }
+  while (!sums.empty()) {
+    const double scale = record_.scales[first / width];
+    const std::size_t count = std::min(width - first % width, sums.size());
+    const double* const features = record_.features.data() + first % width;
+    // At most 2^31 and a little, by their norm.
+    if (!clip_.changes() && is_exact(scale, per_grid_))
+      simd::kernels().add_integers(scale * per_grid_, features, count, sums.data());
+    else
+      for (std::size_t i = 0; i < count; ++i) sums[i] += integer(scale * features[i]);
+    sums = sums.subspan(count);
+    first += count;
+  }
+}
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Records to integers whose norm is within the clip norm, unconditionally (internal header).
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpftrl/release/prefix_sum.hpp"
+
+namespace dpftrl::detail {
+
+/// One record spans at most 2^31 grid points, so that squared norms fit 62 bits.
+inline constexpr double kMaxNormInGrids = 0x1p31;
+
+bool is_power_of_two(double value);
+
+/// floor((clip_norm / grid)^2), for clip_norm / grid between 1 and kMaxNormInGrids.
+std::int64_t max_norm_squared(double clip_norm, double grid);
+
+/// min(1, clip_norm / ||record||) x, for the entries x of a record.
+class Clip {
+ public:
+  /// Leaves records as they are.
+  Clip() = default;
+  /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
+  Clip(const ProductRecord& record, double clip_norm);
+  bool changes() const { return ratio_ > 0; }
+  double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_norm_ : x; }
+
+ private:
+  double clip_norm_ = 0;
+  double largest_ = 0;  ///< magnitude
+  double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
+};
+
+/// A record, clipped, then rounded toward zero to multiples of the grid. The integers are made when
+/// they are asked for: a record of 10^6 entries takes no memory beside its own.
+///
+/// @guarantee  the sum of their squares is at most max_norm_squared(clip_norm, grid).
+/// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"
+class GridRecord {
+ public:
+  /// No record: nothing is added.
+  GridRecord() = default;
+  /// @param record  stays as it is while the integers are asked for.
+  /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
+  /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
+  GridRecord(const ProductRecord& record, double clip_norm, double grid);
+
+  /// Adds the integers of entries first, first + 1, ... Does not throw.
+  void add_to(std::span<std::int64_t> sums, std::size_t first = 0) const;
+
+ private:
+  std::int64_t integer(double entry) const {
+    return static_cast<std::int64_t>(clip_(entry) * per_grid_);
+  }
+  std::int64_t norm_squared() const;
+  void shorten(std::int64_t norm_squared, std::int64_t most);
+
+  ProductRecord record_;
+  Clip clip_;
+  double per_grid_ = 0;
+  /// The integers, where those that rounding gives are too long.
+  std::vector<std::int64_t> shortened_;
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/release/people_sum.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+
+PeopleSum::PeopleSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
+    : sums_(std::move(mechanism), options), bound_(sums_.mechanism().participation()) {}
+
+bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) {
+  require_length("people_sum", "values", static_cast<std::int64_t>(values.size()), dimension());
+  require_all_finite("people_sum", "values", values);
+  if (step() == num_steps())
+    fail(ErrorCode::past_horizon,
+         "people_sum: step must be below the horizon " + to_text(num_steps()));
+  if (!bound_.admits(person, step())) return false;
+  std::vector<double>& part = parts_[person];
+  part.resize(values.size());
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < part.size(); ++i)
+    part[i] = std::clamp(part[i] + values[i], -kLargest, kLargest);
+  return true;
+}
+
+void PeopleSum::release(std::span<double> noisy) {
+  require_length("people_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  while (!parts_.empty()) {
+    sums_.contribute(parts_.begin()->second);
+    parts_.erase(parts_.begin());  // at once, so that no part counts twice
+  }
+  sums_.release(noisy);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/release/prefix_sum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "dpftrl/base/error.hpp"
+#include "noise/checkpoint.hpp"
+#include "random/integer_variance.hpp"
+#include "release/release_engine.hpp"
+
+namespace dpftrl {
+namespace {
+
+std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
+  if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum: mechanism must be given");
+  const Workload& workload = mechanism->strategy().workload();
+  // The sums below are running totals: with another decoder they would be neither those nor A G.
+  if (!workload.is_prefix())
+    fail_argument("prefix_sum", "workload", "prefix", "\"" + workload.name() + "\"");
+  return mechanism;
+}
+
+/// A record that is written out, as a product.
+constexpr std::array<double, 1> kOne = {1};
+
+bool overlap(std::span<const double> a, std::span<const double> b) {
+  const std::less<> is_before;
+  return is_before(a.data(), b.data() + b.size()) && is_before(b.data(), a.data() + a.size());
+}
+
+/// A record is read while its release is written.
+void require_same_or_apart(std::span<const double> record, std::span<const double> noisy) {
+  if (overlap(record, noisy) && record.data() != noisy.data())
+    fail_argument("prefix_sum", "noisy", "the record itself or apart from it", "a part of it");
+}
+
+}  // namespace
+
+void clip_to_norm(std::span<double> record, double clip_norm) {
+  const detail::Clip clip({kOne, record}, clip_norm);
+  if (!clip.changes()) return;
+  for (double& x : record) x = clip(x);
+}
+
+PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
+    : mechanism_(require_given(std::move(mechanism))),
+      lattice_(
+          options.mode == ReleaseMode::grid
+              ? nullptr
+              : LatticeMechanism::make(mechanism_, {.dimension = options.dimension,
+                                                    .noise = options.lattice_noise,
+                                                    .grid = options.grid,
+                                                    .precision_bits = options.precision_bits})),
+      commitment_(detail::key_commitment(options.key)),
+      engine_(lattice_ ? detail::make_lattice_engine(lattice_, options)
+                       : detail::make_grid_engine(*mechanism_, options)),
+      dimension_(options.dimension),
+      grid_(engine_->grid()),
+      max_contributions_(engine_->max_contributions()) {}
+
+PrefixSum::~PrefixSum() = default;
+PrefixSum::PrefixSum(PrefixSum&&) noexcept = default;
+PrefixSum& PrefixSum::operator=(PrefixSum&&) noexcept = default;
+
+void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
+                        ReleaseSink* sink) {
+  require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  require_same_or_apart(record, noisy);
+  end_step_with({kOne, record}, noisy, sink);
+}
+
+void PrefixSum::release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink) {
+  require_length("prefix_sum", "record", record.size(), dimension());
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  if (overlap(record.features, noisy) || overlap(record.scales, noisy))
+    fail_argument("prefix_sum", "noisy", "apart from the record", "a part of it");
+  end_step_with(record, noisy, sink);
+}
+
+void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noisy,
+                              ReleaseSink* sink) {
+  require_left(1);
+  require_room(1);
+  engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy, sink);
+  ++num_contributions_;
+  end_step();
+}
+
+void PrefixSum::contribute(std::span<const double> contribution) {
+  require_length("prefix_sum", "contribution", static_cast<std::int64_t>(contribution.size()),
+                 dimension());
+  add({kOne, contribution});
+}
+
+void PrefixSum::contribute(const ProductRecord& contribution) {
+  require_length("prefix_sum", "contribution", contribution.size(), dimension());
+  add(contribution);
+}
+
+void PrefixSum::add(const ProductRecord& contribution) {
+  require_left(1);
+  require_room(1);
+  engine_->add(detail::GridRecord(contribution, mechanism_->clip_norm(), grid_));
+  ++num_contributions_;
+}
+
+void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
+  require_left(1);
+  engine_->release(step_, {}, noisy, sink);
+  end_step();
+}
+
+void PrefixSum::end_step() {
+  ++step_;
+  // The integers of mode lattice have room for so many at every step.
+  if (lattice_) num_contributions_ = 0;
+}
+
+void PrefixSum::require_room(std::int64_t num_records) const {
+  if (num_records > max_contributions_ - num_contributions_)
+    fail(ErrorCode::resource_exhausted,
+         std::string("prefix_sum: the sums are full after ") + to_text(max_contributions_) +
+             (lattice_ ? " contributions to a step" : " contributions") +
+             "; a coarser grid takes more");
+}
+
+void PrefixSum::release_batch(std::span<const double> records, std::span<double> noisy,
+                              std::int64_t num_records) {
+  require_between("prefix_sum", "num_records", num_records, 0, num_steps());
+  const std::int64_t length = num_records * dimension();
+  require_length("prefix_sum", "records", static_cast<std::int64_t>(records.size()), length);
+  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), length);
+  require_same_or_apart(records, noisy);
+  require_left(num_records);
+  require_room(lattice_ ? std::min<std::int64_t>(num_records, 1) : num_records);
+  require_all_finite("prefix_sum", "records", records);
+  const auto width = static_cast<std::size_t>(dimension());
+  std::size_t begin = 0;
+  while (width == 1 && begin < records.size()) {
+    const std::int64_t count =
+        engine_->release_numbers(step_, records.subspan(begin), noisy.subspan(begin));
+    if (count == 0) break;
+    num_contributions_ += count;
+    step_ += count;
+    begin += static_cast<std::size_t>(count);
+  }
+  for (; begin < records.size(); begin += width)
+    release(records.subspan(begin, width), noisy.subspan(begin, width));
+}
+
+std::array<std::byte, 16> PrefixSum::fingerprint() const {
+  detail::Sha256 hash;
+  engine_->append_fingerprint(hash);
+  hash.append(mechanism_->clip_norm());
+  hash.append(mechanism_->noise_stddev());
+  hash.append(grid_);
+  return detail::shortened(hash.finish());
+}
+
+std::vector<std::byte> PrefixSum::checkpoint() {
+  std::vector<std::byte> bytes = detail::begin_checkpoint();
+  detail::append_word(bytes, static_cast<std::uint64_t>(num_contributions_));
+  const std::int64_t state_step = engine_->write_state(step_, bytes);
+  detail::seal_checkpoint({.kind = engine_->kind(),
+                           .step = step_,
+                           .state_step = state_step,
+                           .fingerprint = fingerprint(),
+                           .commitment = commitment_},
+                          bytes);
+  return bytes;
+}
+
+void PrefixSum::restore_without_ledger(std::span<const std::byte> bytes) {
+  restore(bytes);
+}
+
+void PrefixSum::restore(std::span<const std::byte> bytes) {
+  const detail::CheckpointHeader header = detail::open_checkpoint(
+      "prefix_sum",
+      {.kind = engine_->kind(), .fingerprint = fingerprint(), .commitment = commitment_},
+      num_steps(), bytes);
+  const std::span<const std::byte> state = bytes.subspan(detail::kCheckpointHeaderSize);
+  if (state.size() < 8)
+    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain sums, got none");
+  const std::uint64_t num_contributions = detail::word_at(state, 0);
+  if (num_contributions > static_cast<std::uint64_t>(max_contributions_))
+    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain at most " +
+                                   to_text(max_contributions_) + " contributions, got more");
+  engine_->restore_state(header.state_step, state.subspan(8), header.step);
+  num_contributions_ = static_cast<std::int64_t>(num_contributions);
+  step_ = header.step;
+}
+
+double PrefixSum::release_stddev(std::int64_t step) const {
+  if (lattice_) return lattice_->release_stddev(step);
+  return grid_ *
+         std::sqrt(detail::rounded_gaussian_variance(mechanism_->release_stddev(step) / grid_));
+}
+
+std::span<const std::int64_t> PrefixSum::measurements() const {
+  return engine_->measurements();
+}
+
+std::int64_t PrefixSum::num_recomputed() const {
+  return engine_->num_recomputed();
+}
+
+void PrefixSum::require_left(std::int64_t num_records) const {
+  if (num_records > num_steps() - step_)
+    fail(ErrorCode::past_horizon, "prefix_sum: step must be below the horizon " +
+                                      to_text(num_steps()) + ", got " +
+                                      to_text(step_ + num_records - 1));
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What a mode of release does with integer records (internal header): one engine a mode.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "noise/checkpoint.hpp"
+#include "release/grid/quantiser.hpp"
+
+namespace dpftrl::detail {
+
+/// Keeps the true integers and meets them with noise. Arguments are checked before: records have
+/// `dimension` entries, steps come one after the other.
+class ReleaseEngine {
+ public:
+  virtual ~ReleaseEngine() = default;
+
+  virtual double grid() const = 0;
+  /// Contributions that the integers have room for: see PrefixSum::max_contributions.
+  virtual std::int64_t max_contributions() const = 0;
+  /// Adds a record to the open step.
+  virtual void add(const GridRecord& record) = 0;
+  /// Adds a record, if it is not empty, to the step and ends it. Whatever may throw comes first, so
+  /// that nothing changes then, and the noise is that of the step however often it is asked for.
+  /// @param noisy  may be where the record is.
+  /// @param sink   may be null.
+  virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
+                       ReleaseSink* sink) = 0;
+  /// Releases of records of one number each, which are finite, from `step` on: as many as can be
+  /// made at once, and returns how many. 0: not made for that, and nothing was done.
+  virtual std::int64_t release_numbers(std::int64_t /*step*/, std::span<const double> /*records*/,
+                                       std::span<double> /*noisy*/) {
+    return 0;
+  }
+  /// Of the release made last; empty in mode grid, whose release they are.
+  virtual std::span<const std::int64_t> measurements() const { return {}; }
+  virtual std::int64_t num_recomputed() const = 0;
+
+  virtual CheckpointKind kind() const = 0;
+  /// All that the releases depend on, but the key.
+  virtual void append_fingerprint(Sha256& hash) const = 0;
+  /// Appends the integers and what is needed to go on, and returns the step of that.
+  virtual std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) = 0;
+  /// @throws Error{bad_state} bytes of another length: nothing changes.
+  virtual void restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                             std::int64_t step) = 0;
+};
+
+std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
+                                                const PrefixSumOptions& options);
+std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const LatticeMechanism> lattice,
+                                                   const PrefixSumOptions& options);
+
+}  // namespace dpftrl::detail

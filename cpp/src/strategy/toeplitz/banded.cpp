@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/toeplitz/banded.hpp"
+
+#include <algorithm>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "dpftrl/strategy/toeplitz/square_root.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// The first num_bands coefficients of a root of the workload; more bands than steps are all steps.
+std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
+                                 std::optional<std::int64_t> num_bands) {
+  require_between(name, "num_steps", workload.num_steps(), 1, ToeplitzStrategy::kMaxSteps);
+  const std::int64_t bands =
+      require_between(name, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  return workload_root_coefficients(workload.leading(std::min(bands, workload.num_steps())),
+                                    {.inverse = inverse});
+}
+
+std::vector<double> padded(std::vector<double> coefficients, std::int64_t size) {
+  coefficients.resize(static_cast<std::size_t>(size));
+  return coefficients;
+}
+
+std::shared_ptr<const Strategy> banded_strategy(std::string_view name, const Workload& workload,
+                                                const std::vector<double>& bands) {
+  const std::int64_t n = workload.num_steps();
+  return std::make_shared<const ToeplitzStrategy>(
+      workload, ToeplitzStrategy::Parts{
+                    .name = name,
+                    .encoder = padded(bands, n),
+                    .decoder = workload.apply(reciprocal_series(bands, n)),
+                    .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
+                    .num_bands = std::ssize(bands),
+                    .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
+                                   {"coefficients", bands}}});
+}
+
+}  // namespace
+
+std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
+                                                            std::optional<std::int64_t> num_bands) {
+  return banded_strategy(kBandedSquareRoot, request.workload,
+                         leading_root(kBandedSquareRoot, request.designed_for, false, num_bands));
+}
+
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         std::optional<std::int64_t> num_bands,
+                                                         Objective objective) {
+  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
+                                         1, kMaxBandedToeplitzSteps);
+  const std::int64_t bands = require_between(kBandedToeplitz, "num_bands",
+                                             num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  const BandedToeplitzOptimum best =
+      find_banded_toeplitz_optimum({.num_steps = n,
+                                    .num_bands = std::min(bands, n),
+                                    .objective = objective,
+                                    .participation = request.participation});
+  return banded_toeplitz_strategy(request, best.coefficients);
+}
+
+std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
+                                                         const std::vector<double>& coefficients) {
+  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
+                                         1, kMaxBandedToeplitzSteps);
+  require_between(kBandedToeplitz, "number of coefficients", std::ssize(coefficients), 1,
+                  std::min(n, kMaxNumBands));
+  require_all_finite(kBandedToeplitz, "coefficients", coefficients);
+  require_positive(kBandedToeplitz, "coefficients[0]", coefficients[0]);
+  return banded_strategy(kBandedToeplitz, request.workload, coefficients);
+}
+
+std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
+    const ToeplitzRequest& request, std::optional<std::int64_t> num_bands) {
+  const Workload& workload = request.workload;
+  const std::int64_t n = workload.num_steps();
+  const std::vector<double> bands =
+      leading_root(kBandedInverseSquareRoot, request.designed_for, true, num_bands);
+  return std::make_shared<const ToeplitzStrategy>(
+      workload,
+      ToeplitzStrategy::Parts{
+          .name = kBandedInverseSquareRoot,
+          .encoder = reciprocal_series(bands, n),
+          .decoder = workload.apply(padded(bands, n)),
+          .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload),
+          .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
+                         {"coefficients", bands}}});
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "dpftrl/strategy/varying.hpp"
+#include "optimal/realisation.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kMaxWeight = 0x1p20;
+
+/// As a recursion whose numbers may change: w_t = z_t / lambda_t - gains . s, s <- decays (s + w).
+VaryingBuffers recursion(const ScaledBuffers& numbers) {
+  const auto& [decays, weights] = numbers.buffers;
+  const std::size_t n = numbers.row_scales.size(), d = decays.size();
+  VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(d),
+                         .inverse_scales = std::vector<double>(n),
+                         .gains = std::vector<double>(n * d),
+                         .factors = std::vector<double>(n * d),
+                         .max_row_stddev = 0,
+                         .max_state_stddev = 0};
+  for (std::size_t t = 0; t < n; ++t) {
+    buffers.inverse_scales[t] = 1 / numbers.row_scales[t];
+    for (std::size_t i = 0; i < d; ++i) {
+      buffers.gains[t * d + i] = weights[i] / decays[i];
+      buffers.factors[t * d + i] = decays[i];
+    }
+  }
+  return detail::with_stddevs(std::move(buffers));
+}
+
+void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {
+  const auto& [decays, weights] = numbers.buffers;
+  require_between(kBltScaled, "num_steps", num_steps, 1, kMaxScaledBltSteps);
+  require_between(kBltScaled, "number of decays", std::ssize(decays), 1, kMaxGivenBuffers);
+  require_length(kBltScaled, "weights", std::ssize(weights), std::ssize(decays));
+  require_length(kBltScaled, "row_scales", std::ssize(numbers.row_scales), num_steps);
+  for (std::size_t i = 0; i < decays.size(); ++i) {
+    const std::string index = "[" + std::to_string(i) + "]";
+    require_inside(kBltScaled, "decays" + index, decays[i], 0, 1);
+    if (!(std::abs(weights[i]) <= kMaxWeight * decays[i]))
+      fail_argument(kBltScaled, "weights" + index, "at most 2^20 times its decay",
+                    to_text(weights[i]));
+  }
+  for (const double scale : numbers.row_scales)
+    if (!(scale >= 1 / kMaxWeight && scale <= kMaxWeight))
+      fail_argument(kBltScaled, "row_scales", "between 2^-20 and 2^20", to_text(scale));
+}
+
+}  // namespace
+
+ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t num_steps) {
+  ScaledBuffers numbers{.buffers = {.decays = optimum.decays, .weights = optimum.weights},
+                        .row_scales = {}};
+  for (std::int64_t t = 0; t < num_steps; ++t)
+    numbers.row_scales.push_back(row_scale(optimum.log_row_scales, num_steps, t));
+  return numbers;
+}
+
+BltNormalizedProblem scaled_problem(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
+                                    Objective objective) {
+  require_between(kBltScaled, "num_steps", num_steps, 1, kMaxScaledBltSteps);
+  return {.num_steps = num_steps,
+          .objective = objective,
+          .num_buffers = num_buffers.value_or(kDefaultScaledBuffers),
+          .scale_rows = true};
+}
+
+ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem) {
+  return scaled_buffers(find_blt_normalized_optimum(problem), problem.num_steps);
+}
+
+std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
+                                                    const ScaledBuffers& numbers) {
+  require_numbers(workload.num_steps(), numbers);
+  const auto for_workload = [&](const Workload& served) {
+    VaryingBufferedStrategy::Parts parts = unit_columns(kBltScaled, recursion(numbers));
+    const BufferParameters& buffers = numbers.buffers;
+    parts.parameters = {{"num_buffers", {static_cast<double>(buffers.decays.size())}},
+                        {"decays", buffers.decays},
+                        {"weights", buffers.weights}};
+    return std::make_shared<const VaryingBufferedStrategy>(served, std::move(parts));
+  };
+  if (VaryingBufferedStrategy::serves(workload)) return for_workload(workload);
+  return decoded_strategy(for_workload(Workload::prefix_sums(workload.num_steps())), workload);
+}
+
+}  // namespace dpftrl

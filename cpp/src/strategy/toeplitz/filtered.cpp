@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/double_double.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/scaled_square_root.hpp"
+#include "strategy/toeplitz/scaled_toeplitz.hpp"
+
+namespace dpftrl {
+namespace {
+
+std::size_t index_of(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Several partial sums, so that the additions need not wait for each other.
+double norm_squared(std::span<const double> values) {
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8)
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += values[i + k] * values[i + k];
+  for (; i < values.size(); ++i) sums[0] += values[i] * values[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+/// Coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any other, and for
+/// more of them than are kept.
+std::vector<double> inverse_encoder(const Strategy& base) {
+  const std::int64_t n = base.num_steps();
+  const DecoderForm form = base.decoder_form();
+  if (std::holds_alternative<RunningSumDecoder>(form)) {
+    std::vector<double> inverse(index_of(n));
+    inverse[0] = 1;
+    return inverse;
+  }
+  if (const auto* banded = std::get_if<BandedInverseDecoder>(&form)) {
+    std::vector<double> inverse = banded->coefficients;
+    inverse.resize(index_of(n));
+    return inverse;
+  }
+  const std::span<const double> kept = base.toeplitz_decoder();
+  std::vector<double> decoder;
+  if (std::holds_alternative<IdentityDecoder>(form)) {
+    decoder.resize(index_of(n));
+    decoder[0] = 1;
+  } else if (!kept.empty() && n <= std::ssize(kept)) {
+    decoder.assign(kept.begin(), kept.end());
+  } else if (const auto* bands = std::get_if<BandedDecoder>(&form)) {
+    return reciprocal_series(bands->coefficients, n);
+  } else if (const auto* stored = std::get_if<ToeplitzDecoder>(&form)) {
+    if (stored->num_future > 0) return {};
+    decoder.assign(stored->coefficients.begin(),
+                   stored->coefficients.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  if (decoder.empty()) return {};
+  return solve_workload(Workload::prefix_sums(n), std::move(decoder));
+}
+
+/// From here on the norms of Toeplitz rows are made by transforms.
+constexpr std::int64_t kMinTransformedSteps = 4096;
+
+/// B = C, both Toeplitz, for prefix sums: the same coefficients stand for both.
+bool is_square_root(const Strategy& base) {
+  const std::span<const double> encoder = base.toeplitz_encoder();
+  return !encoder.empty() && base.toeplitz_decoder().data() == encoder.data();
+}
+
+/// Row norms of A_workload D G, G the Toeplitz matrix of `inverse`, one row after the other as a
+/// stream would make them: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
+class ToeplitzRows {
+ public:
+  ToeplitzRows(const Workload& workload, std::span<const double> column_scales,
+               std::span<const double> inverse)
+      : workload_(workload), scales_(column_scales), reversed_(inverse.rbegin(), inverse.rend()) {}
+
+  std::vector<double> norms() {
+    const std::size_t n = reversed_.size();
+    const bool has_window = workload_.kind() == Workload::Kind::window;
+    const auto width = index_of(workload_.width());
+    std::vector<double> out(n), average(workload_.momentum() == 0 ? 0 : n), norms(n);
+    std::size_t t = 0;
+    if (!has_window && average.empty() && workload_.decay() == 1)
+      for (; t + kRowsAtOnce <= n; t += kRowsAtOnce) add_several(t, out, norms);
+    for (; t < n; ++t) {
+      const double rate = rate_at(t);
+      if (average.empty()) {
+        accumulate(t, rate, workload_.decay(), out);
+      } else {
+        accumulate(t, 1, workload_.momentum(), average);
+        const double decay = workload_.decay();
+        for (std::size_t j = 0; j <= t; ++j) out[j] = decay * out[j] + rate * average[j];
+      }
+      if (has_window && t >= width) accumulate(t - width, -1, 1, out);
+      norms[t] = norm_squared(std::span(out).first(t + 1));
+    }
+    return norms;
+  }
+
+ private:
+  static constexpr std::size_t kRowsAtOnce = 4;
+  static constexpr std::size_t kLanes = 4;
+
+  double rate_at(std::size_t t) const {
+    return workload_.rates().empty() ? 1 : workload_.rates()[t];
+  }
+
+  /// The simplest workloads, out <- out + rate_t D_t G_t: four rows in one pass over `out`.
+  void add_several(std::size_t first, std::span<double> out, std::span<double> norms) const {
+    std::array<double, kRowsAtOnce> factors;
+    std::array<const double*, kRowsAtOnce> rows;
+    for (std::size_t k = 0; k < kRowsAtOnce; ++k) {
+      factors[k] = rate_at(first + k) * scales_[first + k];
+      rows[k] = reversed_.data() + (reversed_.size() - 1 - first - k);
+    }
+    std::array<std::array<double, kLanes>, kRowsAtOnce> sums{};
+    std::size_t j = 0;
+    for (; j + kLanes <= first; j += kLanes) {
+      std::array<double, kLanes> entries;
+      for (std::size_t i = 0; i < kLanes; ++i) entries[i] = out[j + i];
+      for (std::size_t k = 0; k < kRowsAtOnce; ++k)
+        for (std::size_t i = 0; i < kLanes; ++i) {
+          entries[i] += factors[k] * rows[k][j + i];
+          sums[k][i] += entries[i] * entries[i];
+        }
+      for (std::size_t i = 0; i < kLanes; ++i) out[j + i] = entries[i];
+    }
+    for (std::size_t k = 0; k < kRowsAtOnce; ++k) {
+      for (std::size_t i = j; i <= first + k; ++i) {
+        out[i] += factors[k] * rows[k][i];
+        sums[k][0] += out[i] * out[i];
+      }
+      norms[first + k] = (sums[k][0] + sums[k][1]) + (sums[k][2] + sums[k][3]);
+    }
+  }
+
+  /// row <- keep row + factor D_t G_t.
+  void accumulate(std::size_t t, double factor, double keep, std::span<double> row) const {
+    const double scaled = factor * scales_[t];
+    const double* const entries = reversed_.data() + (reversed_.size() - 1 - t);
+    if (keep == 1) {
+      for (std::size_t j = 0; j <= t; ++j) row[j] += scaled * entries[j];
+    } else {
+      for (std::size_t j = 0; j <= t; ++j) row[j] = keep * row[j] + scaled * entries[j];
+    }
+  }
+
+  const Workload& workload_;
+  std::span<const double> scales_;
+  std::vector<double> reversed_;
+};
+
+/// Row norms of A_workload D C^-1 for a buffered C: variances of the stream
+///     w = z - weights . s,  s <- decays * s + w,  m <- momentum m + D_t w,
+///     out <- decay out + rate_t m
+/// by the recursion of the covariance matrix of (s, m, out).
+class BufferedRows {
+ public:
+  explicit BufferedRows(const BufferedDecoder& buffers)
+      : decays_(buffers.decays),
+        weights_(buffers.weights),
+        ss_(decays_.size() * decays_.size()),
+        sm_(decays_.size()),
+        so_(decays_.size()),
+        sw_(decays_.size()) {}
+
+  std::vector<double> norms(const Workload& workload, std::span<const double> column_scales) {
+    std::vector<double> norms;
+    norms.reserve(column_scales.size());
+    for (std::size_t t = 0; t < column_scales.size(); ++t) {
+      const double rate = workload.rates().empty() ? 1 : workload.rates()[t];
+      advance(column_scales[t], workload.momentum(), workload.decay(), rate);
+      norms.push_back(oo_);
+    }
+    return norms;
+  }
+
+ private:
+  void advance(double scale, double momentum, double decay, double rate) {
+    const std::size_t d = decays_.size();
+    double ww = 1, mw = 0, ow = 0;
+    for (std::size_t i = 0; i < d; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < d; ++j) sum += ss_[i * d + j] * weights_[j];
+      sw_[i] = -sum;
+      ww += weights_[i] * sum;
+      mw -= weights_[i] * sm_[i];
+      ow -= weights_[i] * so_[i];
+    }
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < d; ++j)
+        ss_[i * d + j] = decays_[i] * decays_[j] * ss_[i * d + j] + decays_[i] * sw_[i] +
+                         decays_[j] * sw_[j] + ww;
+    for (std::size_t i = 0; i < d; ++i) {
+      const double with_m = momentum * sm_[i] + scale * sw_[i];
+      sm_[i] = decays_[i] * with_m + momentum * mw + scale * ww;
+      so_[i] = decay * (decays_[i] * so_[i] + ow) + rate * sm_[i];
+    }
+    const double with_out = momentum * mo_ + scale * ow;
+    mm_ = momentum * momentum * mm_ + 2 * momentum * scale * mw + scale * scale * ww;
+    mo_ = decay * with_out + rate * mm_;
+    oo_ = decay * decay * oo_ + 2 * decay * rate * with_out + rate * rate * mm_;
+  }
+
+  std::vector<double> decays_, weights_;
+  std::vector<double> ss_, sm_, so_, sw_;
+  double mm_ = 0, mo_ = 0, oo_ = 0;
+};
+
+/// A_workload D A^-1 B_base, row by row as a stream would.
+Matrix filtered_decoder(const Strategy& base, const Workload& workload,
+                        std::span<const double> column_scales) {
+  Matrix rows = base.decoder();
+  for (Eigen::Index t = rows.rows() - 1; t > 0; --t) rows.row(t) -= rows.row(t - 1);
+  for (Eigen::Index t = 0; t < rows.rows(); ++t)
+    rows.row(t) *= column_scales[static_cast<std::size_t>(t)];
+  if (workload.kind() == Workload::Kind::matrix) {
+    const Matrix matrix = workload.matrix();
+    return matrix.triangularView<Eigen::Lower>() * rows;
+  }
+  const Matrix inputs = workload.kind() == Workload::Kind::window ? rows : Matrix();
+  const auto width = static_cast<Eigen::Index>(workload.width());
+  for (Eigen::Index t = 1; t < rows.rows(); ++t)
+    rows.row(t) += workload.momentum() * rows.row(t - 1);
+  for (Eigen::Index t = 0; t < rows.rows(); ++t) {
+    if (!workload.rates().empty()) rows.row(t) *= workload.rates()[static_cast<std::size_t>(t)];
+    if (t > 0) rows.row(t) += workload.decay() * rows.row(t - 1);
+    if (inputs.rows() > 0 && t >= width) rows.row(t) -= inputs.row(t - width);
+  }
+  return rows;
+}
+
+/// Up to how many steps the norms of the rows are known where no columns are equal.
+std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
+  const bool has_short_state =
+      workload.kind() != Workload::Kind::window && workload.kind() != Workload::Kind::matrix;
+  if (has_short_state && std::holds_alternative<BufferedDecoder>(base.decoder_form()))
+    return FilteredStrategy::kMaxSteps;
+  if (base.toeplitz_encoder().empty() || workload.kind() == Workload::Kind::matrix)
+    return FilteredStrategy::kMaxDenseRowSteps;
+  return has_scaled_toeplitz_rows(workload) ? FilteredStrategy::kMaxTransformedSteps
+                                            : FilteredStrategy::kMaxToeplitzSteps;
+}
+
+/// Names the limit of errors, too: whoever asks for them must not be sent from one to the other.
+void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
+  const std::int64_t n = base.num_steps();
+  if (n <= FilteredStrategy::kMaxSteps) return;
+  const std::int64_t limit = max_row_steps(base, workload);
+  const std::string most = to_text(FilteredStrategy::kMaxSteps);
+  fail_argument(name, "num_steps",
+                limit == FilteredStrategy::kMaxSteps
+                    ? "at most " + most
+                    : "at most " + to_text(limit) + " for errors, " + most + " for noise",
+                to_text(n));
+}
+
+}  // namespace
+
+FilteredStrategy::FilteredStrategy(Options options)
+    : Strategy(options.workload), options_(std::move(options)) {
+  require_steps(name(), *options_.base, workload());
+  if (!options_.base->workload().is_prefix())
+    fail_argument(name(), "base", "a strategy for prefix sums",
+                  "one for " + options_.base->workload().name());
+  require_length(name(), "base", options_.base->num_steps(), num_steps());
+}
+
+double FilteredStrategy::scale(std::int64_t step) const {
+  return options_.column_scales.empty() ? 1 : options_.column_scales[index_of(step)];
+}
+
+std::vector<double> FilteredStrategy::squared_row_norms() const {
+  const Strategy& base = *options_.base;
+  const std::int64_t n = num_steps();
+  std::vector<double> scales = options_.column_scales;
+  scales.resize(index_of(n), 1.0);
+  const bool equal_columns =
+      std::all_of(scales.begin(), scales.end(), [&](double value) { return value == scales[0]; });
+  if (equal_columns && workload().is_prefix()) {
+    std::vector<double> rows;
+    rows.reserve(scales.size());
+    for (std::int64_t t = 0; t < n; ++t)
+      rows.push_back(scales[0] * scales[0] * base.row_norm_squared(t));
+    return rows;
+  }
+  if (workload().is_prefix() && is_square_root(base))
+    return n <= kMaxTransformedSteps ? scaled_square_root_rows(scales) : std::vector<double>();
+  const DecoderForm form = base.decoder_form();
+  const bool has_short_state =
+      workload().kind() != Workload::Kind::window && workload().kind() != Workload::Kind::matrix;
+  if (const auto* buffers = std::get_if<BufferedDecoder>(&form); buffers && has_short_state)
+    return BufferedRows(*buffers).norms(workload(), scales);
+  if (n <= max_toeplitz_steps()) {
+    const std::vector<double> inverse = inverse_encoder(base);
+    if (!inverse.empty())
+      return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
+                 ? scaled_toeplitz_rows(workload(), inverse, scales)
+                 : ToeplitzRows(workload(), scales, inverse).norms();
+  }
+  if (n > kMaxDenseRowSteps) return {};
+  const Vector rows = decoder().rowwise().squaredNorm();
+  return {rows.begin(), rows.end()};
+}
+
+std::int64_t FilteredStrategy::max_toeplitz_steps() const {
+  if (workload().kind() == Workload::Kind::matrix) return 0;
+  return has_scaled_toeplitz_rows(workload()) ? kMaxTransformedSteps : kMaxToeplitzSteps;
+}
+
+const std::vector<double>& FilteredStrategy::rows() const {
+  std::call_once(are_rows_made_, [this] {
+    rows_ = squared_row_norms();
+    require_all_finite(name(), "row norms", rows_);
+  });
+  if (!rows_.empty()) return rows_;
+  fail(ErrorCode::unsupported,
+       options_.name + ": row norms for " + workload().name() + " are known for num_steps up to " +
+           to_text(max_row_steps(*options_.base, workload())) + ", got " + to_text(num_steps()));
+}
+
+double FilteredStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return options_.base->column_norm_squared(step) / scale(step) / scale(step);
+}
+
+double FilteredStrategy::max_column_norm_squared() const {
+  if (options_.column_scales.empty()) return options_.base->max_column_norm_squared();
+  double largest = 0;
+  for (std::int64_t step = 0; step < num_steps(); ++step)
+    largest = std::max(largest, column_norm_squared(step));
+  return largest;
+}
+
+double FilteredStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return rows()[index_of(step)];
+}
+
+RowNorms FilteredStrategy::row_norms() const {
+  DoubleDouble total;
+  for (const double row : rows()) total = add(total, row);
+  const auto [smallest, largest] = std::minmax_element(rows().begin(), rows().end());
+  return {*smallest, *largest, total.high / static_cast<double>(num_steps())};
+}
+
+Matrix FilteredStrategy::encoder() const {
+  Matrix encoder = options_.base->encoder();
+  for (Eigen::Index j = 0; j < encoder.cols(); ++j) encoder.col(j) /= scale(j);
+  return encoder;
+}
+
+Matrix FilteredStrategy::decoder() const {
+  (void)dense_size();
+  std::vector<double> scales = options_.column_scales;
+  scales.resize(index_of(num_steps()), 1.0);
+  return filtered_decoder(*options_.base, workload(), scales);
+}
+
+DecoderForm FilteredStrategy::decoder_form() const {
+  return FilteredDecoder{.base = std::make_shared<const DecoderForm>(options_.base->decoder_form()),
+                         .column_scales = options_.column_scales,
+                         .workload = workload()};
+}
+
+std::span<const double> FilteredStrategy::toeplitz_encoder() const {
+  if (!options_.column_scales.empty()) return {};
+  return options_.base->toeplitz_encoder();
+}
+
+std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
+                                                    const Workload& workload, std::string name) {
+  if (name.empty()) name = "normalized-" + std::string(base->name());
+  require_steps(name, *base, workload);
+  std::vector<double> norms;
+  norms.reserve(index_of(base->num_steps()));
+  for (std::int64_t step = 0; step < base->num_steps(); ++step)
+    norms.push_back(std::sqrt(base->column_norm_squared(step)));
+  return std::make_shared<const FilteredStrategy>(
+      FilteredStrategy::Options{.base = std::move(base),
+                                .workload = workload,
+                                .column_scales = std::move(norms),
+                                .name = std::move(name)});
+}
+
+std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy> base,
+                                                 const Workload& workload) {
+  std::string name(base->name());
+  return std::make_shared<const FilteredStrategy>(FilteredStrategy::Options{
+      .base = std::move(base), .workload = workload, .column_scales = {}, .name = std::move(name)});
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dpftrl/problem/workload.hpp"
+
+namespace dpftrl {
+
+/// Whether scaled_toeplitz_rows takes the workload: not a window, not a matrix, and with rates or
+/// momentum only one geometric series beside the sums.
+bool has_scaled_toeplitz_rows(const Workload& workload);
+
+/// Squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular Toeplitz.
+///
+/// Rows follow from one another, so that what is needed is <G_t, B_{t-1}>: sums of
+/// M_ts = <G_t, G_s>, s < t, with weights D_s times powers. M is near to Toeplitz: in the block
+/// that begins at step f,
+///
+///     M_ts = c_{t-s} + sum_{f < i <= s} g_i g_{i+t-s},    c_k = M_{f+k, f},
+///
+/// so that the part of the sums that crosses the middle of a block takes convolutions no longer
+/// than the block, as do the c of its second half.
+///
+/// @param inverse        first column of G, one number a step.
+/// @param column_scales  D, one number a step.
+/// @cost        O(n log^2 n) time, O(n) memory.
+/// @source      docs/math/mechanisms.md, "Normalised columns".
+/// @checked-by  strategy_toeplitz_test "norms of scaled Toeplitz rows are those of the recursion"
+std::vector<double> scaled_toeplitz_rows(const Workload& workload, std::span<const double> inverse,
+                                         std::span<const double> column_scales);
+
+}  // namespace dpftrl

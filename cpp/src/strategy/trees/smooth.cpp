@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/trees/smooth.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Exact for n <= 62; 0 for k < 0 or k > n.
+std::int64_t binomial(std::int64_t n, std::int64_t k) {
+  if (k < 0 || k > n) return 0;
+  std::uint64_t value = 1;
+  for (std::int64_t i = 0; i < std::min(k, n - k); ++i)
+    value = value * static_cast<std::uint64_t>(n - i) / static_cast<std::uint64_t>(i + 1);
+  return static_cast<std::int64_t>(value);
+}
+
+/// The leaf with this many leaves before it.
+std::uint64_t leaf(const SmoothStrategy::Shape& shape, std::int64_t index) {
+  std::uint64_t bits = 0;
+  std::int64_t ones = shape.weight;
+  for (std::int64_t bit = shape.height - 1; bit >= 0; --bit) {
+    const std::int64_t with_zero = binomial(bit, ones);
+    if (index < with_zero) continue;
+    index -= with_zero;
+    bits |= std::uint64_t{1} << bit;
+    --ones;
+  }
+  return bits;
+}
+
+/// Position of the highest one of `bits`, which is not 0.
+int highest_one(std::uint64_t bits) {
+  return static_cast<int>(std::bit_width(bits)) - 1;
+}
+
+/// Zeros of the string's `length` lowest bits that have a one below them.
+std::int64_t num_zeros_above_a_one(std::uint64_t bits, int length) {
+  const std::uint64_t low = bits & ((std::uint64_t{1} << length) - 1);
+  return low == 0 ? 0 : length - std::popcount(low) - std::countr_zero(low);
+}
+
+}  // namespace
+
+SmoothStrategy::SmoothStrategy(std::int64_t num_steps, const Shape& shape)
+    : Strategy(Workload::prefix_sums(num_steps)), shape_(shape) {
+  require_between(kName, "height", shape.height, 2, kMaxHeight);
+  require_between(kName, "weight", shape.weight, 1, shape.height - 1);
+  const std::int64_t num_leaves = binomial(shape.height, shape.weight);
+  if (num_leaves <= num_steps)
+    fail_argument(kName, "binomial(height, weight)", "at least num_steps + 1",
+                  to_text(num_leaves) + " for " + to_text(num_steps) + " steps");
+}
+
+SmoothStrategy::Shape SmoothStrategy::best_shape(std::int64_t num_steps) {
+  require_between(kName, "num_steps", num_steps, 1, kMaxNumSteps);
+  std::optional<Shape> best;
+  const auto error_squared = [](const Shape& shape) {
+    return shape.weight * (shape.height - shape.weight);
+  };
+  for (std::int64_t weight = 1; weight < kMaxHeight; ++weight) {
+    std::int64_t height = weight + 1;
+    while (height <= kMaxHeight && binomial(height, weight) <= num_steps) ++height;
+    if (height > kMaxHeight) continue;
+    const Shape shape{.height = height, .weight = weight};
+    if (!best || error_squared(shape) < error_squared(*best)) best = shape;
+  }
+  return *best;
+}
+
+std::shared_ptr<const Strategy> SmoothStrategy::make(const StrategyOptions& options) {
+  const std::optional<std::int64_t>& height = options.parameters.height;
+  const std::optional<std::int64_t>& weight = options.parameters.weight;
+  if (height.has_value() != weight.has_value())
+    fail_argument(kName, "height and weight", "both given or neither",
+                  height ? "only height" : "only weight");
+  const Shape shape =
+      height ? Shape{.height = *height, .weight = *weight} : best_shape(options.num_steps);
+  return std::make_shared<const SmoothStrategy>(options.num_steps, shape);
+}
+
+StrategyInfo SmoothStrategy::info() {
+  return {.name = kName,
+          .summary = "binary tree over strings of equal weight, equal noise on all steps",
+          .step_cost = "O(1) amortised",
+          .memory_cost = "O(log n) vectors",
+          .parameters = "height, weight",
+          .workloads = WorkloadSupport::decoded,
+          .max_steps = kMaxNumSteps,
+          .is_causal = true};
+}
+
+// Leaf x lies in the left siblings at its zeros. Such a node is used within the horizon n if its
+// right sibling has a leaf up to leaf n. Let q be the first bit from above in which x and leaf n
+// differ; x has a 0 there, as x < n. At q the right sibling holds leaf n; at a zero of both above q
+// it begins after leaf n; below q it is before leaf n, and has a leaf if x has a one to give.
+double SmoothStrategy::column_norm_squared(std::int64_t step) const {
+  require_step(step);
+  const std::uint64_t own = leaf(shape_, step);
+  const int differing = highest_one(own ^ leaf(shape_, num_steps()));
+  return static_cast<double>(1 + num_zeros_above_a_one(own, differing));
+}
+
+// Of the steps that leave leaf n at bit q, with a ones above it, one has its w - a >= 1 ones so
+// that all q - (w - a) zeros are above one of them. q + a does not grow from one bit of leaf n to
+// the next, so the highest bit is the best.
+double SmoothStrategy::max_column_norm_squared() const {
+  return static_cast<double>(highest_one(leaf(shape_, num_steps())) + 1 - shape_.weight);
+}
+
+double SmoothStrategy::row_norm_squared(std::int64_t step) const {
+  require_step(step);
+  return static_cast<double>(shape_.weight);
+}
+
+RowNorms SmoothStrategy::row_norms() const {
+  const double weight = static_cast<double>(shape_.weight);
+  return {weight, weight, weight};
+}
+
+Matrix SmoothStrategy::encoder() const {
+  const Eigen::Index n = dense_size();
+  Matrix encoder = Matrix::Zero(2 * n, n);
+  std::uint64_t own = leaf(shape_, 0);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const std::uint64_t next = leaf(shape_, i + 1);
+    const int splits = highest_one(own ^ next);
+    const std::int64_t ones_below = std::popcount(own & ((std::uint64_t{1} << splits) - 1));
+    const Eigen::Index width = static_cast<Eigen::Index>(binomial(splits, ones_below));
+    encoder.row(2 * i).segment(i + 1 - width, width).setOnes();
+    own = next;
+  }
+  return encoder;
+}
+
+Matrix SmoothStrategy::decoder() const {
+  const Eigen::Index n = dense_size();
+  Matrix decoder = Matrix::Zero(n, 2 * n);
+  for (Eigen::Index step = 0; step < n; ++step) {
+    std::int64_t ones = shape_.weight, first_leaf = 0;
+    const std::uint64_t bits = leaf(shape_, step + 1);
+    for (std::int64_t bit = shape_.height - 1; bit >= 0; --bit) {
+      if ((bits >> bit & 1) == 0) continue;
+      const std::int64_t in_left = binomial(bit, ones--);
+      if (in_left == 0) break;  // nor has any sibling further below a leaf
+      first_leaf += in_left;
+      decoder(step, static_cast<Eigen::Index>(2 * (first_leaf - 1))) = 1;
+    }
+    decoder(step, 2 * step + 1) = std::sqrt(static_cast<double>(std::countr_one(bits)));
+  }
+  return decoder;
+}
+
+}  // namespace dpftrl
