@@ -39,7 +39,7 @@ const records = (numSteps) =>
   });
 
 test('lattice: the totals are those of the core, bit for bit', () => {
-  // tests/cpp/lattice_test.cpp has the same number.
+  // tests/cpp/release/lattice/lattice_test.cpp has the same number.
   let hash = 0xcbf29ce484222325n;
   for (const mechanism of ['tree', 'honaker', 'banded-square-root', 'blt-rational']) {
     for (const latticeNoise of NOISES) {

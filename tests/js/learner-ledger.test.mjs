@@ -214,7 +214,7 @@ test('learner ledger: calls at the same time are made one after the other', asyn
 });
 
 test('learner ledger: its bytes are those of the library in C++', async () => {
-  // learn_checkpoint_test.cpp has the same learner.
+  // learner_checkpoint_test.cpp has the same learner.
   const store = memory();
   const ledger = await dp.learnerLedger({
     mechanism: 'blt',

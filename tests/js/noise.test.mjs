@@ -79,7 +79,7 @@ test('noise: increments add up to the noise of sums and keep nothing', () => {
   assert.throws(() => dp.noise({ ...options, increments: 1 }), /increments must be a boolean, got/);
 });
 
-// Recorded natively, in tests/cpp/checkpoint_test.cpp.
+// Recorded natively, in tests/cpp/noise/checkpoint_test.cpp.
 const native = [
   [
     { mechanism: 'tree' },

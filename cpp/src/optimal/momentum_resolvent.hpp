@@ -27,7 +27,7 @@ Interval momentum_spectrum(const MomentumWeights& weights);
 ///             condition number: far more than was seen.
 /// @cost       about 600 operations a node and entry; memory of 48 bytes an entry and node, of 8
 ///             nodes at once.
-/// @checked-by optimal_momentum_test "diagonals are those of the dense matrix"
+/// @checked-by momentum_resolvent_test "diagonals are those of the dense matrix"
 RootDiagonal momentum_root_diagonal(const InverseRoot& root, const Interval& spectrum,
                                     const MomentumWeights& weights);
 

@@ -28,7 +28,7 @@ struct Interval {
 /// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
 /// @exactness  relative_error is a bound: the error is a series of which it is the sum of the
 ///             magnitudes, rounded up, and what the nodes are rounded by
-/// @checked-by optimal_test "the error stays within its bound all over the interval"
+/// @checked-by optimum_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
 
 /// As many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more, takes,

@@ -28,7 +28,7 @@ struct RootDiagonal {
 /// @guarantee  rounding_error comes from a recursion for the error itself, along each node.
 /// @cost       about 16 additions and multiplications a node and entry, three divisions a node and
 ///             block; memory of one entry in 30 a node.
-/// @checked-by optimal_test "rounding stays within its bound"
+/// @checked-by optimum_test "rounding stays within its bound"
 RootDiagonal root_diagonal(const InverseRoot& root, const Weights& weights);
 
 }  // namespace dpftrl::detail

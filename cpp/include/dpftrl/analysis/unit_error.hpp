@@ -69,7 +69,7 @@ struct LowerBound {
 /// @guarantee  `value` is at most the error of any factorization for records of min_dimension
 ///             numbers or more, `every_dimension` of any factorization, rounding included.
 /// @cost       at most some tenths of a second in native code.
-/// @checked-by strategy_dense_test "no strategy is below it and the optimum is close",
+/// @checked-by dense_test "no strategy is below it and the optimum is close",
 ///             dense_optimum_test "a factorization for numbers is below the bound for vectors"
 std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,

@@ -28,7 +28,7 @@ struct AdversaryOptions {
 /// sum of <g_t, w_t - w'_t> plus n L^2 / (2 lambda) plus D ||s|| - ||s||^2 / (2 lambda), w' without
 /// noise, and w_t - w* is the sum of w_t - w'_t and the gradient of that potential in s.
 ///
-/// @checked-by  learn_adversary_test
+/// @checked-by  adversary_test
 class Adversary {
  public:
   /// @throws Error{invalid_argument} no loss, no domain or an unbounded one, an option out of

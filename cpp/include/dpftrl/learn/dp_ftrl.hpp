@@ -83,7 +83,7 @@ class DpFtrl {
   ///                not on other examples of the batch, such as their mean, and not on earlier
   ///                ones.
   /// @throws as `step`.
-  /// @checked-by learn_dp_ftrl_test "slopes of a caller teach what the loss teaches"
+  /// @checked-by dp_ftrl_test "slopes of a caller teach what the loss teaches"
   void step_along(std::span<const double> features, std::span<const double> slopes);
 
   /// Ends the step before the batch is full; with no example in it, the step has none. The sum is
@@ -108,7 +108,7 @@ class DpFtrl {
   /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
   ///         domain, lambda, descent or batch size; nothing changes. A function that is the loss is
   ///         not known, only that it is one. std::bad_alloc.
-  /// @checked-by learn_checkpoint_test
+  /// @checked-by learner_checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
 
   /// Valid until the next step.

@@ -59,7 +59,7 @@ struct ComparatorOptions {
 /// @source      More and Sorensen, Computing a trust region step, 1983 (the secant on 1/||w||);
 ///              Jaggi, Revisiting Frank-Wolfe, ICML 2013 (the gap); Lee, Sun and Saunders, SIAM J.
 ///              Optim. 24 (2014) (proximal Newton).
-/// @checked-by  learn_regret_test, learn_comparator_test
+/// @checked-by  regret_test, comparator_test
 class ComparatorSolver {
  public:
   /// @throws Error{invalid_argument} no loss, or an option out of range.

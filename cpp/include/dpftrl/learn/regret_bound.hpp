@@ -40,7 +40,7 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
 /// @exactness   upper bound. Of a ToeplitzDecoder the sum of the |coefficients|, which neither a
 ///              row nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
 /// @source      Schur's test.
-/// @checked-by  learn_regret_bound_test "deviation share is at least that of the dense decoder"
+/// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"
 double deviation_share(const Strategy& strategy);
 
 /// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: E ||Z||_* for standard normals Z is at
@@ -67,7 +67,7 @@ struct RegretBound {
 /// @exactness   upper bound.
 /// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
 ///              2017; Kairouz et al., arXiv 2103.00039. Constants derived in docs/math/learning.md.
-/// @checked-by  learn_regret_bound_test, learn_adversary_test, simulation_test "mean regret stays
+/// @checked-by  regret_bound_test, adversary_test, simulation_test "mean regret stays
 ///              below the expected bound"
 RegretBound regret_bound(const RegretSetting& setting, double lambda);
 
@@ -92,7 +92,7 @@ struct HighProbabilityOptions {
 ///
 /// @exactness   upper bound.
 /// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.
-/// @checked-by  learn_adversary_test, learn_regret_bound_test "noise exceeds its quantile no more
+/// @checked-by  adversary_test, regret_bound_test "noise exceeds its quantile no more
 ///              often than stated"
 RegretBound high_probability_regret_bound(const RegretSetting& setting,
                                           const HighProbabilityOptions& options);
@@ -105,7 +105,7 @@ RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
 /// The lambda that makes `regret_bound` smallest:
 ///     (L / D) sqrt(n (1 + 2 noise_growth release_noise)),
 /// with which the bound is (L D / sqrt(n)) sqrt(1 + 2 noise_growth release_noise).
-/// @checked-by  learn_regret_bound_test "theorem_lambda minimises the bound"
+/// @checked-by  regret_bound_test "theorem_lambda minimises the bound"
 double theorem_lambda(const RegretSetting& setting);
 
 /// The lambda that makes `hazan_regret_bound` smallest.
@@ -123,7 +123,7 @@ double hazan_lambda(const RegretSetting& setting);
 /// @return      nothing for other encoders, whose noise the iterates depend on.
 /// @exactness   upper bound.
 /// @source      Zinkevich, ICML 2003; docs/math/learning.md.
-/// @checked-by  learn_descent_test
+/// @checked-by  descent_test
 std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
                                                 const Strategy& strategy, double lambda);
 

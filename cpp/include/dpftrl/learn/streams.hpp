@@ -64,7 +64,7 @@ struct SyntheticStreamOptions {
 ///
 /// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
 ///             exponential of the logistic model is a polynomial of its own, not libm's.
-/// @checked-by learn_streams_test
+/// @checked-by streams_test
 class SyntheticStream final : public ExampleStream {
  public:
   /// @throws Error{invalid_argument} an option out of range.

@@ -29,7 +29,7 @@ struct TwinOptions {
 
 /// The same algorithm as DpFtrl on exact sums of its own clipped gradients. Whatever it shows gives
 /// its examples away.
-/// @checked-by learn_twin_test, simulation_test
+/// @checked-by twin_test, simulation_test
 class TwinLearner {
  public:
   /// @throws Error{invalid_argument} a missing part or an option out of range.

@@ -62,7 +62,7 @@ struct Optimum {
   /// root mean square; max: largest. Single participation, unit noise.
   /// Both allow for rounding and for the quadrature's error, each with a proved bound
   /// (docs/math/optimal.md).
-  /// @checked-by  optimal_test "its certificates hold for the dense matrices"
+  /// @checked-by  optimum_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
   /// v, the dual variables of the columns, sum num_steps: those with the best lower bound, or (max)
@@ -113,7 +113,7 @@ struct OptimumBounds {
 ///              from 0 to infinity.
 /// @throws Error{wrong_length}; Error{invalid_argument} a number out of range.
 /// @cost        that of one iteration of the solver.
-/// @checked-by  optimal_test "any dual variables give bounds, perturbed ones worse bounds"
+/// @checked-by  optimum_test "any dual variables give bounds, perturbed ones worse bounds"
 OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
                              double accuracy);
 

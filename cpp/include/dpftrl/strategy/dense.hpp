@@ -21,7 +21,7 @@ namespace dpftrl {
 /// @guarantee   encoder_slack() bounds what separates C from the encoder that belongs to the stored
 ///              B, computed from the residuals A - B C and I - G B, G = C A^-1, with their
 ///              rounding.
-/// @checked-by  strategy_dense_test "the slack covers the encoder of the stored decoder"
+/// @checked-by  dense_test "the slack covers the encoder of the stored decoder"
 class DenseStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = kMaxDenseOptimumColumns;

@@ -39,7 +39,7 @@ struct PlanNumbers {
 /// @guarantee   The column norms of the strategy are computed from these very numbers: a plan that
 ///              was damaged or invented costs accuracy, never privacy. Bounds are proved again from
 ///              the dual variables, whatever they are: damaged ones prove less.
-/// @checked-by  strategy_plan_test
+/// @checked-by  plan_test
 struct StrategyPlan {
   Objective objective = Objective::max;  ///< what was minimised
   std::vector<PlanNumbers> numbers;

@@ -23,7 +23,7 @@ namespace dpftrl {
 ///
 /// @exactness   norms by a recursion over all steps; encoder_slack() bounds what its rounding may
 ///              have taken from them
-/// @checked-by  optimal_test "a wrong term of the Riccati recursion does not pass", "factorizes
+/// @checked-by  optimum_test "a wrong term of the Riccati recursion does not pass", "factorizes
 ///              with unit columns and its stated row norms", "long double recursions agree at a
 ///              long horizon"
 class VaryingBufferedStrategy : public Strategy {

@@ -29,7 +29,7 @@ inline constexpr std::string_view kBanded = "banded";
 ///
 /// @exactness   column norms to num_bands rounding errors; row norms by a recursion that a proven
 ///              upper bound confirms, to 2^-10. The noise's error bounds take that bound.
-/// @checked-by  strategy_varying_bands_test "norms are those of the dense factors", catalogue_test
+/// @checked-by  varying_bands_test "norms are those of the dense factors", catalogue_test
 class VaryingBandedStrategy final : public Strategy {
  public:
   /// @param columns  row j: C_jj, C_{j+1,j}, ...; what would be below the matrix is not read.

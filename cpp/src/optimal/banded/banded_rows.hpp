@@ -22,7 +22,7 @@ std::vector<double> banded_row_norms_squared(const Matrix& columns);
 /// every step its diagonal grows by the sums of what its rows may have been rounded by, so that the
 /// computed matrix stays above the true one in the order of positive semi-definite matrices, which
 /// a step preserves.
-/// @checked-by strategy_varying_bands_test "bounds of row norms hold ..."
+/// @checked-by varying_bands_test "bounds of row norms hold ..."
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 
 /// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:

@@ -18,7 +18,7 @@ namespace dpftrl {
 /// @param column_scales  D, one number a step.
 /// @cost        O(n log n) time, O(n) memory.
 /// @source      docs/math/mechanisms.md, "Normalised columns".
-/// @checked-by  strategy_toeplitz_test "norms of scaled square roots are those of their rows"
+/// @checked-by  toeplitz_strategies_test "norms of scaled square roots are those of their rows"
 std::vector<double> scaled_square_root_rows(std::span<const double> column_scales);
 
 }  // namespace dpftrl

@@ -27,7 +27,7 @@ bool has_scaled_toeplitz_rows(const Workload& workload);
 /// @param column_scales  D, one number a step.
 /// @cost        O(n log^2 n) time, O(n) memory.
 /// @source      docs/math/mechanisms.md, "Normalised columns".
-/// @checked-by  strategy_toeplitz_test "norms of scaled Toeplitz rows are those of the recursion"
+/// @checked-by  toeplitz_strategies_test "norms of scaled Toeplitz rows are those of the recursion"
 std::vector<double> scaled_toeplitz_rows(const Workload& workload, std::span<const double> inverse,
                                          std::span<const double> column_scales);
 

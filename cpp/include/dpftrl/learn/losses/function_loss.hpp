@@ -30,7 +30,7 @@ struct FunctionLossOptions {
 ///     const auto loss = std::make_shared<const FunctionLoss>(
 ///         [](double p, double y) { return LossAt{std::cosh(p - y), std::sinh(p - y)}; });
 ///
-/// @checked-by learn_loss_test, learn_regret_test
+/// @checked-by loss_test, regret_test
 template <class Function>
   requires std::invocable<const Function&, double, double>
 class FunctionLoss final : public RegressionLoss {

@@ -44,7 +44,7 @@ struct DescentOptions {
 /// every record it is DP-SGD. Over the whole space w_{t+1} = w_1 - (A g)_t / lambda for the
 /// workload A of these rates and this momentum, and with rates of 1 and no momentum it is `Ftrl`.
 ///
-/// @checked-by learn_descent_test
+/// @checked-by descent_test
 class Descent final : public UpdateRule {
  public:
   /// @throws Error{invalid_argument} an option out of range, no domain or one with another

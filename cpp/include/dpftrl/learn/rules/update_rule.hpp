@@ -64,7 +64,7 @@ class UpdateRule {
   void require_state(std::span<const double> state);
   /// Goes to where `state` was asked for. Does not throw for what `require_state` lets pass.
   /// @throws as require_state: nothing changes.
-  /// @checked-by learn_checkpoint_test
+  /// @checked-by learner_checkpoint_test
   void restore(std::int64_t num_updates, std::span<const double> state);
 
  protected:

@@ -45,7 +45,7 @@ struct BandedToeplitzOptimum {
 ///         fixed-epoch schema of another horizon, an option out of range.
 /// @cost         O(min(n p, n log n)) an evaluation; 100 to 1000 evaluations
 /// @source       Kalinin, Lampert, arXiv 2405.13763, for the sensitivity
-/// @checked-by   optimal_banded_test
+/// @checked-by   banded_optimum_test
 [[nodiscard]] BandedToeplitzOptimum find_banded_toeplitz_optimum(const BandedProblem& problem,
                                                                  const FamilyOptions& options = {});
 
@@ -70,7 +70,7 @@ struct BandedOptimum {
 ///         n p > 2^24; Error{unsupported} a separation below num_bands.
 /// @cost         O(n p^2) an evaluation, 2 n p doubles of memory and 14 n p in the search
 /// @source       Choquette-Choo et al., arXiv 2306.08153
-/// @checked-by   optimal_banded_test
+/// @checked-by   banded_optimum_test
 [[nodiscard]] BandedOptimum find_banded_optimum(const BandedProblem& problem,
                                                 const FamilyOptions& options = {});
 

@@ -53,7 +53,7 @@ double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps,
 /// @throws Error{invalid_argument} num_steps outside 1 .. 2^24, num_buffers, an option out of
 /// range.
 /// @cost         O(d^2) a step or cell and evaluation
-/// @checked-by   optimal_blt_normalized_test
+/// @checked-by   blt_normalized_optimum_test
 [[nodiscard]] BltNormalizedOptimum find_blt_normalized_optimum(const BltNormalizedProblem& problem,
                                                                const FamilyOptions& options = {});
 

@@ -51,7 +51,7 @@ struct BltOptimum {
 /// @cost         milliseconds at any horizon; O(k d^2) an evaluation for k participations.
 /// @source       Dvijotham et al., arXiv 2404.16706; McMahan, Pillutla, arXiv 2504.21413;
 ///               parametrisation in docs/math/families.md
-/// @checked-by   optimal_blt_test
+/// @checked-by   blt_optimum_test
 [[nodiscard]] BltOptimum find_blt_optimum(const BltProblem& problem,
                                           const FamilyOptions& options = {});
 

@@ -76,7 +76,7 @@ class FilteredStrategy final : public Strategy {
 /// returned are those of C D^-1 with the stored D). For a lower-triangular Toeplitz encoder and
 /// prefix sums no release gets a larger error. Called "normalized-" and the name of the base.
 /// @source  Henzinger, Kalinin, Upadhyay, arXiv 2509.14334 (square root).
-/// @checked-by strategy_toeplitz_test "normalising a Toeplitz encoder raises no error"
+/// @checked-by toeplitz_strategies_test "normalising a Toeplitz encoder raises no error"
 std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
                                                     const Workload& workload,
                                                     std::string name = {});

@@ -38,7 +38,7 @@ class HaarBasisStrategy : public Strategy {
 
   /// Norms over the first rows of B. O(log^2 num_rows), any size.
   /// @param num_rows  1 <= num_rows <= num_steps().
-  /// @checked-by strategy_trees_test "row norms are those of the rows"
+  /// @checked-by trees_test "row norms are those of the rows"
   RowNorms leading_row_norms(std::int64_t num_rows) const;
 
  protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Comparators for every loss and set; the ball without kinks is in learn_regret_test.
+// Comparators for every loss and set; the ball without kinks is in regret_test.
 
 #include <algorithm>
 #include <limits>
