@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "simd/normal_arithmetic.hpp"
+#include "math/sincos.hpp"
 #include "simd/simd.hpp"
 
 namespace dpftrl {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "simd/normal_arithmetic.hpp"
+#include "math/sincos.hpp"
 
 namespace dpftrl {
 namespace {

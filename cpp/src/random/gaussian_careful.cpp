@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "random/normal_pairs.hpp"
 #include "simd/extended_arithmetic.hpp"
 #include "simd/normal_arithmetic.hpp"
 

@@ -16,10 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <utility>
-
-#include "base/double_double.hpp"
 
 #if defined(__FAST_MATH__)
 #error "the noise needs IEEE arithmetic as written: build without -ffast-math"
@@ -34,20 +31,6 @@ static_assert(FLT_EVAL_METHOD == 0, "double and float operations must round to t
 static_assert(std::numeric_limits<double>::is_iec559 && std::numeric_limits<float>::is_iec559);
 static_assert(std::endian::native == std::endian::little, "words are read as they are");
 
-/// Proven bound of |cos - ideal| and |sin - ideal| in sincos_2pi.
-inline constexpr double kSinCosErrorBound = 1.7e-16;
-
-struct SinCos {
-  double cos;
-  double sin;
-};
-
-/// Cosine and sine of 2 pi fraction / 2^64.
-///
-/// @exactness   each within kSinCosErrorBound of the real value; 0, 1/4, 1/2, 3/4 of a turn exact.
-/// @checked-by  gaussian_test SinCos2Pi.*
-SinCos sincos_2pi(std::uint64_t fraction);
-
 /// A pair of uniforms is exceptional when the high word of min(i, 2^64 - 1 - i) is below this,
 /// i the 64 bits of u1: then further planes are drawn. Probability 2^-13.
 inline constexpr std::uint32_t kExceptionalHighWord = std::uint32_t{1} << 18;
@@ -55,26 +38,6 @@ inline constexpr std::uint32_t kExceptionalHighWord = std::uint32_t{1} << 18;
 inline constexpr std::uint32_t kExceptionalWordFloat = std::uint32_t{1} << 14;
 /// The same for extended normals. Probability 2^-8.
 inline constexpr std::uint32_t kExceptionalHighWordExtended = std::uint32_t{1} << 23;
-/// Planes 0 .. kNumPlanes - 1 of u1 are looked at, at most.
-inline constexpr std::size_t kNumPlanes = 4;
-
-/// Fast transform: for each 16 words (u1 low, u1 high, u2 low, u2 high; four lanes each) 8 doubles
-/// (4 cosines, 4 sines). Returns whether some pair was exceptional; its output is then not valid.
-bool normals_from_words(std::span<const std::uint32_t> words, double* out);
-/// For each 8 words (u1, u2; four lanes each) 8 floats (4 cosines, 4 sines). The number of words is
-/// a multiple of 16. Returns whether some pair was exceptional.
-bool normals_from_words(std::span<const std::uint32_t> words, float* out);
-/// As for double, each as an unevaluated sum.
-bool normals_from_words(std::span<const std::uint32_t> words, DoubleDouble* out);
-
-/// The two normals of one pair of uniforms.
-struct NormalPair {
-  DoubleDouble cos;
-  DoubleDouble sin;
-};
-
-/// The pair of normals for the leading planes of u1 and plane 0 of u2, u1 not in [1/2, 3/4).
-NormalPair careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::uint64_t u2);
 
 // Coefficients: tests/reference/gaussian_coefficients.py (which also certifies their errors).
 

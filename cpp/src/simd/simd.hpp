@@ -89,7 +89,7 @@ struct Kernels {
   void (*block_of_rows)(const std::uint32_t* key, int num_rounds, std::uint32_t stream,
                         std::uint64_t first_row, std::uint32_t block, std::uint64_t num_groups,
                         std::uint32_t* out);
-  /// See simd/normal_arithmetic.hpp.
+  /// See random/normal_pairs.hpp.
   bool (*normals_double)(const std::uint32_t* words, std::size_t num_words, double* out);
   bool (*normals_float)(const std::uint32_t* words, std::size_t num_words, float* out);
   /// Two doubles each, high and low.

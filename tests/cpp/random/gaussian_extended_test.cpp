@@ -14,6 +14,7 @@
 #include "dpftrl/random/gaussian.hpp"
 #include "math/fixed_point.hpp"
 #include "noise/exact/exact_rows.hpp"
+#include "random/normal_pairs.hpp"
 #include "simd/normal_arithmetic.hpp"
 #include "simd/simd.hpp"
 #include "uniform_bits.hpp"

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
+#include "math/sincos.hpp"
+#include "random/normal_pairs.hpp"
 #include "simd/normal_arithmetic.hpp"
 #include "uniform_bits.hpp"
 

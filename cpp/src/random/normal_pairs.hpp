@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Pairs of normals from random words (internal header): the fast transform, and the careful one
+/// for pairs whose u1 is close to 0 or 1. docs/math/gaussian.md.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/double_double.hpp"
+
+namespace dpftrl::detail {
+
+/// Fast transform: for each 16 words (u1 low, u1 high, u2 low, u2 high; four lanes each) 8 doubles
+/// (4 cosines, 4 sines). Returns whether some pair was exceptional; its output is then not valid.
+bool normals_from_words(std::span<const std::uint32_t> words, double* out);
+/// For each 8 words (u1, u2; four lanes each) 8 floats (4 cosines, 4 sines). The number of words is
+/// a multiple of 16. Returns whether some pair was exceptional.
+bool normals_from_words(std::span<const std::uint32_t> words, float* out);
+/// As for double, each as an unevaluated sum.
+bool normals_from_words(std::span<const std::uint32_t> words, DoubleDouble* out);
+
+/// Planes 0 .. kNumPlanes - 1 of u1 are looked at, at most.
+inline constexpr std::size_t kNumPlanes = 4;
+
+/// The two normals of one pair of uniforms.
+struct NormalPair {
+  DoubleDouble cos;
+  DoubleDouble sin;
+};
+
+/// The pair of normals for the leading planes of u1 and plane 0 of u2, u1 not in [1/2, 3/4).
+NormalPair careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::uint64_t u2);
+
+}  // namespace dpftrl::detail
