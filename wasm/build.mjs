@@ -10,7 +10,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
@@ -77,7 +77,7 @@ function corePlugin(glue) {
         contents: `export default ${JSON.stringify(placeholder)};`,
       }));
       // The worker and the command use dist/index.js instead of a second copy of the core.
-      builder.onResolve({ filter: /^\.\.?\/index\.js$/ }, ({ kind }) =>
+      builder.onResolve({ filter: /^(\.\.?\/)+index\.js$/ }, ({ kind }) =>
         kind === 'entry-point' ? undefined : { path: './index.js', external: true },
       );
     },
@@ -132,7 +132,10 @@ async function keepDeclarations(dist, out) {
   return names.length > 0;
 }
 
-/** Declarations of the entries and of what they mention, nothing else. */
+/**
+ * Writes the declarations of the entries and of what they mention, nothing else, beside each other:
+ * the folders of the sources are nobody's business outside.
+ */
 async function declarations(out, scratch) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   try {
@@ -146,15 +149,20 @@ async function declarations(out, scratch) {
   }
   const wanted = [...browserEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
   const done = new Set();
+  const written = new Set();
   for (let file = wanted.pop(); file; file = wanted.pop()) {
     if (done.has(file)) continue;
     done.add(file);
-    const text = await readFile(join(scratch, file), 'utf8');
-    for (const [, name] of text.matchAll(/(?:from|import\() ?['"]\.\/([\w-]+)\.js['"]/g)) {
-      wanted.push(`${name}.d.ts`);
-    }
+    const nested = await readFile(join(scratch, file), 'utf8');
+    const imported = /((?:from|import\() ?['"])(\.\.?\/[\w/.-]+)\.js(?=['"])/g;
+    const text = nested.replace(imported, (_, head, name) => {
+      wanted.push(`${join(dirname(file), name)}.d.ts`);
+      return `${head}./${basename(name)}.js`;
+    });
+    if (written.has(basename(file))) fail(`two declarations are called ${basename(file)}`);
+    written.add(basename(file));
     const line = '// SPDX-License-Identifier: Apache-2.0\n';
-    await writeFile(join(out, file), text.startsWith(line) ? text : line + text);
+    await writeFile(join(out, basename(file)), text.startsWith(line) ? text : line + text);
   }
 }
 

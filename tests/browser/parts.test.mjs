@@ -10,11 +10,22 @@ import { root } from './support.mjs';
 
 let parts;
 before(async () => {
-  const names = ['chi', 'csv', 'decimate', 'format', 'matrix', 'parameters', 'settings'];
-  names.push('sums_figure', 'url');
+  const names = [
+    'data/chi',
+    'data/csv',
+    'figures/decimate',
+    'page/format',
+    'data/matrix',
+    'controls/parameters',
+    'controls/settings',
+    'figures/sums_figure',
+    'controls/url',
+  ];
   const { outputFiles } = await build({
     stdin: {
-      contents: names.map((name) => `export * as ${name} from './${name}.ts';`).join('\n'),
+      contents: names
+        .map((name) => `export * as ${path.basename(name)} from './${name}.ts';`)
+        .join('\n'),
       resolveDir: path.join(root, 'web/src'),
     },
     bundle: true,

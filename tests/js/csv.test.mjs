@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { generator, importSource } from './support/sources.mjs';
 
-const { CsvParser, csvCell, csvRecords } = await importSource('csv.ts');
+const { CsvParser, csvCell, csvRecords } = await importSource('cli/input/csv.ts');
 
 function parseInPieces(text, sizes) {
   const parser = new CsvParser();

@@ -32,8 +32,8 @@ async function withoutFolders(code, use) {
 }
 
 test('files: where folders cannot be opened, files are replaced all the same', async () => {
-  const { writeFile } = await importSource('output.ts');
-  const { replaceFile } = await importSource('../files.ts');
+  const { writeFile } = await importSource('cli/output/output.ts');
+  const { replaceFile } = await importSource('stores/files.ts');
   for (const [write, name] of [[writeFile, 'output'], [replaceFile, 'store']]) {
     const path = join(folder, name);
     await withoutFolders('EPERM', () => write(path, 'whole'));
@@ -81,8 +81,8 @@ async function recorded(use) {
 }
 
 test('files: bytes are on the disk before they get their name, and the name after', async () => {
-  const { writeFile } = await importSource('output.ts');
-  const { replaceFile } = await importSource('../files.ts');
+  const { writeFile } = await importSource('cli/output/output.ts');
+  const { replaceFile } = await importSource('stores/files.ts');
   for (const [write, name] of [[writeFile, 'synced-output'], [replaceFile, 'synced-store']]) {
     for (const text of ['new', 'over the old one']) {
       const events = await recorded(() => write(join(folder, name), text));
@@ -96,7 +96,7 @@ test('files: bytes are on the disk before they get their name, and the name afte
 });
 
 test('files: a lock is whole and on the disk before it has its name', async () => {
-  const { FileLock } = await importSource('../files.ts');
+  const { FileLock } = await importSource('stores/files.ts');
   const path = join(folder, 'locked');
   const refuse = (who) => new Error(who);
   const { link } = fs;
@@ -127,7 +127,7 @@ test('files: a lock is whole and on the disk before it has its name', async () =
 });
 
 test('files: a new file is never one that somebody else has put there', async () => {
-  const { replaceFile } = await importSource('../files.ts');
+  const { replaceFile } = await importSource('stores/files.ts');
   const [path, victim] = ['raced', 'victim'].map((name) => join(folder, name));
   writeFileSync(victim, 'mine');
   const { rm } = fs;
@@ -147,7 +147,7 @@ test('files: a new file is never one that somebody else has put there', async ()
 });
 
 test('files: who could read a file can read the next one, and nobody else', async () => {
-  const { permit, replaceFile, permissionsOf } = await importSource('../files.ts');
+  const { permit, replaceFile, permissionsOf } = await importSource('stores/files.ts');
   const path = join(folder, 'permitted');
   await replaceFile(path, 'first');
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -186,7 +186,7 @@ async function whereFilesFail(method, code, use) {
 }
 
 test('file store: a full disk is named, and nothing is lost', async () => {
-  const { FileStore } = await importSource('../file-store.ts');
+  const { FileStore } = await importSource('file-store.ts');
   const refusals = [
     ['writeFile', 'ENOSPC', /store could not be saved \(the disk is full: ENOSPC\)$/],
     ['sync', 'ENOSPC', /the disk is full: ENOSPC/],
@@ -224,7 +224,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
 });
 
 test('file store: a disk without room for the lock is named, and the next one gets it', async () => {
-  const { FileStore } = await importSource('../file-store.ts');
+  const { FileStore } = await importSource('file-store.ts');
   const inside = mkdtempSync(join(folder, 'lock-'));
   const path = join(inside, 'store');
   const open = () => whereFilesFail('writeFile', 'ENOSPC', () => FileStore.open(path));
@@ -236,7 +236,7 @@ test('file store: a disk without room for the lock is named, and the next one ge
 });
 
 test('files: what cannot take the place of a file is not left beside it', async () => {
-  const { replaceFile } = await importSource('../files.ts');
+  const { replaceFile } = await importSource('stores/files.ts');
   const inside = mkdtempSync(join(folder, 'place-'));
   mkdirSync(join(inside, 'taken'));
   await assert.rejects(replaceFile(join(inside, 'taken'), 'bytes'), { code: 'EISDIR' });
@@ -244,7 +244,7 @@ test('files: what cannot take the place of a file is not left beside it', async 
 });
 
 test('keys: a key is wiped when its call is over, and the caller keeps his', async () => {
-  const { KEY_BYTES, withKey } = await importSource('../key.ts');
+  const { KEY_BYTES, withKey } = await importSource('core/key.ts');
   const zeros = new Uint8Array(KEY_BYTES);
   const own = Uint8Array.from({ length: KEY_BYTES }, (_, i) => i + 1);
   const plain = { insecureSeed: undefined, more: 5 };
@@ -273,7 +273,7 @@ test('keys: a key is wiped when its call is over, and the caller keeps his', asy
 });
 
 test('numbers: a bound is shown with six digits, and never below itself', async () => {
-  const { roundedUp } = await importSource('report.ts');
+  const { roundedUp } = await importSource('cli/output/report.ts');
   const cases = [
     [1.0000004, 1.00001],
     [1.2345674, 1.23457],

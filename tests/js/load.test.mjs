@@ -255,7 +255,7 @@ test('load: a generator that fails later or writes nothing does not end the inst
 });
 
 test('key: every bit is of the platform, and none is left when it was used', async () => {
-  const { withKey } = await importSource('../key.ts');
+  const { withKey } = await importSource('core/key.ts');
   const real = crypto.getRandomValues;
   const keep = [];
   const use = (options, given) =>

@@ -435,7 +435,7 @@ test('handles: disposed ones say so, disposing twice is fine', () => {
 });
 
 test('handles: the core disposes of an object once, however often it is asked for', async () => {
-  const { CoreHandle } = await importSource('../handle.ts');
+  const { CoreHandle } = await importSource('core/handle.ts');
   const calls = [];
   const core = { aborted: false, call: (...args) => calls.push(args) };
   const backstop = {

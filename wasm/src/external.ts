@@ -2,9 +2,9 @@
 
 /** The package with its WebAssembly in a file beside it, streamed where the host can. */
 
-import { makeCreateInstance, makeLoad } from './loader.js';
-import { compileSource } from './source.js';
-import type { DpFtrl, LoadOptions } from './types.js';
+import { makeCreateInstance, makeLoad } from './api/loader.js';
+import { compileSource } from './core/source.js';
+import type { DpFtrl, LoadOptions } from './core/types.js';
 
 const compile = (signal: AbortSignal) =>
   compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal);
@@ -45,5 +45,5 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
   return create(options);
 }
 
-export { DpError, type ErrorCode } from './errors.js';
-export type * from './types.js';
+export { DpError, type ErrorCode } from './core/errors.js';
+export type * from './core/types.js';

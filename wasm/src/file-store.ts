@@ -4,11 +4,11 @@
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { wrongType } from './check.js';
-import { makeError } from './errors.js';
-import { FileLock, hasCode, IN_NO_FOLDER, placeOf, reasonOf, replaceFile } from './files.js';
-import { StoreQueue } from './store-queue.js';
-import type { ReleaseStore } from './types.js';
+import { wrongType } from './core/check.js';
+import { makeError } from './core/errors.js';
+import { FileLock, hasCode, IN_NO_FOLDER, placeOf, reasonOf, replaceFile } from './stores/files.js';
+import { StoreQueue } from './stores/store-queue.js';
+import type { ReleaseStore } from './core/types.js';
 
 function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');

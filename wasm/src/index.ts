@@ -3,9 +3,9 @@
 /** The package with its WebAssembly inside: needs no network, no file and no bundler plugin. */
 
 import base64 from 'dp-ftrl:wasm-base64';
-import { makeCreateInstance, makeLoad } from './loader.js';
-import { compileBytes } from './source.js';
-import type { DpFtrl, LoadOptions } from './types.js';
+import { makeCreateInstance, makeLoad } from './api/loader.js';
+import { compileBytes } from './core/source.js';
+import type { DpFtrl, LoadOptions } from './core/types.js';
 
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
@@ -52,5 +52,5 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
   return create(options);
 }
 
-export { DpError, type ErrorCode } from './errors.js';
-export type * from './types.js';
+export { DpError, type ErrorCode } from './core/errors.js';
+export type * from './core/types.js';

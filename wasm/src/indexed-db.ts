@@ -2,9 +2,9 @@
 
 /** A store for ledgers in the browser's IndexedDB: any number of tabs, of which one goes on. */
 
-import { makeError } from './errors.js';
-import { StoreQueue } from './store-queue.js';
-import type { ReleaseStore } from './types.js';
+import { makeError } from './core/errors.js';
+import type { ReleaseStore } from './core/types.js';
+import { StoreQueue } from './stores/store-queue.js';
 
 const DATABASE = 'dp-ftrl';
 const TABLE = 'ledgers';

@@ -2,13 +2,20 @@
 
 /** The library in a worker, with promises: the page stays free, and everything can be cancelled. */
 
-import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
-import { optionsObject, outOfRange, wrongType } from './check.js';
-import { DpError, makeError } from './errors.js';
-import { listen, type MessageTarget, type Methods } from './protocol.js';
-import type { Failure, HindsightInfo, NoiseInfo, Port, QueriesInfo, Response } from './protocol.js';
-import type { Question, SimulationInfo, StreamInfo } from './protocol.js';
-import type * as api from './types.js';
+import { optionsObject, outOfRange, wrongType } from './core/check.js';
+import { DpError, makeError } from './core/errors.js';
+import type * as api from './core/types.js';
+import type { BatchMethod, BatchProgress, StreamKind } from './worker/batches.js';
+import { listen, type MessageTarget, type Methods } from './worker/protocol.js';
+import type {
+  Failure,
+  HindsightInfo,
+  NoiseInfo,
+  Port,
+  QueriesInfo,
+  Response,
+} from './worker/protocol.js';
+import type { Question, SimulationInfo, StreamInfo } from './worker/protocol.js';
 
 /** Which worker, and what it loads. */
 export interface ConnectOptions {
@@ -783,8 +790,8 @@ export function connect(options: ConnectOptions = {}): Client {
   });
 }
 
-export { DpError, type ErrorCode } from './errors.js';
-export type { BatchProgress } from './batches.js';
-export type { HindsightInfo, MessageTarget, QueriesInfo } from './protocol.js';
-export type { SimulationInfo, StreamInfo } from './protocol.js';
-export type * from './types.js';
+export { DpError, type ErrorCode } from './core/errors.js';
+export type { BatchProgress } from './worker/batches.js';
+export type { HindsightInfo, MessageTarget, QueriesInfo } from './worker/protocol.js';
+export type { SimulationInfo, StreamInfo } from './worker/protocol.js';
+export type * from './core/types.js';

@@ -5,15 +5,15 @@
  * but export `serve`.
  */
 
-import { BatchCall, type Stream } from './batches.js';
-import { DpError } from './errors.js';
+import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
+import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
+import { DpError } from './core/errors.js';
+import type { DpFtrl, Noise, OptimizeProgress, Queries } from './core/types.js';
+import type { Simulation, SimulationChunk } from './core/types.js';
 import { load } from './index.js';
-import { listen, type Failure, type MessageTarget, type Methods } from './protocol.js';
-import type { Port, Request } from './protocol.js';
-import { certificateInPieces, compareInPieces, errorInPieces } from './searches.js';
-import { foundFirst, queriesInPieces, searching, type Pieces } from './searches.js';
-import type { DpFtrl, Noise, OptimizeProgress, Queries } from './types.js';
-import type { Simulation, SimulationChunk } from './types.js';
+import { BatchCall, type Stream } from './worker/batches.js';
+import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
+import type { Port, Request } from './worker/protocol.js';
 
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
@@ -418,4 +418,4 @@ function ownScope(): Port | undefined {
 const scope = ownScope();
 if (scope) serve(scope);
 
-export type { MessageTarget } from './protocol.js';
+export type { MessageTarget } from './worker/protocol.js';

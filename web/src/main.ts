@@ -2,9 +2,9 @@
 
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
-import { App } from './app.ts';
-import { byId, setText } from './dom.ts';
-import { serveAsWorker, startEngine } from './engine.ts';
+import { App } from './page/app.ts';
+import { byId, setText } from './page/dom.ts';
+import { serveAsWorker, startEngine } from './page/engine.ts';
 
 async function start(): Promise<void> {
   try {

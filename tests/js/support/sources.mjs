@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of the command that the package does not export, for tests of their own.
+// Parts of the package and its command that are not exported, for tests of their own.
 
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './consumer.mjs';
 
-/** The exports of one source file of the command. */
+/** The exports of one source file; its name is below wasm/src. */
 export async function importSource(name) {
   const { outputFiles } = await build({
-    entryPoints: [join(root, 'wasm/src/cli', name)],
+    entryPoints: [join(root, 'wasm/src', name)],
     bundle: true,
     format: 'esm',
     platform: 'node',

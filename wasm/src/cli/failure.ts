@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { PARAMETER_NAMES } from '../parameters.js';
+import { PARAMETER_NAMES } from '../core/parameters.js';
 
 /** What is wrong with the input and where, without any of its cells: safe to publish. */
 export interface Fault {

@@ -2,9 +2,9 @@
 
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_MECHANISM } from '../defaults.js';
-import type { CatalogueEntry } from '../types.js';
-import { paragraph } from './table.js';
+import { DEFAULT_MECHANISM } from '../core/defaults.js';
+import type { CatalogueEntry } from '../core/types.js';
+import { paragraph } from './output/table.js';
 
 /** Where the mechanisms of the catalogue go. */
 const MECHANISMS = '@@mechanisms@@';

@@ -3,22 +3,22 @@
 // The command dp-ftrl.
 
 import { load } from '../index.js';
-import { Args, type Known } from './args.js';
-import * as bench from './bench.js';
-import * as bounds from './bounds.js';
-import * as calibrate from './calibrate.js';
-import * as choose from './choose.js';
-import * as compare from './compare.js';
-import * as error from './error.js';
-import * as experiment from './experiment.js';
+import * as bench from './commands/bench.js';
+import * as bounds from './commands/bounds.js';
+import * as calibrate from './commands/calibrate.js';
+import * as choose from './commands/choose.js';
+import * as compare from './commands/compare.js';
+import * as error from './commands/error.js';
+import * as experiment from './commands/experiment.js';
+import * as learn from './commands/learn.js';
+import * as optimize from './commands/optimize.js';
+import * as queries from './commands/queries.js';
+import * as release from './commands/release.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP } from './help.js';
-import * as learn from './learn.js';
-import * as optimize from './optimize.js';
-import { ClosedPipe, StandardOutput } from './output.js';
-import * as queries from './queries.js';
-import * as release from './release.js';
-import { requireOneRoleEach } from './roles.js';
+import { Args, type Known } from './options/args.js';
+import { requireOneRoleEach } from './options/roles.js';
+import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './signals.js';
 
 interface Command {

@@ -2,8 +2,8 @@
 
 // What experiments have in common.
 
-import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types.js';
-import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types.js';
+import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../core/types.js';
+import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../core/types.js';
 import { mean, type Result, type Series } from './result.js';
 
 /** How large: a horizon, and how many times with other seeds. */

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { float64s, optionsObject, Reader } from '../core/check.js';
+import { compare, makeComparison, SAME } from './compare.js';
+import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
+import { makeError } from '../core/errors.js';
+import { Backstop } from '../core/handle.js';
+import { ERROR_OPTIONS, MECHANISM_OPTIONS, NEIGHBOURS, readFactorization } from './options.js';
+import { readMechanism, readOptions } from './options.js';
+import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
+import { makeLearner, makeLearnerLedger } from './learning/learner.js';
+import { makeLedger } from './sums/ledger.js';
+import { predict } from './learning/model.js';
+import { makeNoise } from './noise.js';
+import { makeOptimization, optimize } from './optimization.js';
+import { camelCase, type ParameterName } from '../core/parameters.js';
+import { makePeopleSum } from './sums/people-sum.js';
+import { makePrefixSum } from './sums/prefix-sum.js';
+import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
+import { makeSimulation } from './learning/simulation.js';
+import { rated } from './searches.js';
+import type {
+  Calibration,
+  CatalogueEntry,
+  CheckedCertificate,
+  Composition,
+} from '../core/types.js';
+import type { DpFtrl, ErrorBounds, UnitError } from '../core/types.js';
+
+function calibrate(core: Core, options: unknown): Calibration {
+  const where = 'calibrate';
+  const kinds = ['epsilon', 'rho', 'mu'] as const;
+  const reader = new Reader(where, optionsObject(where, options, [...kinds, 'delta']));
+  const given = kinds.filter((kind) => reader.has(kind));
+  const [kind] = given;
+  if (kind === undefined || given.length > 1) {
+    const got = given.length === 0 ? 'none' : given.join(' and ');
+    throw makeError('wrong_type', `${where}: give one of epsilon, rho, mu, got ${got}`);
+  }
+  return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
+}
+
+function compose(core: Core, options: unknown): Composition {
+  const where = 'compose';
+  const known = ['account', 'costs', 'epsilon', 'delta'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const account = reader.oneOf('account', ['mu', 'rho']);
+  const costs = float64s(where, 'costs', reader.raw('costs'));
+  return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
+}
+
+function bounds(core: Core, numSteps: unknown): ErrorBounds {
+  const steps = new Reader('bounds', { numSteps }).count('numSteps');
+  const found = core.call('bounds', steps);
+  const { schatten, max, mean, squareRootMax, squareRootMean } = found;
+  return {
+    numSteps: steps,
+    max,
+    mean,
+    schatten,
+    squareRoot: { max: squareRootMax, mean: squareRootMean },
+    published: {
+      max: found.publishedMax,
+      mean: found.publishedMean,
+      lower: found.publishedLower,
+    },
+  };
+}
+
+/** Whether columns of norm 1 made the error of the objective larger; compare leaves those out. */
+function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
+  const parameters = { ...given.parameters, normalizeColumns: undefined };
+  const plain = core.call('unitError', { ...given, parameters });
+  const aim = unit.objective === 'max' ? 'maxError' : 'meanError';
+  return unit[aim] > plain[aim] * (1 + SAME);
+}
+
+/** Neighbours further apart scale sensitivity, errors and bound; the noise multiplier stays 1. */
+function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
+  const distance = neighbours === 'replace-one' ? 2 : 1;
+  const unit = core.call('appraisal', given);
+  const { sensitivity, maxError, meanError, lowerBound, lowerBoundEveryDimension } = unit;
+  return rated({
+    mechanism: given.mechanism,
+    numSteps: given.numSteps,
+    neighbours,
+    ...unit,
+    sensitivity: sensitivity * distance,
+    maxError: maxError * distance,
+    meanError: meanError * distance,
+    lowerBound: lowerBound === null ? null : lowerBound * distance,
+    lowerBoundEveryDimension:
+      lowerBoundEveryDimension === null ? null : lowerBoundEveryDimension * distance,
+    ...(given.parameters.normalizeColumns && {
+      raisedByNormalizing: isRaised(core, given, unit),
+    }),
+  });
+}
+
+function readCatalogue(core: Core): CatalogueEntry[] {
+  return core.call('catalogue').map((entry) => ({
+    ...entry,
+    summary: camelCase(entry.summary),
+    stepCost: camelCase(entry.stepCost),
+    memoryCost: camelCase(entry.memoryCost),
+    parameters: (camelCase(entry.parameters).match(/\w+/g) ?? []) as ParameterName[],
+  }));
+}
+
+/** The API of one instance. */
+export function makeApi(core: Core): DpFtrl {
+  const backstop = new Backstop(core);
+  const catalogue = readCatalogue(core);
+  const mechanisms = catalogue.map((entry) => entry.name);
+
+  function factorization(where: string, options: unknown): CoreFactorization {
+    const reader = readOptions(where, options, ERROR_OPTIONS);
+    return readFactorization(reader, mechanisms);
+  }
+
+  function error(options: unknown): UnitError {
+    const reader = readOptions('error', options, [...ERROR_OPTIONS, 'neighbours']);
+    return unitError(core, reader, readFactorization(reader, mechanisms));
+  }
+
+  function certificate(options: unknown): CheckedCertificate {
+    const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
+    return rated(core.call('certificate', readMechanism(reader, mechanisms)));
+  }
+
+  return Object.freeze<DpFtrl>({
+    version: PACKAGE_VERSION,
+    mechanisms: () => catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] })),
+    calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
+    error,
+    errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
+    matrices: (options) => core.call('matrices', factorization('matrices', options)),
+    compare: (options) => compare(core, catalogue, options),
+    comparison: (options) => makeComparison(core, catalogue, options),
+    bounds: (numSteps) => bounds(core, numSteps),
+    certificate,
+    optimize: (options) => optimize(core, backstop, mechanisms, options),
+    optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
+    prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
+    peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
+    learner: (options) => makeLearner(core, backstop, mechanisms, options),
+    twin: (options) => makeTwin(core, backstop, options),
+    comparator: (options) => makeComparator(core, backstop, options),
+    regretBounds: (certificate, options) => regretBounds(core, certificate, options),
+    predict: (model, features, out) => predict(model, features, out),
+    noise: (options) => makeNoise(core, backstop, mechanisms, options),
+    ledger: (options) => makeLedger(core, backstop, mechanisms, options),
+    learnerLedger: (options) => makeLearnerLedger(core, backstop, mechanisms, options),
+    simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
+    queries: (options) => makeQueries(core, backstop, options),
+    querySearch: (options) => makeQuerySearch(core, backstop, options),
+    choose: (options) => choose(core, options),
+    winner: (options) => winner(core, options),
+    quantile: (options) => quantile(core, options),
+    pureMu: (epsilon) =>
+      core.call('pureMu', new Reader('pureMu', { epsilon }).number('epsilon')),
+    pureRho: (epsilon) =>
+      core.call('pureRho', new Reader('pureRho', { epsilon }).number('epsilon')),
+    compose: (options) => compose(core, options),
+    get liveHandles() {
+      return core.call('liveHandles');
+    },
+  });
+}

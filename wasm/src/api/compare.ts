@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// All mechanisms side by side.
+
+import { Reader, wrongType } from '../core/check.js';
+import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
+import { makeError } from '../core/errors.js';
+import type { CatalogueEntry, ComparedMechanism, Comparison } from '../core/types.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from '../core/types.js';
+import type { PiecewiseComparison } from '../core/types.js';
+import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
+import { readSaved } from './options.js';
+import { quickLimit } from './searches.js';
+import { readStrategy } from './strategy.js';
+
+/** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
+const MAX_NORMALIZED_STEPS = 256;
+/** Errors that agree to this are those of one factorization, or of one that is scaled. */
+export const SAME = 1e-9;
+
+interface Candidate {
+  entry: CatalogueEntry;
+  parameters: MechanismParameters;
+  saved: boolean;
+}
+
+/** Besides the defaults; what a mechanism does not take is passed over. */
+function variantsOf(name: MechanismName, problem: CoreProblem): MechanismParameters[] {
+  const { numSteps, participation } = problem;
+  const variants: MechanismParameters[] = [];
+  if (name === 'tree-k') variants.push({ arity: 4 });
+  if (name === 'banded-square-root' && participation.kind !== 'single') {
+    // With no more bands than this, no two columns that one user takes part in overlap.
+    variants.push({ bands: Math.min(participation.separation, numSteps) });
+  }
+  if (numSteps <= MAX_NORMALIZED_STEPS) variants.push({ normalizeColumns: true });
+  return variants;
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}
+
+/** Of an error that says that there is no such mechanism at this size; else throws it again. */
+function reasonOf(error: unknown): string {
+  const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
+  if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
+  return error.message;
+}
+
+function isClose(a: number, b: number): boolean {
+  return Math.abs(a - b) <= SAME * Math.abs(b);
+}
+
+class Table {
+  readonly rows: ComparedMechanism[] = [];
+  readonly leftOut: Comparison['leftOut'] = [];
+  readonly raisedByNormalizing: MechanismName[] = [];
+
+  constructor(
+    private readonly core: Core,
+    private readonly problem: CoreProblem,
+    private readonly lowerBound: number | null,
+    private readonly objective: Comparison['objective'],
+  ) {}
+
+  addDefault(entry: CatalogueEntry): void {
+    const { objective } = this;
+    const takesObjective = objective === 'mean' && entry.parameters.includes('objective');
+    const parameters: MechanismParameters = takesObjective ? { objective } : {};
+    const candidate = { entry, parameters, saved: false };
+    const reason = this.reasonInAdvance(entry);
+    if (reason !== undefined) return this.leaveOut(candidate, reason);
+    try {
+      this.add(candidate, this.errorOf(candidate));
+    } catch (error) {
+      this.leaveOut(candidate, reasonOf(error));
+    }
+  }
+
+  /** Adds nothing where the parameters are not taken, or are of no use. */
+  addVariant(candidate: Candidate): void {
+    if (this.reasonInAdvance(candidate.entry) !== undefined) return;
+    try {
+      const error = this.errorOf(candidate);
+      if (this.isUseful(candidate, error)) this.add(candidate, error);
+      else if (this.isRaised(candidate, error)) this.raisedByNormalizing.push(candidate.entry.name);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (codeOf(error) !== 'invalid_argument') this.leaveOut(candidate, reason);
+    }
+  }
+
+  /** Errors that no row has yet; with other columns, less than by default. */
+  private isUseful({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
+    const isNew = this.rows.every(
+      (row) => !isClose(row.maxError, error.maxError) || !isClose(row.meanError, error.meanError),
+    );
+    const plain = this.rows.find((row) => row.mechanism === entry.name);
+    if (!isNew || !parameters.normalizeColumns || plain === undefined) return isNew;
+    return this.aim(error) < this.aim(plain) * (1 - SAME);
+  }
+
+  /** By normalised columns, which are no row of their own then. */
+  private isRaised({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
+    const plain = this.rows.find((row) => row.mechanism === entry.name);
+    if (!parameters.normalizeColumns || plain === undefined) return false;
+    return this.aim(error) > this.aim(plain) * (1 + SAME);
+  }
+
+  private aim(error: { maxError: number; meanError: number }): number {
+    return this.objective === 'max' ? error.maxError : error.meanError;
+  }
+
+  /** Why there is no such mechanism, as far as the catalogue says it. */
+  private reasonInAdvance(entry: CatalogueEntry): string | undefined {
+    const { maxSteps } = entry;
+    const { numSteps } = this.problem;
+    const limit = quickLimit(entry.name, this.problem);
+    if (limit !== undefined && numSteps > limit) {
+      const advice = 'optimize it once, and give what was saved';
+      return `beyond ${limit} steps its search takes long: ${advice}`;
+    }
+    return numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
+  }
+
+  private errorOf({ entry, parameters }: Candidate): CoreComparedError {
+    return this.core.call('unitError', {
+      ...this.problem,
+      mechanism: entry.name,
+      parameters: readParameters(new Reader('compare', { ...parameters })),
+    });
+  }
+
+  /** A strategy that was found before, under the problem of the table. */
+  addSaved(entry: CatalogueEntry, factorization: CoreFactorization): void {
+    const error = this.core.call('unitError', factorization);
+    this.add({ entry, parameters: {}, saved: true }, error);
+  }
+
+  private add({ entry, parameters, saved }: Candidate, error: CoreComparedError): void {
+    const { sensitivity, sensitivityExactness, maxError, meanError } = error;
+    this.rows.push({
+      mechanism: entry.name,
+      parameters,
+      saved,
+      sensitivity,
+      sensitivityExactness,
+      maxError,
+      meanError,
+      ratio: this.lowerBound === null ? null : this.aim(error) / this.lowerBound,
+      stepCost: error.stepCost ?? entry.stepCost,
+      memoryCost: error.memoryCost ?? entry.memoryCost,
+      causal: error.causal,
+      pureDp: entry.pureDp,
+    });
+  }
+
+  /** One line for what is not tried at long horizons. */
+  leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
+    if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
+    const entry = catalogue.find(({ name }) => name === 'square-root')!;
+    const reason =
+      `normalised columns are tried up to ${MAX_NORMALIZED_STEPS} steps, of every mechanism; ` +
+      'normalized-square-root is there at any';
+    this.leaveOut({ entry, parameters: { normalizeColumns: true }, saved: false }, reason);
+  }
+
+  private leaveOut({ entry, parameters }: Candidate, message: string): void {
+    const reason = ['compare: ', `${entry.name}: `].reduce(
+      (text, start) => (text.startsWith(start) ? text.slice(start.length) : text),
+      message,
+    );
+    this.leftOut.push({ mechanism: entry.name, parameters, reason });
+  }
+}
+
+/** Best first; equal ones in the order of the catalogue, which is that of the rows. */
+function sort(rows: ComparedMechanism[], objective: Comparison['objective']): void {
+  const aim = objective === 'max' ? 'maxError' : 'meanError';
+  const other = objective === 'max' ? 'meanError' : 'maxError';
+  rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
+}
+
+/** The saved strategies, each with its entry of the catalogue. */
+function readStrategies(
+  reader: Reader,
+  catalogue: readonly CatalogueEntry[],
+): [CatalogueEntry, CoreFactorization][] {
+  const { where } = reader;
+  if (!reader.has('strategies')) return [];
+  const given = reader.raw('strategies');
+  if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
+  // Spelt out: what is left away would be the workload and participation of the strategy.
+  const problem = new Reader(where, {
+    numSteps: reader.raw('numSteps'),
+    workload: reader.raw('workload') ?? 'prefix',
+    participation: reader.raw('participation') ?? 'single',
+  });
+  return given.map((value: unknown, i) => {
+    if (typeof value !== 'object' || value === null) {
+      throw wrongType(where, `strategies[${i}]`, 'a saved strategy', value);
+    }
+    const saved = readStrategy(where, value, catalogue.map(({ name }) => name));
+    const entry = catalogue.find(({ name }) => name === saved.mechanism)!;
+    return [entry, readSaved(problem, saved)];
+  });
+}
+
+/** All the rows there will be, one a piece. */
+function* tableRows(
+  table: Table,
+  catalogue: readonly CatalogueEntry[],
+  problem: CoreProblem,
+  strategies: readonly [CatalogueEntry, CoreFactorization][],
+): Generator<void, void, void> {
+  for (const entry of catalogue) {
+    table.addDefault(entry);
+    yield;
+  }
+  for (const entry of catalogue) {
+    for (const parameters of variantsOf(entry.name, problem)) {
+      table.addVariant({ entry, parameters, saved: false });
+    }
+    yield;
+  }
+  table.leaveOutNormalized(catalogue);
+  for (const [entry, factorization] of strategies) {
+    table.addSaved(entry, factorization);
+    yield;
+  }
+}
+
+export function makeComparison(
+  core: Core,
+  catalogue: readonly CatalogueEntry[],
+  options: unknown,
+): PiecewiseComparison {
+  const reader = readOptions('compare', options, COMPARE_OPTIONS);
+  const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
+  const problem = readProblem(reader);
+  // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
+  const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
+  const strategies = readStrategies(reader, catalogue);
+  const table = new Table(core, problem, bound.lowerBound, objective);
+  const rows = tableRows(table, catalogue, problem, strategies);
+  const numPieces = 2 * catalogue.length + strategies.length;
+  let iterations = 0;
+  let finished = false;
+  return Object.freeze<PiecewiseComparison>({
+    get progress(): OptimizeProgress {
+      return { iterations, fraction: iterations / numPieces };
+    },
+    get finished() {
+      return finished;
+    },
+    advance(): boolean {
+      finished = rows.next().done ?? false;
+      if (!finished) ++iterations;
+      return !finished;
+    },
+    result(): Comparison {
+      if (!finished) throw makeError('bad_state', 'compare: it must end before it has a result');
+      const mechanisms = [...table.rows];
+      sort(mechanisms, objective);
+      return {
+        numSteps: problem.numSteps,
+        workload,
+        participation,
+        objective,
+        ...bound,
+        mechanisms,
+        leftOut: [...table.leftOut],
+        raisedByNormalizing: [...table.raisedByNormalizing],
+      };
+    },
+  });
+}
+
+export function compare(
+  core: Core,
+  catalogue: readonly CatalogueEntry[],
+  options: unknown,
+): Comparison {
+  const comparison = makeComparison(core, catalogue, options);
+  while (comparison.advance());
+  return comparison.result();
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {
+  float64s,
+  overwrite,
+  Scratch,
+  writableLength,
+  wrongType,
+  type Reader,
+} from '../../core/check.js';
+import type { Core, CoreLearnerState, CorePrefixSum } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { numbered } from './hindsight.js';
+import { withKey } from '../../core/key.js';
+import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
+import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from '../options.js';
+import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
+import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
+import { MODE_OPTIONS, readMode } from '../sums/totals.js';
+import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../core/types.js';
+import type { LearnerLedger, MechanismName } from '../../core/types.js';
+
+const OPTIONS = [
+  ...MECHANISM_OPTIONS,
+  ...MODE_OPTIONS,
+  'dimension',
+  ...LOSS_OPTIONS,
+  'numClasses',
+  'doubling',
+  'batchSize',
+  'mechanismLambda',
+  'grid',
+  'insecureSeed',
+];
+
+/** What of a learner's options its handle keeps. */
+interface Facts {
+  dimension: number;
+  batchSize: number;
+  loss: Learner['loss'];
+  /** Of softmax, else 1. */
+  numClasses: number;
+  batchLoss: BatchLoss | undefined;
+  insecure: boolean;
+}
+
+/** What a function of the caller's gave for some examples. */
+function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Array) {
+  const where = 'loss';
+  const given: unknown = loss(predictions, labels);
+  if (typeof given !== 'object' || given === null) {
+    throw wrongType(where, 'its result', 'an object with slopes', given);
+  }
+  const { slopes, values } = given as { slopes?: unknown; values?: unknown };
+  const read = (name: string, value: unknown) => {
+    const numbers = float64s(where, name, value);
+    requireLength(where, name, numbers.length, labels.length);
+    return numbers;
+  };
+  return {
+    slopes: () => read('slopes', slopes),
+    values: () => read('values', values),
+  };
+}
+
+/** Some of a call, and where the scores go. */
+interface Examples {
+  rows: Float64Array;
+  labels: Float64Array;
+  scores: Float64Array;
+  first: number;
+}
+
+/** What a learner and one whose state is stored have in common. */
+abstract class LearnerHandle extends CoreHandle {
+  readonly certificate: Certificate;
+  readonly grid: number;
+  readonly dimension: number;
+  readonly batchSize: number;
+  readonly loss: Learner['loss'];
+  readonly numScores: number;
+  readonly insecure: boolean;
+  private readonly batchLoss: BatchLoss | undefined;
+  private readonly features = new Scratch();
+  private readonly labels = new Scratch();
+  private readonly scores = new Scratch();
+  /** While the caller's loss runs. */
+  private isAsking = false;
+
+  constructor(core: Core, backstop: Backstop, made: CorePrefixSum, facts: Facts) {
+    super(core, backstop, made.id, 'learner');
+    this.certificate = Object.freeze(made.certificate);
+    this.grid = made.grid;
+    this.dimension = facts.dimension;
+    this.batchSize = facts.batchSize;
+    this.loss = facts.loss;
+    this.numScores = facts.numClasses;
+    this.insecure = facts.insecure;
+    this.batchLoss = facts.batchLoss;
+  }
+
+  get numSteps(): number {
+    return this.certificate.numSteps;
+  }
+
+  get step(): number {
+    return this.state().step;
+  }
+
+  get numWaiting(): number {
+    return this.state().numWaiting;
+  }
+
+  get lambda(): number {
+    return this.state().lambda;
+  }
+
+  protected endBatchNow(): void {
+    if (this.isAsking) throw makeError('bad_state', 'endBatch: called by the loss of this learner');
+    this.core.call('learnerEndBatch', this.id);
+  }
+
+  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array {
+    const where = 'losses';
+    const scores = float64s(where, 'predictions', predictions);
+    const known = float64s(where, 'labels', labels);
+    requireLength(where, 'predictions', scores.length, known.length * this.numScores);
+    if (this.batchLoss) return outcome(this.batchLoss, scores, known).values();
+    const values = new Float64Array(known.length);
+    this.core.call('learnerLosses', this.id, scores, known, values);
+    return values;
+  }
+
+  /** Whether the caller's loss is asked, and so shown predictions. */
+  protected get asksCaller(): boolean {
+    return this.batchLoss !== undefined;
+  }
+
+  /** `first`: which example of a call the first one is. */
+  protected learnNow(
+    features: unknown,
+    labels: unknown,
+    predictions?: Float64Array,
+    first = 0,
+  ): void {
+    const where = 'learn';
+    if (this.isAsking) throw makeError('bad_state', 'learn: called by the loss of this learner');
+    const known = this.labels.copy(where, 'labels', labels);
+    const rows = this.features.copy(where, 'features', features);
+    requireLength(where, 'features', rows.length, known.length * this.dimension);
+    const numScores = known.length * this.numScores;
+    if (predictions !== undefined) {
+      const length = writableLength(where, 'predictions', predictions);
+      requireLength(where, 'predictions', length, numScores);
+    }
+    const scores = this.scores.array(where, 'predictions', numScores);
+    if (this.batchLoss) this.learnAlong(this.batchLoss, { rows, labels: known, scores, first });
+    else this.numbered(first, () => this.core.call('learnerLearn', this.id, rows, known, scores));
+    if (predictions !== undefined) overwrite(predictions, scores);
+  }
+
+  /** Examples up to the end of their batch meet the same weights, and the loss all at once. */
+  private learnAlong(loss: BatchLoss, { rows, labels, scores, first }: Examples): void {
+    for (let begin = 0, end; begin < labels.length; begin = end) {
+      end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
+      const batch = rows.slice(begin * this.dimension, end * this.dimension);
+      const predicted = new Float64Array(end - begin);
+      this.numbered(first + begin, () => {
+        this.core.call('learnerPredict', this.id, batch, predicted);
+        const slopes = this.slopesOf(loss, predicted.slice(), labels.slice(begin, end));
+        this.core.call('learnerLearnAlong', this.id, batch, slopes);
+      });
+      scores.set(predicted, begin);
+    }
+  }
+
+  private slopesOf(loss: BatchLoss, predicted: Float64Array, labels: Float64Array): Float64Array {
+    this.isAsking = true;
+    try {
+      return outcome(loss, predicted, labels).slopes();
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  protected modelNow(): LearnedModel {
+    const last = new Float64Array(this.dimension * this.numScores);
+    const average = new Float64Array(last.length);
+    this.core.call('learnerWeights', this.id, last, average);
+    return {
+      format: MODEL_FORMAT,
+      version: MODEL_VERSION,
+      loss: this.loss,
+      ...(this.loss === 'softmax' && { numClasses: this.numScores }),
+      inputs: Array.from({ length: this.dimension }, (_, i) => ({ name: `x${i + 1}` })),
+      intercept: false,
+      weights: Array.from(average),
+      lastWeights: Array.from(last),
+      numExamples: this.state().numExamples,
+      private: !this.insecure,
+      certificate: { ...this.certificate },
+    };
+  }
+
+  protected state(): CoreLearnerState {
+    return this.core.call('learnerState', this.id);
+  }
+
+  private numbered(first: number, call: () => void): void {
+    numbered('learn', { first, dimension: this.dimension }, call);
+  }
+}
+
+class CoreLearner extends LearnerHandle implements Learner {
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void {
+    this.learnNow(features, labels, predictions);
+  }
+
+  endBatch(): void {
+    this.endBatchNow();
+  }
+
+  model(): LearnedModel {
+    return this.modelNow();
+  }
+}
+
+/** Where a checkpoint says which key it is of: docs/math/checkpoints.md. */
+const COMMITMENT = [40, 56] as const;
+
+class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
+  /** Examples and steps of what was stored last. */
+  private saved: string;
+  /** One call after the other, in the order in which they were made. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    made: CorePrefixSum,
+    facts: Facts,
+    private readonly opened: Stored,
+  ) {
+    super(core, backstop, made, facts);
+    this.saved = opened.state === undefined ? '' : this.place();
+  }
+
+  get numExamples(): number {
+    return this.state().numExamples;
+  }
+
+  get memo(): Uint8Array | undefined {
+    return this.opened.memo?.slice();
+  }
+
+  get identity(): string {
+    return identityOf(this.core.call('learnerCheckpoint', this.id).subarray(...COMMITMENT));
+  }
+
+  async learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): Promise<void> {
+    const where = 'learn';
+    // As they are now: the caller may go on with the arrays.
+    const known = float64s(where, 'labels', labels);
+    const rows = float64s(where, 'features', features);
+    const scores = new Float64Array(known.length * this.numScores);
+    if (predictions !== undefined) {
+      const length = writableLength(where, 'predictions', predictions);
+      requireLength(where, 'predictions', length, scores.length);
+    }
+    requireLength(where, 'features', rows.length, known.length * this.dimension);
+    await this.inTurn(async () => {
+      for (let begin = 0, end; begin < known.length; begin = end) {
+        // The caller's loss is shown predictions: of a batch only when the one before is stored.
+        const room = this.asksCaller ? this.batchSize - this.numWaiting : known.length;
+        end = Math.min(known.length, begin + room);
+        const batch = rows.subarray(begin * this.dimension, end * this.dimension);
+        const into = scores.subarray(begin * this.numScores, end * this.numScores);
+        const [first, labelled] = [begin, known.subarray(begin, end)];
+        await this.stored(() => this.learnNow(batch, labelled, into, first));
+      }
+    });
+    // They tell of the weights: not before those were stored.
+    if (predictions !== undefined) overwrite(predictions, scores);
+  }
+
+  async endBatch(): Promise<void> {
+    return this.inTurn(() => this.stored(() => this.endBatchNow()));
+  }
+
+  async model(): Promise<LearnedModel> {
+    return this.inTurn(() => this.stored(() => this.modelNow()));
+  }
+
+  override dispose(): void {
+    this.opened.key.fill(0);
+    this.opened.hold.release(this.last);
+    super.dispose();
+  }
+
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.last.then(act);
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** What an earlier call could not store comes first: nothing is shown before. */
+  private async stored<T>(act: () => T): Promise<T> {
+    await this.save();
+    try {
+      return act();
+    } finally {
+      await this.save();
+    }
+  }
+
+  private async save(): Promise<void> {
+    const place = this.place();
+    if (place === this.saved) return;
+    const { store, key, memo } = this.opened;
+    await store.save(pack(key, memo, this.core.call('learnerCheckpoint', this.id)));
+    this.saved = place;
+  }
+
+  private place(): string {
+    const { numExamples, step } = this.state();
+    return `${numExamples} ${step}`;
+  }
+}
+
+/** A learner's options, complete and of the right types. */
+function readLearner(reader: Reader, mechanisms: readonly MechanismName[]) {
+  const mechanism = readPrefixMechanism(reader, mechanisms);
+  const { batchLoss, ...loss } = readLearnerLoss(reader);
+  const complete = {
+    ...mechanism,
+    // Here `lambda` is the learner's.
+    parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
+    ...readMode(reader),
+    dimension: reader.countOr('dimension', 1),
+    ...loss,
+    ...readSteps(reader),
+    grid: reader.numberOr('grid', undefined),
+    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+  };
+  const insecure = complete.insecureSeed !== undefined;
+  return { complete, facts: { ...complete, batchLoss, insecure } };
+}
+
+export function makeLearner(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Learner {
+  const where = 'learner';
+  const { complete, facts } = readLearner(readOptions(where, options, OPTIONS), mechanisms);
+  return withKey(where, complete, (given) => {
+    return new CoreLearner(core, backstop, core.call('learnerCreate', given), facts);
+  });
+}
+
+export async function makeLearnerLedger(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Promise<LearnerLedger> {
+  const where = 'learnerLedger';
+  const reader = readOptions(where, options, [...OPTIONS, 'store', 'memo']);
+  const { complete, facts } = readLearner(reader, mechanisms);
+  const first = readMemo(where, reader.raw('memo'));
+  return openStored(reader, complete, (given, stored) => {
+    const made = core.call('learnerCreate', given);
+    const memo = given.state === undefined ? first : stored.memo;
+    return new CoreLearnerLedger(core, backstop, made, facts, { ...stored, memo });
+  });
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Losses and constraint sets by name, as learner, simulation, models and the command read them.
+
+import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import { makeError } from '../../core/errors.js';
+import type { BatchLoss, DomainName, LossName } from '../../core/types.js';
+
+export const LOSSES: readonly LossName[] = [
+  'logistic',
+  'hinge',
+  'squared',
+  'huber',
+  'absolute',
+  'quantile',
+];
+
+export const DOMAINS: readonly DomainName[] = [
+  'ball',
+  'whole-space',
+  'box',
+  'simplex',
+  'simplex-entropic',
+];
+
+export const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
+const PARAMETERS = ['loss', 'quantile', 'huberThreshold'] as const;
+export const LOSS_OPTIONS = [...PARAMETERS, ...RULE_OPTIONS] as const;
+
+/** Labels of these losses are classes. */
+export function classifies(loss: LossName | 'softmax' | 'function'): boolean {
+  return loss === 'logistic' || loss === 'hinge' || loss === 'softmax';
+}
+
+/** Complete, or undefined for FTRL. */
+function readDescent(outer: Reader) {
+  const where = `${outer.where}: descent`;
+  const given = outer.raw('descent');
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw wrongType(outer.where, 'descent', 'an object', given);
+  }
+  const reader = new Reader(where, optionsObject(where, given, ['rates', 'momentum', 'through']));
+  const through = reader.oneOfOr('through', ['post-processing', 'workload'], 'post-processing');
+  const rates = reader.has('rates') ? float64s(where, 'rates', reader.raw('rates')) : undefined;
+  const throughWorkload = through === 'workload';
+  return { rates, momentum: reader.numberOr('momentum', 0), throughWorkload };
+}
+
+/** Constraint set and update rule. */
+export function readRule(reader: Reader) {
+  return {
+    domain: reader.oneOfOr('domain', DOMAINS, 'ball'),
+    radius: reader.numberOr('radius', 1),
+    lambda: reader.numberOr('lambda', undefined),
+    descent: readDescent(reader),
+  };
+}
+
+/** How steps are made of examples, and lambda of steps. */
+export function readSteps(reader: Reader) {
+  return {
+    doubling: reader.has('doubling') && reader.flag('doubling'),
+    batchSize: reader.countOr('batchSize', 1),
+  };
+}
+
+export function readLoss(reader: Reader) {
+  return {
+    loss: reader.oneOfOr('loss', LOSSES, 'logistic'),
+    quantile: reader.numberOr('quantile', 0.5),
+    huberThreshold: reader.numberOr('huberThreshold', 1),
+    ...readRule(reader),
+  };
+}
+
+/** As of a learner, whose loss may have several scores or be the caller's. */
+export function readLearnerLoss(reader: Reader) {
+  const { where } = reader;
+  const given = reader.raw('loss');
+  const isSoftmax = given === 'softmax';
+  if (!isSoftmax && reader.has('numClasses')) {
+    throw outOfRange(where, 'numClasses', "left away without loss 'softmax'", reader.raw('numClasses'));
+  }
+  const known = { numClasses: 1, batchLoss: undefined as BatchLoss | undefined };
+  if (!isSoftmax && typeof given !== 'function') return { ...readLoss(reader), ...known };
+  const stray = ['quantile', 'huberThreshold'].find((name) => reader.has(name));
+  if (stray !== undefined) {
+    throw makeError('wrong_type', `${where}: ${stray} is no option of this loss`);
+  }
+  return {
+    ...readRule(reader),
+    ...known,
+    ...(isSoftmax
+      ? { loss: 'softmax' as const, numClasses: reader.count('numClasses') }
+      : { loss: 'function' as const, batchLoss: given as BatchLoss }),
+    quantile: 0.5,
+    huberThreshold: 1,
+  };
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Learned models as plain data: read as warily as any file, and used.
+
+import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import { newFloat64s, overwrite, writableLength } from '../../core/check.js';
+import { makeError } from '../../core/errors.js';
+import type { LearnedModel, ModelInput } from '../../core/types.js';
+import { requireLength } from '../options.js';
+import { LOSSES } from './loss.js';
+
+export const MODEL_FORMAT = 'dp-ftrl model';
+export const MODEL_VERSION = 1;
+
+const FIELDS: readonly (keyof LearnedModel)[] = [
+  'format',
+  'version',
+  'loss',
+  'numClasses',
+  'inputs',
+  'intercept',
+  'weights',
+  'lastWeights',
+  'numExamples',
+  'private',
+  'certificate',
+  'protects',
+  'nonprivate',
+];
+
+/** What prediction needs of a model. */
+interface Linear {
+  inputs: ModelInput[];
+  /** Rows of weights. */
+  numScores: number;
+  weights: Float64Array;
+}
+
+function readInput(where: string, value: unknown): ModelInput {
+  const reader = new Reader(where, optionsObject(where, value, ['name', 'low', 'high']));
+  const name = reader.raw('name');
+  if (typeof name !== 'string') throw wrongType(where, 'name', 'a string', name);
+  if (!reader.has('low') && !reader.has('high')) return { name };
+  const [low, high] = [reader.number('low'), reader.number('high')];
+  if (!(Number.isFinite(high - low) && low < high)) {
+    throw outOfRange(where, 'high', `finite and above low = ${low}`, high);
+  }
+  return { name, low, high };
+}
+
+function readWeights(where: string, reader: Reader, name: string): Float64Array {
+  const weights = float64s(where, name, reader.raw(name));
+  const bad = weights.findIndex((weight) => !Number.isFinite(weight));
+  if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', weights[bad]);
+  return weights;
+}
+
+function readModel(outer: string, value: unknown): Linear {
+  const where = `${outer}: model`;
+  if (typeof value !== 'object' || value === null) {
+    throw wrongType(outer, 'model', 'a learned model', value);
+  }
+  const { format, version } = value as { format?: unknown; version?: unknown };
+  if (format !== MODEL_FORMAT) {
+    throw outOfRange(where, 'format', JSON.stringify(MODEL_FORMAT), format);
+  }
+  if (version !== MODEL_VERSION) {
+    throw outOfRange(where, 'version', `${MODEL_VERSION}, the one this package reads`, version);
+  }
+  const reader = new Reader(where, optionsObject(where, value, FIELDS));
+  const loss = reader.oneOf('loss', [...LOSSES, 'softmax', 'function']);
+  const numScores = loss === 'softmax' ? reader.count('numClasses') : 1;
+  if (numScores < 1) throw outOfRange(where, 'numClasses', 'at least 1', numScores);
+  const given = reader.raw('inputs');
+  if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
+  const inputs = given.map((input, i) => readInput(`${where}: inputs[${i}]`, input));
+  const weights = readWeights(where, reader, 'weights');
+  const wanted = numScores * (inputs.length + Number(reader.flag('intercept')));
+  if (wanted === 0 || weights.length !== wanted) {
+    const each = numScores === 1 ? '' : ' in each class';
+    const what = `one weight for each of its inputs and the intercept${each}, ${wanted}`;
+    throw makeError('wrong_length', `${where}: weights must be ${what}, got ${weights.length}`);
+  }
+  return { inputs, numScores, weights };
+}
+
+/** What the model learns from, in place of the value of an input. */
+export function scaled(value: number, { low, high }: ModelInput): number {
+  if (low === undefined || high === undefined) return value;
+  const inside = Math.min(Math.max(value, low), high);
+  return ((inside - low) / (high - low)) * 2 - 1;
+}
+
+export function predict(model: unknown, features: unknown, out?: Float64Array): Float64Array {
+  const where = 'predict';
+  const { inputs, numScores, weights } = readModel(where, model);
+  const width = inputs.length;
+  const rows = float64s(where, 'features', features);
+  if (width === 0 || rows.length % width !== 0) {
+    const wanted = `a multiple of ${width} entries, one for each input`;
+    throw makeError('wrong_length', `${where}: features must have ${wanted}, got ${rows.length}`);
+  }
+  const numRows = rows.length / width;
+  const length = numRows * numScores;
+  if (out !== undefined) requireLength(where, 'out', writableLength(where, 'out', out), length);
+  const bad = rows.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw outOfRange(where, `features[${bad}]`, 'finite', rows[bad]);
+  const scores = newFloat64s(where, 'features', length);
+  const stride = weights.length / numScores;
+  for (let i = 0; i < length; ++i) {
+    const row = Math.floor(i / numScores) * width;
+    const first = (i % numScores) * stride;
+    let score = stride > width ? weights[first + width]! : 0;
+    for (let j = 0; j < width; ++j) {
+      score += weights[first + j]! * scaled(rows[row + j]!, inputs[j]!);
+    }
+    scores[i] = score;
+  }
+  if (out === undefined) return scores;
+  overwrite(out, scores);
+  return out;
+}

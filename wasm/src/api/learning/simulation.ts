@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { outOfRange, Reader, wrongType } from '../../core/check.js';
+import type { Core, CoreSimulation } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from '../options.js';
+import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
+import type { Certificate, HeldOutRisk, MechanismName, Simulation } from '../../core/types.js';
+import type { SimulationChunk } from '../../core/types.js';
+
+const STREAMS = [
+  'stationary',
+  'drifting',
+  'switching',
+  'heavy-tailed',
+  'sparse',
+  'adversarial',
+] as const;
+
+const OPTIONS = [
+  ...MECHANISM_OPTIONS,
+  'dimension',
+  'stream',
+  'streamSeed',
+  'noiseSeed',
+  'table',
+  ...LOSS_OPTIONS,
+  'doubling',
+  'batchSize',
+  'mechanismLambda',
+  'numRegretPrefixes',
+];
+
+class CoreSimulationHandle extends CoreHandle implements Simulation {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly numSteps: number;
+  readonly learns: boolean;
+  readonly classifies: boolean;
+  readonly clippingImpossible: boolean;
+  readonly grid: number;
+  readonly lambda: { private: number; twin: number };
+  readonly regretBound: { private: number; twin: number } | null;
+
+  constructor(core: Core, backstop: Backstop, made: CoreSimulation) {
+    super(core, backstop, made.id, 'simulation');
+    this.certificate = Object.freeze(made.certificate);
+    this.dimension = made.dimension;
+    this.numSteps = made.numSteps;
+    this.learns = made.learns;
+    this.classifies = made.classifies;
+    this.clippingImpossible = made.clippingImpossible;
+    this.grid = made.grid;
+    this.lambda = made.lambda;
+    this.regretBound = made.regretBound;
+  }
+
+  get step(): number {
+    return this.core.call('simulationStep', this.id);
+  }
+
+  get finished(): boolean {
+    return this.step === this.numSteps;
+  }
+
+  advance(maxSteps: number): SimulationChunk {
+    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
+    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
+      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
+    }
+    return this.core.call('simulationAdvance', this.id, maxSteps);
+  }
+
+  heldOutRisk(numExamples: number): HeldOutRisk {
+    const count = new Reader('heldOutRisk', { numExamples }).count('numExamples');
+    return this.core.call('simulationHeldOutRisk', this.id, count);
+  }
+}
+
+export function makeSimulation(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Simulation {
+  const where = 'simulation';
+  const reader = readOptions(where, options, OPTIONS);
+  const table = reader.has('table') ? readTable(where, reader.raw('table')) : undefined;
+  const dimension = reader.countOr('dimension', undefined);
+  if (table && dimension !== undefined && dimension !== table.numColumns) {
+    throw makeError(
+      'wrong_length',
+      `${where}: dimension must be the table's numColumns = ${table.numColumns}, got ${dimension}`,
+    );
+  }
+  const mechanism = readPrefixMechanism(reader, mechanisms);
+  const complete = {
+    ...mechanism,
+    // Here `lambda` is the learner's.
+    parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
+    dimension,
+    stream: reader.oneOfOr('stream', STREAMS, 'stationary'),
+    streamSeed: reader.seedOr('streamSeed', 1n),
+    noiseSeed: reader.seedOr('noiseSeed', 1n),
+    table,
+    ...readLoss(reader),
+    ...readSteps(reader),
+    numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
+  };
+  return new CoreSimulationHandle(core, backstop, core.call('simulationCreate', complete));
+}

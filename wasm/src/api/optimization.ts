@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The search for an optimised mechanism, piece by piece or at once.
+
+import { float64s } from '../core/check.js';
+import { DEFAULT_MECHANISM } from '../core/defaults.js';
+import type { Core, CorePlannerProgress } from '../core/core.js';
+import type { Backstop } from '../core/handle.js';
+import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
+import { saveStrategy, type Asked } from './strategy.js';
+import { CoreSearch } from './search.js';
+import type { MechanismName, Optimization } from '../core/types.js';
+import type { Participation, SavedStrategy, Workload } from '../core/types.js';
+
+/** Arrays as plain ones, which JSON has. */
+function plainWorkload(workload: Workload): Workload {
+  if (typeof workload === 'string') return workload;
+  const entries = Object.entries(workload).map(([name, value]) => [
+    name,
+    typeof value === 'object' ? Array.from(value as ArrayLike<number>) : value,
+  ]);
+  return Object.fromEntries(entries) as Workload;
+}
+
+class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    id: number,
+    private readonly asked: Asked,
+  ) {
+    super(core, backstop, id, 'optimization');
+  }
+
+  protected step(): CorePlannerProgress {
+    return this.core.call('plannerAdvance', this.id);
+  }
+
+  result(): SavedStrategy {
+    return saveStrategy(this.asked, this.core.call('plannerResult', this.id));
+  }
+}
+
+export function makeOptimization(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Optimization {
+  const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
+  const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
+  const named = readNamed(reader, mechanism);
+  const queryWeights = reader.has('queryWeights')
+    ? float64s(reader.where, 'queryWeights', reader.raw('queryWeights'))
+    : undefined;
+  if (queryWeights) requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
+  const id = core.call('plannerCreate', {
+    ...named,
+    queryWeights,
+    useSolver: reader.oneOfOr('solver', ['exact', 'none'], 'exact') === 'exact',
+    maxIterations: reader.countOr('maxIterations', undefined),
+    gap: reader.numberOr('gap', undefined),
+  });
+  return new CoreOptimization(core, backstop, id, {
+    mechanism,
+    numSteps: named.numSteps,
+    workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
+    participation: (reader.raw('participation') as Participation | undefined) ?? 'single',
+    objective: named.parameters.objective ?? 'max',
+    ...(queryWeights && { queryWeights: Array.from(queryWeights) }),
+  });
+}
+
+export function optimize(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): SavedStrategy {
+  const search = makeOptimization(core, backstop, mechanisms, options);
+  try {
+    while (search.advance());
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}

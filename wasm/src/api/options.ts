@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Options of mechanisms, checked and completed with the documented defaults.
+
+import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
+import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
+import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
+import { DEFAULT_MECHANISM } from '../core/defaults.js';
+import { makeError } from '../core/errors.js';
+import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../core/parameters.js';
+import type { MechanismName } from '../core/types.js';
+import { readStrategy, type ReadStrategy } from './strategy.js';
+
+const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
+export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
+export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
+export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'strategies'];
+export const OPTIMIZE_OPTIONS = [
+  ...ERROR_OPTIONS,
+  'solver',
+  'maxIterations',
+  'gap',
+  'queryWeights',
+];
+
+export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
+
+/** A reader of `value`, whose keys must be among `known`. */
+export function readOptions(where: string, value: unknown, known: readonly string[]): Reader {
+  return new Reader(where, optionsObject(where, value, known));
+}
+
+function wrongLength(where: string, name: string, wanted: string, got: number): Error {
+  return makeError('wrong_length', `${where}: ${name} must have ${wanted}, got ${got}`);
+}
+
+/** A reader of an option that is an object, whose keys must be among `known`. */
+function readNested(
+  where: string,
+  name: string,
+  value: unknown,
+  wanted: string,
+  known: readonly string[],
+): Reader {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongType(where, name, wanted, value);
+  }
+  return new Reader(where, optionsObject(`${where}: ${name}`, value, known));
+}
+
+/** The keys each kind of workload takes, its own first. */
+const WORKLOADS = {
+  matrix: ['matrix'],
+  rates: ['rates', 'momentum'],
+  window: ['window'],
+  momentum: ['momentum', 'decay'],
+} as const;
+
+function readWorkload(where: string, given: unknown, numSteps: number): CoreWorkload {
+  const workload: CoreWorkload = {
+    kind: 'prefix',
+    momentum: 0,
+    decay: 1,
+    width: 0,
+    values: undefined,
+  };
+  if (given === undefined || given === 'prefix') return workload;
+  const wanted = "'prefix' or an object";
+  if (typeof given === 'string') throw outOfRange(where, 'workload', wanted, given);
+  const keys = [...new Set(Object.values(WORKLOADS).flat())];
+  const reader = readNested(where, 'workload', given, wanted, keys);
+  const kind = (Object.keys(WORKLOADS) as (keyof typeof WORKLOADS)[]).find((it) => reader.has(it));
+  if (kind === undefined) {
+    const kinds = Object.keys(WORKLOADS).join(', ');
+    throw makeError('wrong_type', `${where}: workload must have one of ${kinds}, got none`);
+  }
+  const allowed: readonly string[] = WORKLOADS[kind];
+  const stray = keys.find((key) => reader.has(key) && !allowed.includes(key));
+  if (stray !== undefined) {
+    throw makeError('wrong_type', `${where}: workload must not have both ${kind} and ${stray}`);
+  }
+  workload.kind = kind;
+  workload.momentum = reader.numberOr('momentum', 0);
+  workload.decay = reader.numberOr('decay', 1);
+  if (kind === 'window') workload.width = reader.count('window');
+  if (kind === 'rates' || kind === 'matrix') {
+    workload.values = float64s(where, kind, reader.raw(kind));
+    const length = kind === 'rates' ? numSteps : numSteps * numSteps;
+    const expression = kind === 'rates' ? 'numSteps' : 'numSteps * numSteps';
+    if (workload.values.length !== length) {
+      throw wrongLength(where, kind, `${expression} = ${length} entries`, workload.values.length);
+    }
+  }
+  return workload;
+}
+
+function readParticipation(outer: Reader, numSteps: number): CoreParticipation {
+  const { where } = outer;
+  const given = outer.raw('participation');
+  if (given === undefined || given === 'single') return { kind: 'single', times: 1, separation: 1 };
+  const wanted = "'single' or an object";
+  if (typeof given === 'string') throw outOfRange(where, 'participation', wanted, given);
+  const keys = ['epochs', 'participations', 'minSeparation'];
+  const reader = readNested(where, 'participation', given, wanted, keys);
+  if (!reader.has('epochs')) {
+    const times = reader.count('participations');
+    return { kind: 'min-separation', times, separation: reader.count('minSeparation') };
+  }
+  const stray = keys.slice(1).find((key) => reader.has(key));
+  if (stray !== undefined) {
+    throw makeError('wrong_type', `${where}: participation must not have both epochs and ${stray}`);
+  }
+  const epochs = reader.count('epochs');
+  if (epochs < 1 || numSteps % epochs !== 0) {
+    throw outOfRange(where, 'epochs', `a divisor of numSteps = ${numSteps}`, epochs);
+  }
+  return { kind: 'fixed-epoch', times: epochs, separation: numSteps / epochs };
+}
+
+export function readProblem(reader: Reader): CoreProblem {
+  const numSteps = reader.count('numSteps');
+  return {
+    numSteps,
+    workload: readWorkload(reader.where, reader.raw('workload'), numSteps),
+    participation: readParticipation(reader, numSteps),
+  };
+}
+
+function readParameter(reader: Reader, name: ParameterName): unknown {
+  if (!reader.has(name)) return undefined;
+  switch (PARAMETERS[name]) {
+    case 'count':
+      return name === 'buffers' && reader.raw(name) === 'exact' ? 0 : reader.count(name);
+    case 'number':
+      return reader.number(name);
+    case 'flag':
+      return reader.flag(name);
+    case 'objective':
+      return reader.oneOfOr(name, ['max', 'mean'], 'max');
+    case 'numbers':
+      return float64s(reader.where, name, reader.raw(name));
+  }
+}
+
+/** Every parameter by name, for one that is not given undefined. */
+export function readParameters(reader: Reader): CoreParameters {
+  const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]);
+  return { ...Object.fromEntries(parameters), plan: undefined } as unknown as CoreParameters;
+}
+
+/** A mechanism by its name, with parameters. */
+export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactorization {
+  return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
+}
+
+function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
+  return (
+    a.kind === b.kind &&
+    a.momentum === b.momentum &&
+    a.decay === b.decay &&
+    a.width === b.width &&
+    a.values?.length === b.values?.length &&
+    (a.values?.every((value, i) => value === b.values![i]) ?? true)
+  );
+}
+
+/**
+ * A mechanism that was saved: horizon and workload are those it was made for, and so is the
+ * participation unless another one is given.
+ */
+export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorization {
+  const { where } = reader;
+  const { mechanism, numSteps, plan } = saved;
+  const problem = readProblem(reader);
+  if (problem.numSteps !== numSteps) {
+    const wanted = `${numSteps}, that of the saved strategy`;
+    throw outOfRange(where, 'numSteps', wanted, problem.numSteps);
+  }
+  const whose = `${where}: saved strategy`;
+  const workload = readWorkload(whose, saved.workload, numSteps);
+  const { participation: own } = saved;
+  const participation = readParticipation(new Reader(whose, { participation: own }), numSteps);
+  if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
+    const wanted = `workload must be that of the saved strategy, ${workload.kind}`;
+    const { kind } = problem.workload;
+    const got = kind === workload.kind ? 'another one' : kind;
+    throw makeError('invalid_argument', `${where}: ${wanted}, got ${got}`);
+  }
+  return {
+    ...problem,
+    ...(!reader.has('participation') && { participation }),
+    mechanism,
+    workload,
+    parameters: { ...readParameters(reader), plan },
+  };
+}
+
+/** A mechanism by name or saved, for a problem. */
+export function readFactorization(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+  fallback?: MechanismName,
+): CoreFactorization {
+  const given = reader.raw('mechanism');
+  if (typeof given === 'object' && given !== null) {
+    return readSaved(reader, readStrategy(reader.where, given, mechanisms));
+  }
+  if (given === undefined && fallback !== undefined) return readNamed(reader, fallback);
+  return readNamed(reader, reader.oneOf('mechanism', mechanisms));
+}
+
+export function readMechanism(reader: Reader, mechanisms: readonly MechanismName[]): CoreMechanism {
+  return {
+    ...readFactorization(reader, mechanisms, DEFAULT_MECHANISM),
+    epsilon: reader.number('epsilon'),
+    delta: reader.number('delta'),
+    clipNorm: reader.numberOr('clipNorm', 1),
+    neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+  };
+}
+
+/** As readMechanism, of a mechanism whose releases are running totals. */
+export function readPrefixMechanism(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+): CoreMechanism {
+  const mechanism = readMechanism(reader, mechanisms);
+  const { kind } = mechanism.workload;
+  if (kind === 'prefix') return mechanism;
+  const wanted = "workload must be 'prefix', the only one that is released";
+  throw makeError('invalid_argument', `${reader.where}: ${wanted}, got ${kind}`);
+}
+
+/** A table whose lengths agree; the core checks its numbers. */
+export function readTable(where: string, value: unknown): CoreTable {
+  const known = ['numRows', 'numColumns', 'values', 'labels'];
+  const reader = readNested(where, 'table', value, 'an object', known);
+  const numRows = reader.count('numRows');
+  const numColumns = reader.count('numColumns');
+  if (numRows < 1) throw outOfRange(where, 'numRows', 'at least 1', numRows);
+  if (numColumns < 1) throw outOfRange(where, 'numColumns', 'at least 1', numColumns);
+  const values = float64s(where, 'values', reader.raw('values'));
+  if (values.length !== numRows * numColumns) {
+    const wanted = `numRows * numColumns = ${numRows * numColumns} entries`;
+    throw wrongLength(where, 'values', wanted, values.length);
+  }
+  if (!reader.has('labels')) return { numRows, numColumns, values, labels: undefined };
+  const labels = float64s(where, 'labels', reader.raw('labels'));
+  if (labels.length !== numRows) {
+    throw wrongLength(where, 'labels', `numRows = ${numRows} entries`, labels.length);
+  }
+  return { numRows, numColumns, values, labels };
+}
+
+/** Number of whole records in an array. */
+export function countRecords(where: string, records: Float64Array, dimension: number): number {
+  if (records.length % dimension !== 0) {
+    const wanted = `a multiple of dimension = ${dimension} entries`;
+    throw wrongLength(where, 'records', wanted, records.length);
+  }
+  return records.length / dimension;
+}
+
+export function requireLength(where: string, name: string, got: number, wanted: number): void {
+  if (got !== wanted) throw wrongLength(where, name, `${wanted} entries`, got);
+}

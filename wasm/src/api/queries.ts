@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Linear queries on a histogram, and what it has most of or in the middle.
+
+import {
+  float64s,
+  optionsObject,
+  outOfRange,
+  Reader,
+  requireCount,
+  wrongType,
+} from '../core/check.js';
+import type { Fields } from '../core/check.js';
+import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '../core/core.js';
+import { makeError } from '../core/errors.js';
+import { CoreHandle, type Backstop } from '../core/handle.js';
+import { withKey } from '../core/key.js';
+import type { Queries, QueryAnswers, QueryMatrices } from '../core/types.js';
+import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from '../core/types.js';
+import { NEIGHBOURS } from './options.js';
+import { CoreSearch } from './search.js';
+
+const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
+const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
+const OPTIONS = [...PRIVACY, 'workload', 'delta', 'strategy', 'objective'];
+const KINDS = {
+  identity: ['identity'],
+  prefix: ['prefix'],
+  ranges: ['ranges'],
+  marginals: ['marginals', 'order'],
+  parities: ['parities', 'order', 'withLowerOrders'],
+  matrix: ['matrix'],
+  product: ['product'],
+  union: ['union'],
+} as const;
+const MAX_DEPTH = 8;
+
+function readCounts(where: string, name: string, value: unknown): Float64Array {
+  const counts = float64s(where, name, value);
+  counts.forEach((count, i) =>
+    requireCount(where, `${name}[${i}]`, count, Number.MAX_SAFE_INTEGER),
+  );
+  return counts;
+}
+
+function list(where: string, name: string, value: unknown): unknown[] {
+  if (Array.isArray(value)) return value as unknown[];
+  throw wrongType(where, name, 'an array', value);
+}
+
+/** Rows of a matrix, one after the other. */
+function readMatrix(where: string, value: unknown): { size: number; values: Float64Array } {
+  const rows = list(where, 'matrix', value).map((row, i) => float64s(where, `matrix[${i}]`, row));
+  const width = rows[0]?.length ?? 0;
+  const values = new Float64Array(rows.length * width);
+  rows.forEach((row, i) => {
+    if (row.length !== width) {
+      const what = `matrix[${i}] must have ${width} entries, got ${row.length}`;
+      throw makeError('wrong_length', `${where}: ${what}`);
+    }
+    values.set(row, i * width);
+  });
+  return { size: rows.length, values };
+}
+
+/** Every field is there, if without a meaning. */
+function readWorkload(where: string, value: unknown, depth = 0): CoreQueryWorkload {
+  const known = [...new Set(Object.values(KINDS).flat())];
+  const fields: Fields = optionsObject(`${where}: workload`, value, known);
+  const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
+  const [kind, ...more] = kinds.filter((each) => fields[each] !== undefined);
+  if (kind === undefined || more.length > 0) {
+    throw makeError('wrong_type', `${where}: workload must have one of ${kinds.join(', ')}`);
+  }
+  optionsObject(`${where}: workload`, value, KINDS[kind]);
+  const reader = new Reader(where, fields);
+  const plain = { kind, size: 0, order: 0, withLowerOrders: false, values: undefined, parts: [] };
+  if (kind === 'product' || kind === 'union') {
+    if (depth === MAX_DEPTH) {
+      throw outOfRange(where, 'depth of workload', `at most ${MAX_DEPTH}`, depth + 1);
+    }
+    const parts = list(where, kind, fields[kind]);
+    return { ...plain, parts: parts.map((part) => readWorkload(where, part, depth + 1)) };
+  }
+  if (kind === 'matrix') return { ...plain, ...readMatrix(where, fields['matrix']) };
+  if (kind === 'marginals') {
+    const values = readCounts(where, 'marginals', fields['marginals']);
+    return { ...plain, values, order: reader.count('order') };
+  }
+  const size = reader.count(kind);
+  if (size === 0) throw outOfRange(where, `workload.${kind}`, 'at least 1', size);
+  if (kind !== 'parities') return { ...plain, size };
+  const withLowerOrders = reader.has('withLowerOrders') && reader.flag('withLowerOrders');
+  return { ...plain, size, order: reader.count('order'), withLowerOrders };
+}
+
+function readSeed(reader: Reader): bigint | undefined {
+  return reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined;
+}
+
+class CoreQueriesHandle extends CoreHandle implements Queries {
+  readonly numQueries: number;
+  readonly numValues: number;
+  readonly numMeasurements: number;
+  readonly noise: 'gaussian' | 'laplace';
+  readonly mu: number;
+  readonly unitError: number;
+  readonly lowerBound: number;
+  readonly ratio: number;
+  readonly textbookRatio: number;
+  readonly standardErrors: Float64Array;
+
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    made: CoreQueries,
+    readonly neighbours: 'zero-out' | 'replace-one',
+  ) {
+    super(core, backstop, made.id, 'mechanism of queries');
+    this.numQueries = made.numQueries;
+    this.numValues = made.numValues;
+    this.numMeasurements = made.numMeasurements;
+    this.noise = made.noise;
+    this.mu = made.mu;
+    this.unitError = made.unitError;
+    this.lowerBound = made.lowerBound;
+    this.ratio = made.ratio;
+    this.textbookRatio = made.textbookRatio;
+    this.standardErrors = made.standardErrors;
+  }
+
+  label(query: number): string {
+    const checked = requireCount('label', 'query', query, this.numQueries - 1);
+    return this.core.call('queriesLabel', this.id, checked);
+  }
+
+  labels(): string[] {
+    return Array.from({ length: this.numQueries }, (_, query) => this.label(query));
+  }
+
+  matrices(): QueryMatrices {
+    const { numQueries, numValues, numMeasurements } = this;
+    const found = this.core.call('queriesMatrices', this.id);
+    return { numQueries, numValues, numMeasurements, ...found };
+  }
+
+  release(histogram: ArrayLike<number>, options: unknown = {}): QueryAnswers {
+    const where = 'release';
+    const known = ['consistent', 'integer', 'total', 'insecureSeed'];
+    const reader = new Reader(where, optionsObject(where, options, known));
+    const flag = (name: string) => reader.has(name) && reader.flag(name);
+    const complete = {
+      histogram: readCounts(where, 'histogram', histogram),
+      integer: flag('integer'),
+      total: reader.has('total') ? reader.count('total') : undefined,
+      consistent: flag('consistent'),
+      insecureSeed: readSeed(reader),
+    };
+    if (!complete.consistent && (complete.integer || complete.total !== undefined)) {
+      throw makeError('wrong_type', `${where}: integer and total go with consistent: true`);
+    }
+    const { insecureSeed } = complete;
+    const made = withKey(where, complete, (given) =>
+      this.core.call('queriesRelease', this.id, given),
+    );
+    return { ...made, insecure: insecureSeed !== undefined };
+  }
+}
+
+class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
+  constructor(
+    core: Core,
+    private readonly owner: Backstop,
+    id: number,
+    private readonly neighbours: 'zero-out' | 'replace-one',
+  ) {
+    super(core, owner, id, 'search');
+  }
+
+  protected step(): CorePlannerProgress {
+    return this.core.call('queriesAdvance', this.id);
+  }
+
+  result(): Queries {
+    const made = this.core.call('queriesResult', this.id);
+    return new CoreQueriesHandle(this.core, this.owner, made, this.neighbours);
+  }
+}
+
+export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown): QuerySearch {
+  const where = 'queries';
+  const reader = new Reader(where, optionsObject(where, options, OPTIONS));
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
+  const id = core.call('queriesSearch', {
+    workload: readWorkload(where, reader.raw('workload')),
+    epsilon: reader.number('epsilon'),
+    delta: reader.number('delta'),
+    neighbours,
+    maxContributions: reader.countOr('maxContributions', 1),
+    strategy: reader.oneOfOr('strategy', STRATEGIES, 'optimal'),
+    objective: reader.oneOfOr('objective', ['mean', 'max'] as const, 'mean'),
+  });
+  return new CoreQuerySearch(core, backstop, id, neighbours);
+}
+
+export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
+  const search = makeQuerySearch(core, backstop, options);
+  try {
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}
+
+/** The exponential mechanism, with utilities of the caller's own. */
+export function choose(core: Core, options: ChooseOptions): number {
+  const where = 'choose';
+  const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const utilities = float64s(where, 'utilities', reader.raw('utilities'));
+  utilities.forEach((utility, i) => {
+    if (Number.isSafeInteger(utility)) return;
+    throw outOfRange(where, `utilities[${i}]`, 'an integer below 2^53 in magnitude', utility);
+  });
+  const complete = {
+    utilities,
+    epsilon: reader.number('epsilon'),
+    sensitivity: reader.count('sensitivity'),
+    monotone: reader.has('monotone') && reader.flag('monotone'),
+    insecureSeed: readSeed(reader),
+  };
+  return withKey(where, complete, (given) => core.call('queriesChoose', given));
+}
+
+/** What winners and quantiles have in common. */
+function readChoice(where: string, options: unknown, more: readonly string[]) {
+  const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  return {
+    reader,
+    common: {
+      histogram: readCounts(where, 'histogram', reader.raw('histogram')),
+      epsilon: reader.number('epsilon'),
+      neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+      maxContributions: reader.countOr('maxContributions', 1),
+      insecureSeed: readSeed(reader),
+    },
+  };
+}
+
+export function winner(core: Core, options: WinnerOptions): number {
+  const { common } = readChoice('winner', options, []);
+  return withKey('winner', common, (given) => core.call('queriesWinner', given));
+}
+
+export function quantile(core: Core, options: QuantileOptions): number {
+  const { reader, common } = readChoice('quantile', options, ['quantile']);
+  const [numerator, denominator] = list('quantile', 'quantile', reader.raw('quantile'));
+  const complete = {
+    ...common,
+    numerator: requireCount('quantile', 'quantile[0]', numerator, 2 ** 20),
+    denominator: requireCount('quantile', 'quantile[1]', denominator, 2 ** 20),
+  };
+  return withKey('quantile', complete, (given) => core.call('queriesQuantile', given));
+}

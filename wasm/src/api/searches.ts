@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Mechanisms whose parameters take long to find: which they are, and their search piece by piece
+// before they are used, for those who show progress or can be told to give up.
+
+import { Reader } from '../core/check.js';
+import type { CoreProblem } from '../core/core.js';
+import { DEFAULT_MECHANISM } from '../core/defaults.js';
+import type { ParameterName } from '../core/parameters.js';
+import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../core/types.js';
+import type { ErrorOptions, MechanismName, MechanismOptions } from '../core/types.js';
+import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../core/types.js';
+import type { SavedStrategy, UnitError, UnitErrorOptions } from '../core/types.js';
+import { readProblem } from './options.js';
+
+/** Something that is made piece by piece. */
+export type Pieces<T> = Generator<OptimizeProgress, T, void>;
+
+/** Beyond so many steps the search for the best parameters takes several seconds. */
+const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
+  optimal: 2 ** 17,
+  'blt-normalized': 2 ** 14,
+  'blt-scaled': 2 ** 8,
+  'banded-toeplitz': 2 ** 16,
+  banded: 128,
+};
+/** Where the optimum is found with dense matrices. */
+const MAX_QUICK_DENSE_STEPS = 128;
+/** From here on there are no dense optima: that for prefix sums or one participation stands in. */
+const MAX_DENSE_STEPS = 2048;
+const MAX_EPOCH_OPTIMUM_STEPS = 1024;
+
+/** Parameters that leave nothing to search for, or vary what was found. */
+const NOT_SEARCHED: readonly ParameterName[] = [
+  'decays',
+  'weights',
+  'normalizeColumns',
+  'epochLength',
+  'completeEpochs',
+];
+
+/** Undefined where there is no search, or a quick one at any horizon. */
+export function quickLimit(name: MechanismName, problem: CoreProblem): number | undefined {
+  const { numSteps, workload, participation } = problem;
+  const { kind, momentum } = workload;
+  const isOther = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
+  const isDense = isOther && numSteps <= MAX_DENSE_STEPS;
+  const hasEpochs =
+    participation.kind === 'fixed-epoch' && numSteps <= MAX_EPOCH_OPTIMUM_STEPS;
+  return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
+}
+
+/** The search that options of a mechanism ask for, if it takes long. */
+function longSearch(options: ErrorOptions | MechanismOptions): OptimizeOptions | undefined {
+  const { mechanism = DEFAULT_MECHANISM, numSteps, workload, participation } = options;
+  if (typeof mechanism !== 'string') return undefined;
+  if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
+  const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
+  const limit = quickLimit(mechanism, problem);
+  if (limit === undefined || numSteps <= limit) return undefined;
+  const { bands, buffers, objective } = options;
+  const all = { mechanism, numSteps, workload, participation, bands, buffers, objective };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as unknown as OptimizeOptions;
+}
+
+/** A whole search. */
+export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
+  const search = api.optimization(options);
+  try {
+    while (search.advance()) yield search.progress;
+    yield search.progress;
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}
+
+/** The search for the mechanism that is asked for; nothing where it takes none, or not long. */
+function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
+  let search: OptimizeOptions | undefined;
+  try {
+    search = longSearch(options as ErrorOptions);
+  } catch {
+    // What is wrong is said by the one that the options are for.
+  }
+  return search && (yield* searching(api, search));
+}
+
+/** The same options with what was found by name, if finding it takes long. */
+export function* foundFirst<Options extends object>(
+  api: DpFtrl,
+  options: Options,
+): Pieces<Options> {
+  const saved = yield* searchFor(api, options);
+  return saved === undefined ? options : withSaved(options, saved);
+}
+
+function withSaved<Options extends object>(options: Options, mechanism: SavedStrategy): Options {
+  const names = ['bands', 'buffers', 'objective'];
+  const others = Object.entries(options).filter(([name]) => !names.includes(name));
+  return { ...Object.fromEntries(others), mechanism } as Options;
+}
+
+/** With how close the error that is aimed at is to the bound of every factorization. */
+export function rated<
+  Result extends Pick<UnitError, 'objective' | 'maxError' | 'meanError' | 'lowerBound'>,
+>(result: Result): Result & Pick<UnitError, 'ratio' | 'gap'> {
+  const { objective, maxError, meanError, lowerBound } = result;
+  if (lowerBound === null) return { ...result, ratio: null, gap: null };
+  const ratio = (objective === 'max' ? maxError : meanError) / lowerBound;
+  return { ...result, ratio, gap: ratio - 1 };
+}
+
+/** What the search has proved is not proved again from what was saved, or not as well. */
+function withBound<Result extends UnitError | CheckedCertificate>(
+  result: Result,
+  saved: SavedStrategy,
+  distance: number,
+): Result {
+  const { lowerBound, boundMethod, lowerBoundMinDimension = 1 } = saved;
+  const own = lowerBound === null ? 0 : lowerBound * distance;
+  if (own <= (result.lowerBound ?? 0)) return result;
+  const everywhere = saved.lowerBoundEveryDimension ?? lowerBound ?? 0;
+  const known = result.lowerBoundEveryDimension ?? 0;
+  return rated({
+    ...result,
+    lowerBound: own,
+    boundMethod,
+    lowerBoundMinDimension,
+    lowerBoundEveryDimension: Math.max(everywhere * distance, known),
+  });
+}
+
+export function* errorInPieces(api: DpFtrl, options: UnitErrorOptions): Pieces<UnitError> {
+  const saved = yield* searchFor(api, options);
+  if (saved === undefined) return api.error(options);
+  const error = api.error(withSaved(options, saved));
+  return withBound(error, saved, error.neighbours === 'replace-one' ? 2 : 1);
+}
+
+export function* certificateInPieces(
+  api: DpFtrl,
+  options: MechanismOptions,
+): Pieces<CheckedCertificate> {
+  const saved = yield* searchFor(api, options);
+  if (saved === undefined) return api.certificate(options);
+  // Its errors and its bound are at unit noise, whoever the neighbours are.
+  return withBound(api.certificate(withSaved(options, saved)), saved, 1);
+}
+
+export function* compareInPieces(api: DpFtrl, options: CompareOptions): Pieces<Comparison> {
+  const comparison = api.comparison(options);
+  while (comparison.advance()) yield comparison.progress;
+  return comparison.result();
+}
+
+export function* queriesInPieces(api: DpFtrl, options: QueriesOptions): Pieces<Queries> {
+  const search = api.querySearch(options);
+  try {
+    while (search.advance()) yield search.progress;
+    return search.result();
+  } finally {
+    search.dispose();
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Optimised mechanisms as plain data, for JSON: from the core's numbers to an object and back.
+// Lengths and ranges of the numbers are the core's business.
+
+import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
+import type { CorePlan, CorePlannerResult } from '../core/core.js';
+import { makeError } from '../core/errors.js';
+import { camelCase } from '../core/parameters.js';
+import type { MechanismName, SavedStrategy } from '../core/types.js';
+
+export const FORMAT = 'dp-ftrl strategy';
+export const VERSION = 1;
+
+const STATUSES = ['converged', 'stopped', 'not converged', 'infeasible'] as const;
+const FIELDS: readonly (keyof SavedStrategy)[] = [
+  'format',
+  'version',
+  'mechanism',
+  'numSteps',
+  'workload',
+  'participation',
+  'objective',
+  'queryWeights',
+  'error',
+  'lowerBound',
+  'boundMethod',
+  'lowerBoundMinDimension',
+  'lowerBoundEveryDimension',
+  'ratio',
+  'status',
+  'iterations',
+  'parameters',
+];
+
+/** `columnWeights` -> `column_weights`. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What was asked for: fields that go into the object as they are. */
+export type Asked = Pick<
+  SavedStrategy,
+  'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
+>;
+
+/** What a bound needs that rests on all participations: docs/math/optimal.md, section 5. */
+function leastDimension({ participation, numSteps }: Asked): number {
+  if (participation === 'single') return 1;
+  const most =
+    'epochs' in participation
+      ? participation.epochs
+      : Math.min(participation.participations, Math.ceil(numSteps / participation.minSeparation));
+  let dimension = 1;
+  while (((dimension + 1) * (dimension + 2)) / 2 <= most) ++dimension;
+  return dimension;
+}
+
+export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
+  const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
+  const { lowerBoundMinDimension, lowerBoundEveryDimension } = result;
+  return {
+    format: FORMAT,
+    version: VERSION,
+    ...asked,
+    error,
+    lowerBound,
+    boundMethod,
+    // Files of the usual kind have the fields that they always had. In others a missing dimension
+    // tells that the file is from before, so it is there also where it is 1.
+    ...(lowerBoundMinDimension !== null &&
+      Math.max(lowerBoundMinDimension, leastDimension(asked)) > 1 && {
+        lowerBoundMinDimension,
+        lowerBoundEveryDimension: lowerBoundEveryDimension ?? 0,
+      }),
+    ratio: lowerBound === null ? null : error / lowerBound,
+    status,
+    iterations,
+    parameters: Object.fromEntries(
+      numbers.map(({ name, values }) => [camelCase(name), Array.from(values)]),
+    ),
+  };
+}
+
+/** A saved strategy whose shape is right, and its numbers for the core. */
+export interface ReadStrategy {
+  mechanism: MechanismName;
+  numSteps: number;
+  workload: unknown;
+  participation: unknown;
+  objective: 'max' | 'mean';
+  plan: CorePlan;
+}
+
+/** The fields of something that claims to be a saved strategy of this version. */
+function readFields(where: string, value: object): Reader {
+  const { format, version } = value as { format?: unknown; version?: unknown };
+  if (format !== FORMAT) throw outOfRange(where, 'format', JSON.stringify(FORMAT), format);
+  if (version !== VERSION) {
+    throw outOfRange(where, 'version', `${VERSION}, the one this package reads`, version);
+  }
+  return new Reader(where, optionsObject(where, value, FIELDS));
+}
+
+function readNumbers(where: string, value: unknown): CorePlan['numbers'] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongType(where, 'parameters', 'an object', value);
+  }
+  return Object.entries(value).map(([name, list]) => {
+    const values = float64s(where, `parameters.${name}`, list);
+    const bad = values.findIndex((entry) => !Number.isFinite(entry));
+    if (bad >= 0) {
+      throw outOfRange(where, `parameters.${name}[${bad}]`, 'finite', values[bad]);
+    }
+    return { name: snakeCase(name), values };
+  });
+}
+
+export function readStrategy(
+  outer: string,
+  value: object,
+  mechanisms: readonly MechanismName[],
+): ReadStrategy {
+  const where = `${outer}: saved strategy`;
+  const reader = readFields(where, value);
+  const objective = reader.oneOf('objective', ['max', 'mean']);
+  reader.oneOf('status', STATUSES);
+  for (const name of ['error', 'iterations'] as const) reader.number(name);
+  for (const name of ['lowerBound', 'ratio'] as const) {
+    if (reader.raw(name) !== null) reader.number(name);
+  }
+  const dimension = reader.countOr('lowerBoundMinDimension', 1);
+  if (dimension < 1) throw outOfRange(where, 'lowerBoundMinDimension', 'at least 1', dimension);
+  if (reader.has('lowerBoundEveryDimension')) reader.number('lowerBoundEveryDimension');
+  if (reader.has('queryWeights')) float64s(where, 'queryWeights', reader.raw('queryWeights'));
+  if (!reader.has('workload')) {
+    throw makeError('wrong_type', `${where}: workload must be given, got nothing`);
+  }
+  return {
+    mechanism: reader.oneOf('mechanism', mechanisms),
+    numSteps: reader.count('numSteps'),
+    workload: reader.raw('workload'),
+    participation: reader.raw('participation'),
+    objective,
+    plan: { objective, numbers: readNumbers(where, reader.raw('parameters')) },
+  };
+}

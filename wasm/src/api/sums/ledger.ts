@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A running total whose state outlives the process: decided by the core, saved by a store, and only
+// then handed out.
+
+import { float64s, requireCount, wrongType } from '../../core/check.js';
+import type { Core, CorePrefixSum } from '../../core/core.js';
+import { CoreHandle, type Backstop } from '../../core/handle.js';
+import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from '../../core/types.js';
+import type { StoreHold } from '../../stores/store-hold.js';
+import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
+import { countRecords, readOptions, requireLength } from '../options.js';
+import { readTotals, TOTALS_OPTIONS } from './totals.js';
+
+const OPTIONS = [...TOTALS_OPTIONS, 'store'];
+
+interface Made extends Stored {
+  sums: CorePrefixSum;
+  dimension: number;
+  insecure: boolean;
+}
+
+/** Steps to be decided, stored and handed out. */
+interface Task {
+  firstStep: number;
+  numSteps: number;
+  decide(): void;
+  memo: Uint8Array | undefined;
+}
+
+class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
+  readonly certificate: Certificate;
+  readonly grid: number;
+  readonly dimension: number;
+  readonly insecure: boolean;
+  private readonly store: ReleaseStore;
+  private readonly hold: StoreHold;
+  readonly identity: string;
+  private readonly key: Uint8Array<ArrayBuffer>;
+  private kept: Uint8Array | undefined;
+  /** Releases are made one after the other, in the order in which they were asked for. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(core: Core, backstop: Backstop, made: Made) {
+    super(core, backstop, made.sums.id, 'release ledger');
+    this.certificate = Object.freeze(made.sums.certificate);
+    this.grid = made.sums.grid;
+    this.dimension = made.dimension;
+    this.insecure = made.insecure;
+    this.store = made.store;
+    this.hold = made.hold;
+    this.key = made.key;
+    this.kept = made.memo;
+    this.identity = identityOf(core.call('ledgerCommitment', made.sums.id));
+  }
+
+  get memo(): Uint8Array | undefined {
+    return this.kept?.slice();
+  }
+
+  get numSteps(): number {
+    return this.certificate.numSteps;
+  }
+
+  get step(): number {
+    return this.core.call('ledgerSteps', this.id).acknowledged;
+  }
+
+  stddev(step: number): number {
+    requireCount('stddev', 'step', step, this.numSteps - 1);
+    return this.core.call('ledgerStddev', this.id, step);
+  }
+
+  async release(step: number, record: ArrayLike<number>): Promise<Float64Array> {
+    const values = float64s('release', 'record', record);
+    requireLength('release', 'record', values.length, this.dimension);
+    return this.inTurn('release', this.ofRecords(step, values));
+  }
+
+  async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array> {
+    const values = float64s('releaseMany', 'records', records);
+    countRecords('releaseMany', values, this.dimension);
+    return this.inTurn('releaseMany', this.ofRecords(firstStep, values));
+  }
+
+  private ofRecords(firstStep: number, values: Float64Array): Task {
+    const numSteps = values.length / this.dimension;
+    const decide = (): void => {
+      this.core.call('ledgerDecide', this.id, firstStep, values);
+    };
+    return { firstStep, numSteps, decide, memo: undefined };
+  }
+
+  async releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array> {
+    const where = 'releaseSteps';
+    if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
+    const kept = readMemo(where, memo);
+    const all = steps.map((step, i) => float64s(where, `steps[${i}]`, step));
+    const decide = (): void => {
+      all.forEach((step, i) => this.core.call('ledgerDecideStep', this.id, firstStep + i, step));
+    };
+    return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: kept });
+  }
+
+  override dispose(): void {
+    this.key.fill(0);
+    this.hold.release(this.last);
+    super.dispose();
+  }
+
+  private inTurn(where: string, task: Task): Promise<Float64Array> {
+    requireCount(where, 'step', task.firstStep, this.numSteps - 1);
+    const result = this.last.then(() => this.commit(task));
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+
+  private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
+    decide();
+    const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
+    const isMemoAlone = numSteps === 0 && memo !== undefined;
+    if (decided > acknowledged || isMemoAlone) {
+      const next = memo ?? this.kept;
+      await this.store.save(pack(this.key, next, this.core.call('ledgerState', this.id)));
+      this.kept = next;
+      this.core.call('ledgerAcknowledge', this.id, decided);
+    }
+    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
+  }
+}
+
+export async function makeLedger(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): Promise<ReleaseLedger> {
+  const reader = readOptions('ledger', options, OPTIONS);
+  const complete = readTotals(reader, mechanisms);
+  return openStored(reader, complete, (given, stored) => {
+    const sums = core.call('ledgerCreate', given);
+    const { dimension, insecureSeed } = complete;
+    const insecure = insecureSeed !== undefined;
+    return new CoreReleaseLedger(core, backstop, { ...stored, sums, dimension, insecure });
+  });
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { wrongType } from '../../core/check.js';
+import type { Core, CorePrefixSum } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import type { Backstop } from '../../core/handle.js';
+import type { MechanismName, PeopleSum } from '../../core/types.js';
+import { makeTotals, NoisyTotals } from './totals.js';
+
+const NAMES = {
+  kind: 'people sum',
+  step: 'peopleSumStep',
+  stddev: 'peopleSumStddev',
+  endSteps: 'peopleSumEndSteps',
+} as const;
+
+class CorePeopleSum extends NoisyTotals implements PeopleSum {
+  /** Numbers of the people, in the order in which they came. */
+  private readonly numbers = new Map<string, number>();
+
+  constructor(
+    core: Core,
+    backstop: Backstop,
+    made: CorePrefixSum,
+    dimension: number,
+    insecure: boolean,
+  ) {
+    super(core, backstop, made, { dimension, insecure, names: NAMES });
+  }
+
+  get numDropped(): number {
+    return this.core.call('peopleSumNumDropped', this.id);
+  }
+
+  contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): void {
+    const values = this.records('contribute', records, undefined);
+    const numbers = this.numbersOf('contribute', people, values.length / this.dimension);
+    try {
+      this.core.call('peopleSumContribute', this.id, numbers, values);
+    } catch (error) {
+      throw this.nameContributed(error);
+    }
+  }
+
+  releaseEach(
+    people: ArrayLike<string>,
+    records: ArrayLike<number>,
+    out?: Float64Array,
+  ): Float64Array {
+    const values = this.records('releaseEach', records, out);
+    this.requireOut('releaseEach', out, values.length);
+    const numbers = this.numbersOf('releaseEach', people, values.length / this.dimension);
+    try {
+      this.core.call('peopleSumReleaseEach', this.id, numbers, values);
+    } catch (error) {
+      throw this.nameReleased('releaseEach', error, values, out);
+    }
+    return this.handOut(values, out);
+  }
+
+  /** A number for each record's person; the names are kept, so that no two share one. */
+  private numbersOf(where: string, people: unknown, numRecords: number): Float64Array {
+    const list = typeof people === 'string' ? [people] : (people as ArrayLike<unknown> | null);
+    if (typeof list !== 'object' || list === null || typeof list.length !== 'number') {
+      throw wrongType(where, 'people', 'a string or an array of strings', people);
+    }
+    if (list.length !== numRecords) {
+      const wanted = `one string for each of ${numRecords} records`;
+      throw makeError('wrong_length', `${where}: people must have ${wanted}, got ${list.length}`);
+    }
+    const names = Array.from({ length: numRecords }, (_, i) => {
+      const name = list[i];
+      if (typeof name !== 'string') throw wrongType(where, `people[${i}]`, 'a string', name);
+      return name;
+    });
+    return Float64Array.from(names, (name) => {
+      const number = this.numbers.get(name) ?? this.numbers.size;
+      this.numbers.set(name, number);
+      return number;
+    });
+  }
+}
+
+export function makePeopleSum(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): PeopleSum {
+  return makeTotals('peopleSum', mechanisms, options, (complete) => {
+    if (complete.participation.kind === 'fixed-epoch') {
+      const wanted = "'single' or { participations, minSeparation }";
+      throw makeError('invalid_argument', `peopleSum: participation must be ${wanted}, got epochs`);
+    }
+    const made = core.call('peopleSumCreate', complete);
+    const { dimension, insecureSeed } = complete;
+    const insecure = insecureSeed !== undefined;
+    return new CorePeopleSum(core, backstop, made, dimension, insecure);
+  });
+}

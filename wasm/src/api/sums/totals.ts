@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What private running totals have in common, whoever is protected.
+
+import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
+import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
+import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
+import { rename } from '../../core/errors.js';
+import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { withKey } from '../../core/key.js';
+import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../core/types.js';
+import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
+import { readPrefixMechanism, requireLength } from '../options.js';
+
+const MODES = ['grid', 'lattice'] as const;
+const LATTICE_NOISES = ['discrete-gaussian', 'rounded-gaussian'] as const;
+
+/** How totals are released. */
+export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
+export const TOTALS_OPTIONS = [
+  ...MECHANISM_OPTIONS,
+  ...MODE_OPTIONS,
+  'dimension',
+  'grid',
+  'insecureSeed',
+];
+
+/** Functions of the core for one kind of totals. */
+interface Names {
+  kind: string;
+  step: 'prefixSumStep' | 'peopleSumStep';
+  stddev: 'prefixSumStddev' | 'peopleSumStddev';
+  endSteps: 'prefixSumEndSteps' | 'peopleSumEndSteps';
+}
+
+export abstract class NoisyTotals extends CoreHandle implements Totals {
+  readonly certificate: Certificate;
+  readonly dimension: number;
+  readonly grid: number;
+  readonly insecure: boolean;
+  private readonly names: Names;
+  private readonly scratch = new Scratch();
+
+  protected constructor(
+    core: Core,
+    backstop: Backstop,
+    made: CorePrefixSum,
+    { dimension, insecure, names }: { dimension: number; insecure: boolean; names: Names },
+  ) {
+    super(core, backstop, made.id, names.kind);
+    this.certificate = Object.freeze(made.certificate);
+    this.dimension = dimension;
+    this.grid = made.grid;
+    this.insecure = insecure;
+    this.names = names;
+  }
+
+  get numSteps(): number {
+    return this.certificate.numSteps;
+  }
+
+  get step(): number {
+    return this.core.call(this.names.step, this.id);
+  }
+
+  stddev(step: number): number {
+    requireCount('stddev', 'step', step, this.numSteps - 1);
+    return this.core.call(this.names.stddev, this.id, step);
+  }
+
+  endSteps(numSteps = 1, out?: Float64Array): Float64Array {
+    const where = 'endSteps';
+    if (typeof numSteps !== 'number') throw wrongType(where, 'numSteps', 'a number', numSteps);
+    if (!Number.isSafeInteger(numSteps) || numSteps < 0) {
+      throw outOfRange(where, 'numSteps', 'an integer of at least 0', numSteps);
+    }
+    const length = numSteps * this.dimension;
+    this.requireOut(where, out, length);
+    const totals =
+      out === undefined
+        ? newFloat64s(where, 'totals', length)
+        : this.scratch.array(where, 'totals', length);
+    try {
+      this.core.call(this.names.endSteps, this.id, totals);
+    } catch (error) {
+      throw this.nameReleased(where, error, totals, out);
+    }
+    return this.handOut(totals, out);
+  }
+
+  /**
+   * A copy of what was given: kept for the next call where the totals go to `out`, else a new one,
+   * which becomes the result.
+   */
+  protected input(
+    where: string,
+    name: string,
+    value: unknown,
+    out: Float64Array | undefined,
+  ): Float64Array {
+    return out === undefined
+      ? float64s(where, name, value)
+      : this.scratch.copy(where, name, value);
+  }
+
+  protected records(
+    where: string,
+    records: unknown,
+    out: Float64Array | undefined,
+  ): Float64Array {
+    const values = this.input(where, 'records', records, out);
+    countRecords(where, values, this.dimension);
+    return values;
+  }
+
+  protected requireOut(where: string, out: Float64Array | undefined, length: number): void {
+    if (out === undefined) return;
+    requireLength(where, 'out', writableLength(where, 'out', out), length);
+  }
+
+  protected handOut(values: Float64Array, out: Float64Array | undefined): Float64Array {
+    if (out === undefined) return values;
+    overwrite(out, values);
+    return out;
+  }
+
+  /** The error says which record was refused; it and `out` get the totals before that record. */
+  protected nameReleased(
+    where: string,
+    error: unknown,
+    values: Float64Array,
+    out: Float64Array | undefined,
+  ): unknown {
+    const failed = error as Error & { released?: number | Float64Array };
+    const done = failed.released;
+    if (typeof done !== 'number') return rename(failed, where);
+    rename(failed, `${where}: record ${done / this.dimension}`);
+    failed.released = values.slice(0, done);
+    if (out) overwrite(out, failed.released);
+    return failed;
+  }
+
+  /** The error says which contribution was refused, and how many there were before it. */
+  protected nameContributed(error: unknown): unknown {
+    const failed = error as Error & { released?: number; contributed?: number };
+    if (typeof failed.released !== 'number') return rename(failed, 'contribute');
+    failed.contributed = failed.released / this.dimension;
+    delete failed.released;
+    return rename(failed, `contribute: record ${failed.contributed}`);
+  }
+}
+
+export interface CompleteMode {
+  mode: 'grid' | 'lattice';
+  latticeNoise: LatticeNoise;
+  precisionBits: number | undefined;
+}
+
+/** Refuses what only mode lattice knows where another mode was asked for. */
+export function readMode(reader: Reader): CompleteMode {
+  const mode = reader.oneOfOr('mode', MODES, 'grid');
+  const given = ['latticeNoise', 'precisionBits'].find((name) => reader.has(name));
+  if (mode === 'grid' && given !== undefined) {
+    throw outOfRange(reader.where, given, "left out in mode 'grid'", reader.raw(given));
+  }
+  return {
+    mode,
+    latticeNoise: reader.oneOfOr('latticeNoise', LATTICE_NOISES, 'discrete-gaussian'),
+    precisionBits: reader.countOr('precisionBits', undefined),
+  };
+}
+
+/** Options of a running total, complete and of the right types. */
+export interface CompleteOptions extends CoreMechanism, CompleteMode {
+  dimension: number;
+  grid: number | undefined;
+  insecureSeed: bigint | undefined;
+}
+
+export function readTotals(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+): CompleteOptions {
+  return {
+    ...readPrefixMechanism(reader, mechanisms),
+    ...readMode(reader),
+    dimension: reader.countOr('dimension', 1),
+    grid: reader.numberOr('grid', undefined),
+    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+  };
+}
+
+/** Reads the options, and makes totals from them and a key. */
+export function makeTotals<T>(
+  where: string,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+  make: (complete: CompleteOptions) => T,
+): T {
+  const reader = readOptions(where, options, TOTALS_OPTIONS);
+  return withKey(where, readTotals(reader, mechanisms), make);
+}

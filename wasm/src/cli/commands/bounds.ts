@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl bounds: what is known of the least error of prefix sums, proved and published.
+
+import type { PublishedBound } from '../../core/types.js';
+import { load } from '../../index.js';
+import { Misuse } from '../failure.js';
+import { Args, required, type Known } from '../options/args.js';
+import { StandardOutput } from '../output/output.js';
+import { report } from '../output/report.js';
+
+export const options: Known = { steps: 'value', json: 'flag' };
+
+/** Where it holds, and whether that is here. */
+function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
+  if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${checkedTo} steps)`;
+  const elsewhere = numSteps > checkedTo ? 'was not checked' : 'fails';
+  const range = `holds from ${holdsFrom} to ${checkedTo} steps`;
+  return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;
+}
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`bounds reads no file, got ${args.files[0]}`);
+  const numSteps = required('steps', args.count('steps'));
+  const dp = await load();
+  const found = dp.bounds(numSteps);
+  const { max, mean, schatten, squareRoot, published } = found;
+  const facts = {
+    numSteps,
+    'largest error of any factorization, at least': max,
+    'root mean squared error of any factorization, at least': mean,
+    'both, at least (Schatten norm)': schatten,
+    'largest error of the square root, at most': squareRoot.max,
+    'root mean squared error of the square root, at most': squareRoot.mean,
+    'published for the largest error of the square root': spoken(published.max, numSteps),
+    'published for its root mean squared error': spoken(published.mean, numSteps),
+    'published lower bound': spoken(published.lower, numSteps),
+  };
+  const titles = Object.fromEntries(Object.keys(facts).map((key) => [key, key]));
+  const json = args.has('json');
+  await new StandardOutput().write(
+    json ? report({ ...found }, true, {}) : report(facts, false, { ...titles, numSteps: 'steps' }),
+  );
+}

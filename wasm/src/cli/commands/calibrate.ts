@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl calibrate: how much noise a privacy target asks for, at unit sensitivity.
+
+import type { CalibrateOptions } from '../../core/types.js';
+import { load } from '../../index.js';
+import { Misuse } from '../failure.js';
+import { Args, required, type Known } from '../options/args.js';
+import { StandardOutput } from '../output/output.js';
+import { report } from '../output/report.js';
+
+export const options: Known = {
+  epsilon: 'value',
+  rho: 'value',
+  mu: 'value',
+  delta: 'value',
+  json: 'flag',
+};
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`calibrate reads no file, got ${args.files[0]}`);
+  const kinds = ['epsilon', 'rho', 'mu'].filter((kind) => args.has(kind));
+  const [kind] = kinds;
+  if (kind === undefined || kinds.length > 1) {
+    throw new Misuse('give exactly one of --epsilon, --rho, --mu');
+  }
+  const value = args.positive(kind);
+  const delta = required('delta', args.probability('delta'));
+  const dp = await load();
+  const result = dp.calibrate({ [kind]: value, delta } as unknown as CalibrateOptions);
+  await new StandardOutput().write(
+    report({ ...result }, args.has('json'), {
+      noiseMultiplier: 'noise multiplier (std / distance)',
+      epsilon: 'epsilon',
+      delta: 'delta',
+      rho: 'rho (zCDP)',
+      ...(result.mu !== null && { mu: 'mu (Gaussian DP)' }),
+      method: 'method',
+    }),
+  );
+}

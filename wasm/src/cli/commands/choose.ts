@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl choose: what a CSV file has most of, or in the middle.
+
+import { load } from '../../index.js';
+import { Misuse } from '../failure.js';
+import { csvCell } from '../input/csv.js';
+import {
+  HISTOGRAM_OPTIONS,
+  readDomains,
+  readHistogram,
+  readProtected,
+} from '../input/histogram.js';
+import type { Domain } from '../input/histogram.js';
+import { required, type Args, type Known } from '../options/args.js';
+import { StandardOutput } from '../output/output.js';
+import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
+import { pureCosts } from '../state/composition.js';
+
+export const options: Known = {
+  winner: 'flag',
+  quantile: 'value',
+  ...HISTOGRAM_OPTIONS,
+  epsilon: 'value',
+  ...BUDGET_OPTIONS,
+  json: 'flag',
+  quiet: 'flag',
+  seed: 'value',
+};
+
+/** A fraction from 0 to 1: 1/2, or 0.5. */
+function readQuantile(text: string): readonly [number, number] {
+  const fraction = /^(\d{1,6})\/(\d{1,6})$/.exec(text);
+  const decimal = /^(0?|1)(?:\.(\d{1,5}))?$/.exec(text === '' ? '-' : text);
+  const digits = decimal?.[2] ?? '';
+  const [part, whole] = fraction
+    ? [Number(fraction[1]), Number(fraction[2])]
+    : [Number(`${decimal?.[1]}${digits}`), 10 ** digits.length];
+  if (!(part <= whole && whole > 0)) {
+    const wanted = 'a fraction from 0 to 1 such as 1/2 or 0.5';
+    throw new Misuse(`--quantile must be ${wanted}, got ${JSON.stringify(text)}`);
+  }
+  return [part, whole];
+}
+
+/** The cell of each column at a place of the histogram, the last one counting fastest. */
+function cellsAt(domains: readonly Domain[], place: number): string[] {
+  let rest = place;
+  const cells = [...domains].reverse().map(({ labels }) => {
+    const cell = labels[rest % labels.length]!;
+    rest = Math.floor(rest / labels.length);
+    return cell;
+  });
+  return cells.reverse();
+}
+
+export async function run(args: Args): Promise<void> {
+  const epsilon = required('epsilon', args.positive('epsilon'));
+  const text = args.text('quantile');
+  if (args.has('winner') === (text !== undefined)) {
+    throw new Misuse('give one of --winner and --quantile');
+  }
+  const whom = readProtected(args);
+  const { neighbours, people } = whom;
+  const seed = args.seed();
+  const budget = Budget.read(args);
+  const domains = readDomains(args);
+  if (text !== undefined && (domains.length > 1 || args.has('other'))) {
+    throw new Misuse('--quantile needs one --column, whose values are in order: no --other');
+  }
+  const quantile = text === undefined ? undefined : readQuantile(text);
+  const dp = await load();
+  const histogram = await readHistogram(args, domains, people);
+  const choice = text === undefined ? 'winner' : `quantile ${text}`;
+  const given = {
+    histogram,
+    epsilon,
+    neighbours,
+    ...(people && { maxContributions: people.maxContributions }),
+    ...(seed !== undefined && { insecureSeed: seed }),
+  };
+  const columns = domains.map(({ column }) => column);
+  await budget?.spend(dp, {
+    costs: pureCosts(dp, epsilon),
+    epsilon,
+    delta: 0,
+    neighbours,
+    unit: whom.unit,
+    mechanism: choice,
+    numSteps: 1,
+    columns,
+  });
+  const place = quantile === undefined ? dp.winner(given) : dp.quantile({ ...given, quantile });
+  const cells = cellsAt(domains, place);
+  const say = (line: string) => process.stderr.write(`dp-ftrl choose: ${line}\n`);
+  if (seed !== undefined) say('warning: --seed makes the choice known to anyone: NOT private');
+  else if (!args.has('quiet') && !args.has('json')) {
+    say(`${epsilon}-differentially private, ${neighbours} neighbours: ${whom.text}`);
+  }
+  const values = Object.fromEntries(columns.map((column, i) => [column, cells[i]!]));
+  const about = { private: seed === undefined, protects: whom.unit, neighbours, epsilon, choice };
+  const csv = `${columns.map(csvCell).join(',')}\n${cells.map(csvCell).join(',')}\n`;
+  const json = `${JSON.stringify({ ...about, values })}\n`;
+  await new StandardOutput().write(args.has('json') ? json : csv);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl error: the error of a mechanism at unit noise.
+
+import { errorInPieces } from '../../api/searches.js';
+import { load } from '../../index.js';
+import { Misuse } from '../failure.js';
+import { Args, required, type Known } from '../options/args.js';
+import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
+import { participationText, readNeighbours } from '../options/mechanism.js';
+import {
+  chosenParticipation,
+  otherParticipation,
+  readChosen,
+  stepsOf,
+} from '../options/strategy.js';
+import { readWorkload } from '../options/workload.js';
+import { StandardOutput } from '../output/output.js';
+import { ProgressLine, watch } from '../output/progress.js';
+import { boundLabels, parametersText, report } from '../output/report.js';
+
+export const options: Known = {
+  ...STRATEGY_OPTIONS,
+  steps: 'value',
+  workload: 'value',
+  ...PARTICIPATION_OPTIONS,
+  neighbours: 'value',
+  json: 'flag',
+};
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
+  const neighbours = readNeighbours(args);
+  const dp = await load();
+  const chosen = await readChosen(args, dp.mechanisms());
+  const { mechanism, parameters, saved } = chosen;
+  const participation = chosenParticipation(args, chosen);
+  const given = stepsOf(args, chosen);
+  const steps = saved ? given! : required('steps', given);
+  const options = {
+    mechanism,
+    ...parameters,
+    numSteps: steps,
+    ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
+    participation,
+    neighbours,
+  };
+  const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
+  const { mechanism: name, numSteps, ...rest } = error;
+  const optimisedFor = otherParticipation(participation, chosen);
+  const other = optimisedFor !== undefined && { optimisedFor };
+  const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other };
+  const words = {
+    mechanism: chosen.name,
+    participation: participationText(participation),
+    made: parametersText(error.effectiveParameters),
+    raisedByNormalizing: 'they raise this error: without --normalize it is smaller',
+  };
+  const json = args.has('json');
+  await new StandardOutput().write(
+    report(json ? result : { ...result, ...words }, json, {
+      mechanism: 'mechanism',
+      ...(words.made !== '' && { made: 'its parameters' }),
+      steps: 'steps',
+      workload: 'workload',
+      participation: 'participation',
+      ...(other && { optimisedFor: 'optimised for' }),
+      neighbours: 'neighbours',
+      sensitivity: `sensitivity (${error.sensitivityExactness})`,
+      sensitivityMethod: 'sensitivity from',
+      maxError: 'max error',
+      meanError: 'mean error (root mean square)',
+      ...boundLabels(error),
+      ...(error.raisedByNormalizing && { raisedByNormalizing: 'normalised columns' }),
+      ratio: `${error.objective} error / lower bound`,
+      gap: 'gap',
+      decoderResidual: `max |A - B C|, first ${error.residualSteps} steps`,
+    }),
+  );
+}

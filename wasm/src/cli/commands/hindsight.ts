@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What is measured of a learner on the data: NOT private.
+
+import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../core/types.js';
+import type { LearnerOptions, Twin } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import { Examples } from '../input/examples.js';
+import { RowStream } from '../input/stream.js';
+import { Progressive, type Losses } from './progressive.js';
+
+/** Numbers of the examples that are kept for the best fixed weights: 128 MB. */
+export const MAX_KEPT = 2 ** 24;
+
+type Options = LearnerOptions & { dimension: number };
+
+const SHARED = [
+  'loss',
+  'quantile',
+  'huberThreshold',
+  'numClasses',
+  'domain',
+  'radius',
+  'dimension',
+] as const;
+const OF_TWIN = ['numSteps', 'clipNorm', 'doubling', 'batchSize', 'lambda', 'descent'] as const;
+
+/** Those of the options that were given. */
+function pick<K extends keyof Options>(how: Options, names: readonly K[]): Pick<Options, K> {
+  const given = names.filter((name) => how[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<Options, K>;
+}
+
+/** A learner's run beside that of its twin without noise and the best fixed weights. */
+export class Hindsight {
+  private readonly own: Progressive;
+  private readonly exact: Progressive;
+  private readonly twin: Twin;
+  private readonly comparator: Comparator | undefined;
+
+  /** @param numRows  different ones, at most. */
+  constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: Options; numRows: number }) {
+    this.own = new Progressive(learner);
+    this.exact = new Progressive(learner);
+    const shared = pick(how, SHARED) as HindsightOptions;
+    this.twin = dp.twin({ ...shared, ...pick(how, OF_TWIN) });
+    if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.comparator(shared);
+  }
+
+  /** Examples that the learner learned from; `areNew`: for the first time. */
+  learn(
+    features: Float64Array,
+    labels: Float64Array,
+    { predictions, areNew }: { predictions: Float64Array; areNew: boolean },
+  ): void {
+    const exact = new Float64Array(predictions.length);
+    this.twin.learn(features, labels, exact);
+    this.own.add(predictions, labels, areNew);
+    this.exact.add(exact, labels, areNew);
+    if (areNew) this.comparator?.append(features, labels);
+  }
+
+  endBatch(): void {
+    this.twin.endBatch();
+  }
+
+  result(): NonNullable<LearnedModel['nonprivate']> {
+    const { progressiveLoss, progressiveAccuracy } = this.exact.result();
+    const twin = { progressiveLoss, progressiveAccuracy };
+    const all = { ...this.own.result(), twin };
+    if (this.own.numSeen === 0) return all;
+    if (!this.comparator) return { ...all, regret: null };
+    const { loss: bestLoss, gap } = this.comparator.best();
+    const [own, exact] = [this.own, this.exact].map((it) => it.meanLoss - bestLoss);
+    return { ...all, regret: { private: own!, twin: exact!, bestLoss, gap } };
+  }
+
+  dispose(): void {
+    this.twin.dispose();
+    this.comparator?.dispose();
+  }
+}
+
+/** Mean losses of the average and of the latest weights on rows that nobody learned from. */
+export async function heldOut(
+  dp: DpFtrl,
+  { learner, model, label, file }: {
+    learner: Losses;
+    model: LearnedModel;
+    label: string;
+    file: string;
+  },
+): Promise<{ average: number; last: number }> {
+  const columns = [...model.inputs.map(({ name }) => name), label];
+  const rows = await RowStream.open([file], { columns, texts: [] });
+  const examples = new Examples(rows.columns, label);
+  const [average, last] = [new Progressive(learner), new Progressive(learner)];
+  for await (const batch of rows.rows()) {
+    const features: number[] = [];
+    const labels = new Float64Array(batch.numRows);
+    labels.forEach((_, i) => {
+      features.push(...examples.row(batch, i));
+      labels[i] = examples.label(batch, i);
+    });
+    average.add(dp.predict(model, features), labels);
+    last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
+    if (batch.fault) throw batch.fault;
+  }
+  if (average.numSeen === 0) throw new Misuse(`--test ${file} has no rows`);
+  return { average: average.result().progressiveLoss, last: last.result().progressiveLoss };
+}

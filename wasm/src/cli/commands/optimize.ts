@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl optimize: the numbers of an optimised mechanism, for --strategy.
+
+import { Worker } from 'node:worker_threads';
+import { load } from '../../index.js';
+import type { SavedStrategy } from '../../core/types.js';
+import { connect } from '../../worker-client.js';
+import { Args, required, type Known } from '../options/args.js';
+import { Misuse } from '../failure.js';
+import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
+import { participationText, readMechanism, readParticipation } from '../options/mechanism.js';
+import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
+import { ProgressLine } from '../output/progress.js';
+import { boundLabels, report } from '../output/report.js';
+import { readQueryWeights, readWorkload, workloadText } from '../options/workload.js';
+
+export const options: Known = {
+  ...MECHANISM_OPTIONS,
+  steps: 'value',
+  workload: 'value',
+  ...PARTICIPATION_OPTIONS,
+  solver: 'value',
+  'max-iterations': 'value',
+  gap: 'value',
+  'query-weights': 'value',
+  output: 'value',
+  json: 'flag',
+};
+
+const INFEASIBLE =
+  'infeasible: what was asked for has no search of this mechanism, or no proof as close; ' +
+  'this is the best of what has';
+
+function describe(saved: SavedStrategy, name: string): string {
+  const { participation, ratio, objective, workload, status, queryWeights } = saved;
+  return report(
+    {
+      ...saved,
+      name,
+      workload: workloadText(workload),
+      participation: participationText(participation),
+      gap: ratio === null ? null : ratio - 1,
+      status: status === 'infeasible' ? INFEASIBLE : status,
+    },
+    false,
+    {
+      name: 'mechanism',
+      numSteps: 'steps',
+      workload: 'workload',
+      participation: 'participation',
+      objective: 'objective',
+      error: queryWeights ? 'weighted mean error' : `${objective} error`,
+      ...boundLabels(saved),
+      ratio: 'error / lower bound',
+      gap: 'gap',
+      status: 'status',
+      iterations: 'iterations',
+    },
+  );
+}
+
+/** In a worker: this thread shows progress, and ends at once when it is told to. */
+async function search(options: Parameters<ReturnType<typeof connect>['optimize']>[0]) {
+  const client = connect({ worker: new Worker(new URL('./worker.js', import.meta.url)) });
+  const line = new ProgressLine(`optimize: ${options.mechanism}`);
+  try {
+    return await client.optimize(options, { onProgress: (progress) => line.update(progress) });
+  } finally {
+    line.end();
+    client.terminate();
+  }
+}
+
+export async function run(args: Args): Promise<void> {
+  if (args.files.length > 0) throw new Misuse(`optimize reads no file, got ${args.files[0]}`);
+  const numSteps = required('steps', args.steps());
+  const participation = readParticipation(args);
+  const workload = await readWorkload(args, numSteps);
+  const solver = args.oneOf('solver', ['exact', 'none'], 'exact');
+  const maxIterations = args.count('max-iterations');
+  const gap = args.probability('gap');
+  const queryWeights = await readQueryWeights(args, numSteps);
+  const output = args.text('output');
+  const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
+  await requireWritable(output);
+  const saved = await search({
+    mechanism,
+    ...parameters,
+    numSteps,
+    workload,
+    participation,
+    solver,
+    ...(maxIterations !== undefined && { maxIterations }),
+    ...(gap !== undefined && { gap }),
+    ...(queryWeights && { queryWeights }),
+  });
+  const json = `${JSON.stringify(saved)}\n`;
+  const asTable = output !== undefined && !args.has('json');
+  if (output !== undefined) {
+    await writeFile(output, json);
+  }
+  await new StandardOutput().write(
+    asTable || !args.has('json') ? describe(saved, nameText(mechanism, parameters)) : json,
+  );
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What predictions were worth, measured on the data: NOT private.
+
+import { classifies } from '../../api/learning/loss.js';
+import type { LearnedModel, Learner } from '../../core/types.js';
+
+const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+
+/** What says how bad predictions are. */
+export type Losses = Pick<Learner, 'loss' | 'losses' | 'numScores'>;
+
+/** Sums of the losses of predictions that were made before the label was known. */
+export class Progressive {
+  private loss = 0;
+  private zeroLoss = 0;
+  private numCorrect = 0;
+  private numExamples = 0;
+  private lossOfAll = 0;
+  private numOfAll = 0;
+
+  constructor(private readonly learner: Losses) {}
+
+  /**
+   * `scores` has as many entries for each label as the learner has scores. Only the mean loss reads
+   * examples that are not new.
+   */
+  add(scores: Float64Array, labels: Float64Array, areNew = true): void {
+    const loss = sum(this.learner.losses(scores, labels));
+    this.lossOfAll += loss;
+    this.numOfAll += labels.length;
+    if (!areNew) return;
+    this.loss += loss;
+    this.zeroLoss += sum(this.learner.losses(new Float64Array(scores.length), labels));
+    const width = this.learner.numScores;
+    labels.forEach((label, i) => {
+      this.numCorrect += Number(isCorrect(scores.subarray(i * width, (i + 1) * width), label));
+    });
+    this.numExamples += labels.length;
+  }
+
+  /** Of the predictions for all examples, also those that came again. */
+  get meanLoss(): number {
+    return this.lossOfAll / this.numOfAll;
+  }
+
+  get numSeen(): number {
+    return this.numExamples;
+  }
+
+  result(): Pick<
+    NonNullable<LearnedModel['nonprivate']>,
+    'progressiveLoss' | 'zeroLoss' | 'progressiveAccuracy'
+  > {
+    const mean = (total: number) => (this.numExamples === 0 ? 0 : total / this.numExamples);
+    return {
+      progressiveLoss: mean(this.loss),
+      zeroLoss: mean(this.zeroLoss),
+      progressiveAccuracy: classifies(this.learner.loss) ? mean(this.numCorrect) : null,
+    };
+  }
+}
+
+/** The sign of one score, or the first of the largest of several, is that of the label. */
+function isCorrect(scores: Float64Array, label: number): boolean {
+  if (scores.length === 1) return scores[0]! >= 0 === label > 0;
+  return scores.indexOf(Math.max(...scores)) === label;
+}

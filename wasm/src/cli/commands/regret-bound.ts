@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the regret theorem says of a learner of the command, from public numbers alone.
+
+import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../core/types.js';
+import { roundedUp } from '../output/report.js';
+
+/** The square of the greatest slope there can be. */
+function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: LearnerOptions): number {
+  switch (loss) {
+    case 'squared':
+      return Infinity;
+    case 'huber':
+      return huberThreshold ** 2;
+    case 'quantile':
+      return Math.max(quantile, 1 - quantile) ** 2;
+    case 'softmax':
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+/** Whether ranges and loss rule out a gradient that is longer than what it is clipped to. */
+function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }: LearnedModel) {
+  const areBounded = inputs.every(({ low }) => low !== undefined);
+  const normSquared = inputs.length + Number(intercept);
+  return areBounded && slopeSquared(how) * normSquared <= certificate.clipNorm ** 2;
+}
+
+/** The bound on the expected average regret, or why there is none. */
+export function regretBoundText(
+  dp: DpFtrl,
+  model: LearnedModel,
+  { how, learner }: {
+    how: LearnerOptions;
+    learner: Pick<Learner, 'step' | 'batchSize' | 'numWaiting'>;
+  },
+): string {
+  const { certificate, weights } = model;
+  if (certificate.lattice) return 'none: no theorem for mode lattice';
+  if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: there is one point';
+  const { domain, radius, lambda, descent, doubling, batchSize } = how;
+  const rule = { domain, radius, lambda, descent, doubling, batchSize, dimension: weights.length };
+  const given = Object.entries(rule).filter(([, value]) => value !== undefined);
+  const { expected } = dp.regretBounds(certificate, Object.fromEntries(given));
+  if (!expected) return 'none: no theorem for this descent';
+  const { numSteps } = certificate;
+  const { step, numWaiting, batchSize: perStep } = learner;
+  // It is of the mean over full batches.
+  if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
+  const when = step < numSteps ? ` after all ${numSteps} steps` : '';
+  const bound = `${roundedUp(expected.total)}${when}`;
+  return isNeverClipped(how, model) ? bound : `none: gradients may be clipped (else ${bound})`;
+}

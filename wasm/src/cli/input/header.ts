@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The first row names the columns. Where a file has none, it is somebody's data: not for a log.
+
+import { Misuse, unknownName } from '../failure.js';
+import { parseNumber } from '../options/args.js';
+
+const NO_HEADER = 'the first row does not look like a header that names the columns';
+
+/** Letters first; no address, and nothing that separates cells in other formats. */
+function isName(cell: string): boolean {
+  return /^\p{L}[^@;\t|]*$/u.test(cell);
+}
+
+/** What no header has: numbers, dates, addresses. */
+function isData(cell: string): boolean {
+  return parseNumber(cell) !== undefined || /@|^\d+[-/.:]\d/.test(cell);
+}
+
+/** The name of a column, if it has one. */
+export function columnName(header: readonly string[], index: number): string | undefined {
+  const name = header[index]!;
+  return isName(name) && !header.some(isData) ? name : undefined;
+}
+
+/** A column in a message: by its name, or else by its number, from 1 on. */
+export function columnText(header: readonly string[], index: number): string {
+  const name = columnName(header, index);
+  return `column ${name === undefined ? index + 1 : JSON.stringify(name)}`;
+}
+
+/** A name that is not in the header, with those that are, if it is one. */
+export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
+  const known = header.filter(isName);
+  if (known.length > 0 && !header.some(isData)) return unknownName(what, name, known);
+  const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
+  const got = separator && JSON.stringify(separator[0]);
+  const hint = got ? `: cells must be separated by commas, not ${got}` : '';
+  return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
+}
+
+/** Names of columns, if they look like names. */
+export function columnList(names: readonly string[]): string {
+  const areNames = names.every(isName) && !names.some(isData);
+  return areNames ? names.map((name) => JSON.stringify(name)).join(', ') : `others: ${NO_HEADER}`;
+}
+
+/** @throws Misuse for a column whose name is a number. */
+export function requireName(header: readonly string[], index: number): void {
+  if (parseNumber(header[index]!) === undefined) return;
+  throw new Misuse(`${NO_HEADER}: its cell ${index + 1} is a number`);
+}

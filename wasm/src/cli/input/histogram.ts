@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Histograms of the rows of a file, over domains that are declared, and whose rows they are.
+
+import type { Neighbours } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import type { Args, Known } from '../options/args.js';
+import { openInput } from './input.js';
+import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
+import { readTable } from './rows.js';
+import { personOf } from './steps.js';
+
+export const HISTOGRAM_OPTIONS: Known = {
+  column: 'values',
+  domain: 'values',
+  other: 'flag',
+  neighbours: 'value',
+  ...PEOPLE_OPTIONS,
+};
+
+const MAX_VALUES = 2 ** 24;
+const OTHER = 'other';
+
+/** What a column may hold, in order. */
+export class Domain {
+  private readonly indices: Map<string, number>;
+
+  constructor(
+    readonly column: string,
+    readonly labels: readonly string[],
+    private readonly hasOther: boolean,
+  ) {
+    this.indices = new Map(labels.map((label, i) => [label, i]));
+    if (this.indices.size < labels.length) {
+      throw new Misuse(`--domain of column ${JSON.stringify(column)} has a value twice`);
+    }
+  }
+
+  static read(column: string, text: string, withOther: boolean): Domain {
+    const range = /^(-?\d{1,15}):(-?\d{1,15})$/.exec(text);
+    let labels = text.split(',').map((label) => label.trim());
+    if (range) {
+      const [low, high] = [Number(range[1]), Number(range[2])];
+      if (high < low || high - low >= MAX_VALUES) {
+        const wanted = 'LOW:HIGH with at most 2^24 values, the lower one first';
+        throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
+      }
+      labels = Array.from({ length: high - low + 1 }, (_, i) => String(low + i));
+    } else if (labels.includes('')) {
+      const wanted = 'LOW:HIGH or texts separated by commas';
+      throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
+    }
+    if (withOther) labels.push(OTHER);
+    return new Domain(column, labels, withOther);
+  }
+
+  /** Undefined outside. */
+  index(text: string): number | undefined {
+    return this.indices.get(text.trim()) ?? (this.hasOther ? this.labels.length - 1 : undefined);
+  }
+}
+
+export function readDomains(args: Args): Domain[] {
+  const columns = args.texts('column');
+  const domains = args.texts('domain');
+  if (columns.length === 0) throw new Misuse('--column is required');
+  if (columns.length !== domains.length) {
+    const got = `${columns.length} and ${domains.length}`;
+    throw new Misuse(`give one --domain for each --column, got ${got}`);
+  }
+  const all = columns.map((column, i) => Domain.read(column, domains[i]!, args.has('other')));
+  const size = all.reduce((product, { labels }) => product * labels.length, 1);
+  if (size > MAX_VALUES) throw new Misuse(`the domains must have at most 2^24 values, got ${size}`);
+  return all;
+}
+
+/** Whom answers about a histogram protect. */
+export interface Histogrammed {
+  neighbours: Neighbours;
+  people: People | undefined;
+  /** What a budget adds up over. */
+  unit: string;
+  /** A clause of the guarantee. */
+  text: string;
+}
+
+export function readProtected(args: Args): Histogrammed {
+  const neighbours = args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
+  const people = readPeople(args);
+  const isPublic = neighbours === 'replace-one';
+  if (people && isPublic) {
+    // Two persons can have different numbers of rows, and replace-one says that it is known.
+    throw new Misuse('--user-column goes with zero-out neighbours: how many rows count is secret');
+  }
+  const rows = isPublic ? 'the number of rows is public' : 'the number of rows is protected, too';
+  if (!people) {
+    const text = `one row is protected, not a person with several (${rows}; see --user-column)`;
+    return { neighbours, people, unit: 'one row', text };
+  }
+  const { column, maxContributions: most } = people;
+  const unit = `one person (column ${JSON.stringify(column)})`;
+  const which = most === 1 ? 'the first row counts' : `the first ${most} rows count`;
+  const text = `${unit} is protected, of whom ${which}, the rest is left out (${rows})`;
+  return { neighbours, people, unit, text };
+}
+
+/** Of each person the first rows, up to a number. */
+class FirstRows {
+  private readonly numRows = new Map<string, number>();
+
+  constructor(private readonly most: number) {}
+
+  /** Whether the next row of this person counts. */
+  take(person: string): boolean {
+    const before = this.numRows.get(person) ?? 0;
+    if (before < this.most) this.numRows.set(person, before + 1);
+    return before < this.most;
+  }
+}
+
+/** Every row is counted or refused; of persons, up to their number of contributions. */
+export async function readHistogram(
+  args: Args,
+  domains: readonly Domain[],
+  people: People | undefined,
+): Promise<Float64Array> {
+  const size = domains.reduce((product, { labels }) => product * labels.length, 1);
+  const histogram = new Float64Array(size);
+  const texts = domains.map(({ column }) => column);
+  const first = people && new FirstRows(people.maxContributions);
+  if (people) texts.push(people.column);
+  const table = await readTable(await openInput(args.files), {
+    columns: [],
+    texts,
+    onlyTexts: true,
+  });
+  for await (const batch of table.batches) {
+    for (let i = 0; i < batch.numRows; ++i) {
+      let place = 0;
+      domains.forEach((domain, j) => {
+        const cell = batch.texts[j]![i]!;
+        const index = domain.index(cell);
+        if (index === undefined) {
+          const row = batch.firstRow + i;
+          const line = batch.lines[i]!;
+          const where = `row ${row} (line ${line}), column ${JSON.stringify(domain.column)}`;
+          const fault = { code: 'outside_domain', row, line, column: domain.column };
+          throw new Misuse(`${where} is outside --domain`, fault, cell);
+        }
+        place = place * domain.labels.length + index;
+      });
+      if (!people || first!.take(personOf(batch, i, people.column, batch.texts.at(-1)!))) {
+        ++histogram[place]!;
+      }
+    }
+    if (batch.fault) throw batch.fault;
+  }
+  return histogram;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { open, stat } from 'node:fs/promises';
+import { Misuse } from '../failure.js';
+
+/** The bytes of the named file, or of standard input. */
+export async function openInput(files: readonly string[]): Promise<AsyncIterable<Uint8Array>> {
+  if (files.length > 1) throw new Misuse(`one input file at most, got ${files.length}`);
+  const [path] = files;
+  if (path === undefined || path === '-') return process.stdin;
+  try {
+    const file = await open(path, 'r');
+    if ((await file.stat()).isDirectory()) {
+      await file.close();
+      throw new Misuse(`${path} is a folder`);
+    }
+    return file.createReadStream();
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new Misuse(`there is no file ${path}`);
+    throw new Error(`cannot read ${path}: ${message}`, { cause: error });
+  }
+}
+
+/** True of an input that can be read from the beginning once more. */
+export async function isRegularFile(files: readonly string[]): Promise<boolean> {
+  const [path] = files;
+  return path !== undefined && path !== '-' && (await stat(path)).isFile();
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Labels as the core takes them, told before a budget is spent on the learning.
+
+import { classifies } from '../../api/learning/loss.js';
+import type { LossName } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import type { Batch } from './rows.js';
+
+export interface Labelled {
+  loss: LossName | 'softmax';
+  numClasses?: number | undefined;
+}
+
+/** @throws Misuse for a label the loss does not know, with its row: in the words of the core. */
+export function requireLabel(
+  { loss, numClasses = 0 }: Labelled,
+  label: number,
+  { batch, i }: { batch: Batch; i: number },
+): void {
+  if (!classifies(loss)) return;
+  const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
+  if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
+  const wanted = loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : '-1, 0 or 1';
+  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
+  const what = `row ${row} (line ${line}): label must be ${wanted}`;
+  throw new Misuse(what, { code: 'invalid_argument', row, line }, String(label));
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Whose row it is, and how many of a person count.
+
+import type { Participation } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import type { Args, Known } from '../options/args.js';
+
+export const PEOPLE_OPTIONS: Known = { 'user-column': 'value', 'max-contributions': 'value' };
+
+export interface People {
+  /** Column that says whose row it is. */
+  column: string;
+  maxContributions: number;
+  /** Steps between two contributions, j - i. */
+  minSeparation: number;
+}
+
+export function readPeople(args: Args): People | undefined {
+  const column = args.text('user-column');
+  const maxContributions = args.count('max-contributions');
+  if (column === undefined) {
+    if (maxContributions !== undefined) throw new Misuse('--max-contributions needs --user-column');
+    return undefined;
+  }
+  if (maxContributions === undefined) throw new Misuse('--user-column needs --max-contributions');
+  const other = ['epochs', 'participations'].find((name) => args.has(name));
+  if (other !== undefined) throw new Misuse(`give --user-column or --${other}, not both`);
+  return { column, maxContributions, minSeparation: args.count('min-separation') ?? 1 };
+}
+
+/** The participation pattern that the bound makes sure of. */
+export function participationOf({ maxContributions, minSeparation }: People): Participation {
+  return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// From rows to steps of the stream and their totals: a row is a step, or all rows of an hour, a
+// day, ... are.
+
+import type { PeopleSum, PrefixSum, Totals } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import type { LedgerTotals } from '../state/state.js';
+import type { People } from './people.js';
+import type { Batch } from './rows.js';
+import { Clock, type Times } from './time.js';
+import { TrueSums } from './truth.js';
+
+/** Some steps that were released, and the fault that follows them, if there is one. */
+export interface Released {
+  /** Number of the first, from 0 on. */
+  first: number;
+  /** numSteps * dimension totals. */
+  noisy: Float64Array;
+  /** For --show-nonprivate: numSteps totals without noise. */
+  truths?: number[][];
+  /** When each step is, where steps are times. */
+  labels?: string[];
+  fault?: Error;
+}
+
+/** What takes the rows: of each the person, where people are protected. */
+export type Sums =
+  | { people: People; totals: PeopleSum }
+  | { people: undefined; totals: PrefixSum };
+
+/** Where every row is a step, its total may take a while. */
+export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
+
+export interface StepOptions<S = Sums> {
+  sums: S;
+  columns: TextColumns;
+  clipNorm: number;
+  showTrue: boolean;
+}
+
+/** Text columns of the rows, in the order in which they are asked for. */
+export interface TextColumns {
+  names: string[];
+  person: number;
+  time: number;
+}
+
+export function textColumns(people: People | undefined, times: Times | undefined): TextColumns {
+  const names = [people?.column, times?.column].filter((name) => name !== undefined);
+  if (names.length === 2 && names[0] === names[1]) {
+    throw new Misuse('--user-column and --time-column must be two columns');
+  }
+  return { names, person: people ? 0 : -1, time: times ? names.length - 1 : -1 };
+}
+
+export interface Stepper {
+  take(batch: Batch): Iterable<Released> | AsyncIterable<Released>;
+  /** What only the end of the input completes. */
+  end(): Iterable<Released> | AsyncIterable<Released>;
+}
+
+/** Whose row it is; the cell must not be empty. */
+export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
+  const person = texts[i]!.trim();
+  if (person !== '') return person;
+  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
+  const what = `row ${row} (line ${line}), column ${JSON.stringify(column)} is missing`;
+  throw new Misuse(what, { code: 'missing', row, line, column });
+}
+
+/** The totals of the steps before the error that stopped the rest. */
+function stopped(first: number, error: unknown): Released {
+  const { released: noisy } = error as { released?: Float64Array };
+  if (!(error instanceof Error) || !noisy) throw error;
+  return { first, noisy, fault: error };
+}
+
+/** A row is a step. What does not count of a person counts as a row of zeros: steps are public. */
+export class RowStepper implements Stepper {
+  private readonly truth: TrueSums | undefined;
+
+  constructor(private readonly options: StepOptions<RowSums>) {
+    const { dimension } = options.sums.totals;
+    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
+  }
+
+  async *take(batch: Batch): AsyncGenerator<Released> {
+    const { totals } = this.options.sums;
+    const room = totals.numSteps - totals.step;
+    const { names, fault } = this.peopleOf(batch);
+    const numRows = names?.length ?? batch.numRows;
+    const accepted = Math.min(numRows, room);
+    // One by one where it is to be seen what counted.
+    const size = this.truth ? 1 : Math.max(1, accepted);
+    for (let from = 0; from < accepted; from += size) {
+      const steps = await this.release(batch, names, from, Math.min(from + size, accepted));
+      yield steps;
+      if (steps.fault) return;
+    }
+    const stop = accepted < numRows ? pastHorizon(totals, batch, accepted) : (fault ?? batch.fault);
+    if (stop) yield { first: totals.step, noisy: new Float64Array(), fault: stop };
+  }
+
+  *end(): Generator<Released> {}
+
+  /** Whose rows they are, up to the first that is nobody's. */
+  private peopleOf(batch: Batch): { names?: string[]; fault?: Misuse } {
+    const { sums, columns } = this.options;
+    if (!sums.people) return {};
+    const names: string[] = [];
+    try {
+      for (let i = 0; i < batch.numRows; ++i) {
+        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
+      }
+      return { names };
+    } catch (error) {
+      if (!(error instanceof Misuse)) throw error;
+      return { names, fault: error };
+    }
+  }
+
+  private async release(
+    batch: Batch,
+    names: string[] | undefined,
+    from: number,
+    to: number,
+  ): Promise<Released> {
+    const { sums } = this.options;
+    const { dimension, step: first } = sums.totals;
+    const rows = batch.values.subarray(from * dimension, to * dimension);
+    const dropped = sums.people && sums.totals.numDropped;
+    try {
+      const noisy = sums.people
+        ? sums.totals.releaseEach(names!.slice(from, to), rows)
+        : await sums.totals.releaseMany(rows);
+      if (!this.truth) return { first, noisy };
+      if (!sums.people || sums.totals.numDropped === dropped) this.truth.add(rows);
+      return { first, noisy, truths: [this.truth.endStep()] };
+    } catch (error) {
+      return stopped(first, error);
+    }
+  }
+}
+
+export function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
+  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
+  const what = `row ${row} (line ${line}) is past the horizon of --steps ${totals.numSteps}`;
+  return new Misuse(what, { code: 'past_horizon', row, line });
+}
+
+/** Steps to release at once, so that a long gap between two events takes no memory. */
+const CHUNK = 4096;
+
+/** All rows of a bucket are one step, and buckets without rows are steps without contributions. */
+export class BucketStepper implements Stepper {
+  private readonly clock: Clock;
+  private readonly truth: TrueSums | undefined;
+
+  constructor(private readonly options: StepOptions & { times: Times }) {
+    const { dimension } = options.sums.totals;
+    this.clock = new Clock(options.times);
+    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
+  }
+
+  *take(batch: Batch): Generator<Released> {
+    const { totals } = this.options.sums;
+    /** First row that was not contributed yet; those until i are of the open step. */
+    let from = 0;
+    for (let i = 0; i < batch.numRows; ++i) {
+      const where = { row: batch.firstRow + i, line: batch.lines[i]! };
+      let fault: Misuse | undefined;
+      let step = totals.step;
+      try {
+        step = this.clock.advance(batch.texts[this.options.columns.time]![i]!, where);
+        fault = this.pastHorizon(step, where);
+      } catch (error) {
+        if (!(error instanceof Misuse)) throw error;
+        fault = error;
+      }
+      // Steps that a row past the horizon ends are released all the same.
+      const until = fault?.fault.code === 'past_horizon' ? totals.numSteps : step;
+      if (fault || until > totals.step) {
+        const earlier = this.contribute(batch, from, i);
+        if (earlier) return yield { ...this.nothing(), fault: earlier };
+        from = i;
+        yield* this.close(until);
+      }
+      if (fault) return yield { ...this.nothing(), fault };
+    }
+    const fault = this.contribute(batch, from, batch.numRows) ?? batch.fault;
+    if (fault) yield { ...this.nothing(), fault };
+  }
+
+  *end(): Generator<Released> {
+    const { first, last } = this.options.times;
+    yield* this.close(last === undefined ? this.clock.step + 1 : last - first! + 1);
+  }
+
+  private nothing(): Released {
+    return { first: this.options.sums.totals.step, noisy: new Float64Array() };
+  }
+
+  private pastHorizon(step: number, where: { row: number; line: number }): Misuse | undefined {
+    const { sums, times } = this.options;
+    const { numSteps } = sums.totals;
+    if (step < numSteps) return undefined;
+    const option = times.last === undefined ? `--steps ${numSteps}` : '--to';
+    const what = `row ${where.row} (line ${where.line}) is past the horizon of ${option}`;
+    return new Misuse(what, { code: 'past_horizon', ...where });
+  }
+
+  /** Rows of the open step; gives the fault of one that is nobody's. */
+  private contribute(batch: Batch, from: number, to: number): Misuse | undefined {
+    const { sums, columns } = this.options;
+    const { dimension } = sums.totals;
+    if (from === to) return undefined;
+    const rows = batch.values.subarray(from * dimension, to * dimension);
+    const row = (i: number) => batch.values.subarray(i * dimension, (i + 1) * dimension);
+    if (!sums.people) {
+      sums.totals.contribute(rows);
+      for (let i = from; this.truth && i < to; ++i) this.truth.add(row(i));
+      return undefined;
+    }
+    const names: string[] = [];
+    try {
+      for (let i = from; i < to; ++i) {
+        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
+      }
+    } catch (error) {
+      if (error instanceof Misuse) return error;
+      throw error;
+    }
+    if (!this.truth) sums.totals.contribute(names, rows);
+    else names.forEach((name, k) => this.contributeSeen(sums.totals, name, row(from + k)));
+    return undefined;
+  }
+
+  /** One by one, so that it is seen what counts. */
+  private contributeSeen(totals: PeopleSum, person: string, row: Float64Array): void {
+    const dropped = totals.numDropped;
+    totals.contribute(person, row);
+    if (totals.numDropped === dropped) this.truth!.addOf(person, row);
+  }
+
+  /** Ends the open step and those after it before `step`. */
+  private *close(step: number): Generator<Released> {
+    const { totals } = this.options.sums;
+    while (totals.step < step) {
+      const first = totals.step;
+      const numSteps = Math.min(step - first, CHUNK);
+      const labels = Array.from({ length: numSteps }, (_, k) => this.clock.label(first + k));
+      const steps = this.endSteps(numSteps);
+      const truths = this.truth && labels.map(() => this.truth!.endStep());
+      yield { ...steps, labels, ...(truths && { truths }) };
+      if (steps.fault) return;
+    }
+  }
+
+  private endSteps(numSteps: number): Released {
+    const { totals } = this.options.sums;
+    const first = totals.step;
+    try {
+      return { first, noisy: totals.endSteps(numSteps) };
+    } catch (error) {
+      return stopped(first, error);
+    }
+  }
+}

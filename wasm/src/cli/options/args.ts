@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Arguments: node:util's tokens, with messages of one line and nothing silently accepted.
+
+import { parseArgs } from 'node:util';
+import { Misuse, unknownName } from '../failure.js';
+
+type Kind = 'flag' | 'value' | 'values';
+export type Known = Readonly<Record<string, Kind>>;
+
+/** Flags of every sub-command. */
+const ANYWHERE = ['help', 'version'];
+
+/** The options and file names of one sub-command. */
+export class Args {
+  private constructor(
+    private readonly values: ReadonlyMap<string, string[]>,
+    readonly files: readonly string[],
+  ) {}
+
+  static parse(argv: readonly string[], known: Known): Args {
+    const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
+    for (const [name, kind] of Object.entries(known)) {
+      options[name] = { type: kind === 'flag' ? 'boolean' : 'string' };
+    }
+    options['help'] = { type: 'boolean', short: 'h' };
+    options['version'] = { type: 'boolean' };
+    const { tokens } = parseArgs({
+      args: [...argv],
+      options,
+      strict: false,
+      allowPositionals: true,
+      tokens: true,
+    });
+    const values = new Map<string, string[]>();
+    const files: string[] = [];
+    for (const token of tokens) {
+      if (token.kind === 'positional') files.push(token.value);
+      if (token.kind !== 'option') continue;
+      const { name, rawName, value, inlineValue } = token;
+      const kind: Kind | undefined = ANYWHERE.includes(name) ? 'flag' : known[name];
+      if (kind === undefined || !Object.hasOwn(options, name)) {
+        throw unknownName(
+          'option',
+          rawName,
+          Object.keys(options).map((each) => `--${each}`),
+          '--help lists the options',
+        );
+      }
+      if (kind === 'flag' && inlineValue) throw new Misuse(`${rawName} takes no value`);
+      if (kind !== 'flag' && (value === undefined || (!inlineValue && value.startsWith('--')))) {
+        throw new Misuse(`${rawName} needs a value`);
+      }
+      const before = values.get(name) ?? [];
+      if (before.length > 0 && kind === 'value') throw new Misuse(`${rawName} is given twice`);
+      values.set(name, [...before, value ?? '']);
+    }
+    return new Args(values, files);
+  }
+
+  has(name: string): boolean {
+    return this.values.has(name);
+  }
+
+  text(name: string): string | undefined {
+    return this.values.get(name)?.[0];
+  }
+
+  texts(name: string): string[] {
+    return this.values.get(name) ?? [];
+  }
+
+  oneOf<T extends string>(name: string, known: readonly T[], fallback: T): T {
+    const value = this.text(name);
+    if (value === undefined) return fallback;
+    if (!(known as readonly string[]).includes(value)) {
+      const wanted = known.length === 1 ? known[0] : `one of ${known.join(', ')}`;
+      throw new Misuse(`--${name} must be ${wanted}, got ${JSON.stringify(value)}`);
+    }
+    return value as T;
+  }
+
+  /** A finite number that satisfies `holds`, or undefined when the option is not given. */
+  number(name: string, wanted: string, holds: (value: number) => boolean): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = parseNumber(text);
+    if (value === undefined || !holds(value)) {
+      throw new Misuse(`--${name} must be ${wanted}, got ${JSON.stringify(text)}`);
+    }
+    return value;
+  }
+
+  /** A whole number from 1 on. */
+  count(name: string): number | undefined {
+    const wanted = 'a whole number of at least 1';
+    return this.number(name, wanted, (value) => Number.isSafeInteger(value) && value >= 1);
+  }
+
+  /** Numbers separated by commas. */
+  numbers(name: string): number[] | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const values = text.split(',').map((part) => parseNumber(part.trim()));
+    if (values.includes(undefined)) {
+      const got = JSON.stringify(text);
+      throw new Misuse(`--${name} must be numbers separated by commas, got ${got}`);
+    }
+    return values as number[];
+  }
+
+  positive(name: string): number | undefined {
+    return this.number(name, 'a positive number', (value) => value > 0);
+  }
+
+  probability(name: string): number | undefined {
+    return this.number(name, 'a number between 0 and 1', (value) => value > 0 && value < 1);
+  }
+
+  steps(): number | undefined {
+    const wanted = 'a whole number from 1 to 2^40';
+    return this.number('steps', wanted, (n) => Number.isInteger(n) && n >= 1 && n <= 2 ** 40);
+  }
+
+  seed(): bigint | undefined {
+    const text = this.text('seed');
+    if (text === undefined) return undefined;
+    if (!/^\d{1,20}$/.test(text) || BigInt(text) >= 1n << 64n) {
+      const got = JSON.stringify(text);
+      throw new Misuse(`--seed must be a whole number from 0 to 2^64 - 1, got ${got}`);
+    }
+    return BigInt(text);
+  }
+}
+
+export function required<T>(name: string, value: T | undefined): T {
+  if (value === undefined) throw new Misuse(`--${name} is required`);
+  return value;
+}
+
+/** A decimal number, finite. Nothing else: no hexadecimal, no "Infinity", no empty text. */
+export function parseNumber(text: string): number | undefined {
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The options that say what is released with which mechanism, shared by the commands.
+
+import { DEFAULT_MECHANISM } from '../../core/defaults.js';
+import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../../core/parameters.js';
+import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../core/types.js';
+import type { Neighbours, Participation } from '../../core/types.js';
+import { Misuse, unknownName } from '../failure.js';
+import type { Args, Known } from './args.js';
+
+/** `epochLength` -> `epoch-length`. */
+function optionOf(name: ParameterName): string {
+  if (name === 'normalizeColumns') return 'normalize';
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export const MECHANISM_OPTIONS: Known = {
+  mechanism: 'value',
+  ...Object.fromEntries(
+    PARAMETER_NAMES.map((name) => [
+      optionOf(name),
+      PARAMETERS[name] === 'flag' ? ('flag' as const) : ('value' as const),
+    ]),
+  ),
+};
+
+/** Where a mechanism can also come from a file. */
+export const STRATEGY_OPTIONS: Known = { ...MECHANISM_OPTIONS, strategy: 'value' };
+
+/** The options of a mechanism that are given, its name among them. */
+export function givenParameters(args: Args): string[] {
+  return Object.keys(MECHANISM_OPTIONS).filter((name) => args.has(name));
+}
+
+export const PARTICIPATION_OPTIONS: Known = {
+  participations: 'value',
+  'min-separation': 'value',
+  epochs: 'value',
+};
+
+/** As the core says it. Only the optimum has as many buffers as full accuracy takes. */
+function exactBuffers(args: Args): 0 {
+  const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
+  if (mechanism !== 'optimal') {
+    throw new Misuse(`--buffers must be a number for ${mechanism}, got exact, which is for optimal`);
+  }
+  return 0;
+}
+
+function readParameter(args: Args, name: ParameterName): unknown {
+  const option = optionOf(name);
+  switch (PARAMETERS[name]) {
+    case 'flag':
+      return args.has(option) ? true : undefined;
+    case 'count':
+      return name === 'buffers' && args.text(option) === 'exact'
+        ? exactBuffers(args)
+        : args.count(option);
+    case 'number':
+      return args.number(option, 'a number', () => true);
+    case 'numbers':
+      return args.numbers(option);
+    case 'objective':
+      return args.has(option) ? args.oneOf(option, ['max', 'mean'], 'max') : undefined;
+  }
+}
+
+/** A mechanism as it is asked for: `tree-k --arity 4`. Flags that are off are left out. */
+export function nameText(mechanism: string, parameters: MechanismParameters): string {
+  const words: string[] = [mechanism];
+  for (const [name, value] of Object.entries(parameters)) {
+    const option = `--${optionOf(name as ParameterName)}`;
+    if (value === true) words.push(option);
+    else if (name === 'buffers' && value === 0) words.push(option, 'exact');
+    else if (value !== false) words.push(option, Array.from([value].flat()).join(','));
+  }
+  return words.join(' ');
+}
+
+/** The mechanism and its parameters, those that are given. */
+export function readMechanism(
+  args: Args,
+  catalogue: readonly CatalogueEntry[],
+): MechanismParameters & { mechanism: MechanismName } {
+  const mechanism = (args.text('mechanism') ?? DEFAULT_MECHANISM) as MechanismName;
+  const known = catalogue.map((entry) => entry.name);
+  if (!known.includes(mechanism)) throw unknownName('mechanism', mechanism, known);
+  const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(args, name)] as const);
+  return {
+    mechanism,
+    ...(Object.fromEntries(
+      parameters.filter(([, value]) => value !== undefined),
+    ) as MechanismParameters),
+  };
+}
+
+/** What other libraries call them. An absent record contributes zero to a sum. */
+const NEIGHBOURS_ELSEWHERE: Record<string, Neighbours> = {
+  'add-remove': 'zero-out',
+  'add-or-remove': 'zero-out',
+  'add-or-remove-one': 'zero-out',
+  replace: 'replace-one',
+  'change-one': 'replace-one',
+  substitution: 'replace-one',
+};
+
+export function readNeighbours(args: Args): Neighbours {
+  const text = args.text('neighbours');
+  const known = text !== undefined && Object.hasOwn(NEIGHBOURS_ELSEWHERE, text);
+  if (known) return NEIGHBOURS_ELSEWHERE[text]!;
+  return args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
+}
+
+export function readParticipation(args: Args): Participation {
+  const epochs = args.count('epochs');
+  const participations = args.count('participations');
+  const minSeparation = args.count('min-separation');
+  if (epochs !== undefined) {
+    const other = ['participations', 'min-separation'].find((name) => args.has(name));
+    if (other !== undefined) throw new Misuse(`give --epochs or --${other}, not both`);
+    return { epochs };
+  }
+  if (participations === undefined && minSeparation === undefined) return 'single';
+  if (participations === undefined) throw new Misuse('--min-separation needs --participations');
+  if (minSeparation === undefined) throw new Misuse('--participations needs --min-separation');
+  return { participations, minSeparation };
+}
+
+/** Who may contribute when, in words. */
+export function participationText(participation: Participation): string {
+  if (participation === 'single') return 'single participation';
+  if ('epochs' in participation) return `${participation.epochs} epochs`;
+  const { participations, minSeparation } = participation;
+  return `at most ${participations} participations at least ${minSeparation} steps apart`;
+}

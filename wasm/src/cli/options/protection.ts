@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Whom a release protects, in words.
+
+import type { Certificate, Participation } from '../../core/types.js';
+import type { People } from '../input/people.js';
+import type { Times } from '../input/time.js';
+
+export interface Protection {
+  /** What a budget adds up over: releases that protect the same. */
+  unit: string;
+  /** A clause of the guarantee. */
+  text: string;
+  /** What a step is, plural. */
+  steps: string;
+  /** What the guarantee does not hide. */
+  isPublic: string;
+}
+
+export interface Protected {
+  participation: Participation;
+  people: People | undefined;
+  times: Times | undefined;
+  numSteps: number;
+  /** The option by which persons could be protected, where there is one. */
+  instead?: string;
+  /** How often every row is read. Default 1. */
+  passes?: number;
+  /** Rows of a step. Default 1. */
+  batchSize?: number;
+}
+
+/** What a step is, plural. */
+function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
+  if (times) return `${times.bucket}s`;
+  const what = batchSize === 1 ? 'rows' : `batches of ${batchSize} rows`;
+  return passes === 1 ? what : `${what} in ${passes} passes`;
+}
+
+export function protection(given: Protected): Protection {
+  const { participation, people, times, numSteps, instead, passes = 1 } = given;
+  const steps = stepsText(given);
+  const isPublic = times
+    ? `the first and the last ${times.bucket} of a run are public`
+    : 'the number of rows is public';
+  if (people) {
+    const { column, maxContributions: most, minSeparation } = people;
+    const apart = most > 1 ? `, at least ${minSeparation} ${steps} apart` : '';
+    const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
+    const unit = `one person (column ${JSON.stringify(column)})`;
+    const which = `the earliest at most ${most} ${steps}${apart}, count; ${rest}`;
+    return { unit, text: `${unit} is protected, of whom ${which}`, steps, isPublic };
+  }
+  if (participation === 'single') {
+    const see = instead === undefined ? '' : ` (see ${instead})`;
+    if (passes > 1) {
+      const text = `one row is protected in all ${passes} passes, not a person with several`;
+      return { unit: 'one row', text, steps, isPublic };
+    }
+    const text = `one row is protected, not a person with several${see}`;
+    return { unit: 'one row', text, steps, isPublic };
+  }
+  if ('epochs' in participation) {
+    const { epochs } = participation;
+    const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
+    // With the length: users who fit one pattern need not fit another.
+    const unit = `one user with ${which}`;
+    const text = `one user is protected, with ${which}, always in the same place`;
+    return { unit, text, steps, isPublic };
+  }
+  const { participations, minSeparation } = participation;
+  const which = `at most ${participations} rows, at least ${minSeparation} rows apart`;
+  return {
+    unit: `one user with ${which}`,
+    text: `one user is protected, with ${which}`,
+    steps,
+    isPublic,
+  };
+}
+
+interface Spoken {
+  name: string;
+  mode: string;
+  whom: Protection;
+  /** What is clipped, where that is not clear: 'its gradient '. */
+  what?: string;
+}
+
+/** What is proven before it is converted to epsilon and delta, where a mode has a choice. */
+function claimOf({ lattice, mu, rho }: Certificate): string {
+  if (lattice === undefined) return '';
+  return ` (${lattice.noise}, ${mu === null ? `${rho}-zCDP` : `${mu}-GDP`})`;
+}
+
+/** Everything a release promises, in one sentence. */
+export function guarantee(
+  certificate: Certificate,
+  { name, mode, whom, what = '' }: Spoken,
+): string {
+  const { epsilon, delta, neighbours, clipNorm, numSteps } = certificate;
+  return (
+    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
+    `${whom.text}, ${what}clipped to l2-norm ${clipNorm}; ` +
+    `mechanism ${name}, mode ${mode}${claimOf(certificate)}, ` +
+    `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
+  );
+}

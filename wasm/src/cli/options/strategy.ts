@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --strategy FILE: a mechanism that was optimised before.
+
+import { readFile } from 'node:fs/promises';
+import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../core/types.js';
+import type { Participation, SavedStrategy } from '../../core/types.js';
+import type { Args } from './args.js';
+import { Misuse } from '../failure.js';
+import { givenParameters, nameText, readMechanism } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
+
+/** What is asked for: a mechanism by name with its parameters, or one from a file. */
+export interface Chosen {
+  mechanism: MechanismName | SavedStrategy;
+  parameters: MechanismParameters;
+  /** In words, for a table. */
+  name: string;
+  saved: SavedStrategy | undefined;
+}
+
+/** The object in a file. What it must be is checked where it is used. */
+export async function readStrategyFile(path: string): Promise<SavedStrategy> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new Misuse(`--strategy ${path}: there is no such file`);
+    }
+    if (code === 'EISDIR') throw new Misuse(`--strategy ${path} is a folder`);
+    throw new Error(`--strategy ${path}: ${message}`, { cause: error });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Misuse(`--strategy ${path} is not JSON: it is damaged, cut short or something else`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Misuse(`--strategy ${path} is not a saved strategy`);
+  }
+  return value as SavedStrategy;
+}
+
+export async function readChosen(
+  args: Args,
+  catalogue: readonly CatalogueEntry[],
+): Promise<Chosen> {
+  const path = args.text('strategy');
+  if (path === undefined) {
+    const { mechanism, ...parameters } = readMechanism(args, catalogue);
+    return { mechanism, parameters, name: nameText(mechanism, parameters), saved: undefined };
+  }
+  const [other] = givenParameters(args);
+  if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
+  const saved = await readStrategyFile(path);
+  return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
+}
+
+/** The horizon: --steps, or that of the file; what that must be is checked where it is used. */
+export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
+  return args.steps() ?? saved?.numSteps;
+}
+
+/** What is given or, for want of that, what the file was optimised for. */
+export function chosenParticipation(args: Args, { saved }: Chosen): Participation {
+  const isGiven = Object.keys(PARTICIPATION_OPTIONS).some((name) => args.has(name));
+  return isGiven ? readParticipation(args) : (saved?.participation ?? 'single');
+}
+
+/** For a warning. */
+export function whatIsProtected(participation: Participation, chosen: Chosen): string | undefined {
+  const other = otherParticipation(participation, chosen);
+  const own = participationText(participation);
+  return other && `the strategy was optimised for ${other}; what is protected is ${own}`;
+}
+
+function inWords(participation: Participation): string {
+  const { epochs, participations } = participation as Record<string, number | undefined>;
+  return participationText(epochs === 1 || participations === 1 ? 'single' : participation);
+}
+
+/** What the file was optimised for, in words, if that is something else. */
+export function otherParticipation(
+  participation: Participation,
+  { saved }: Chosen,
+): string | undefined {
+  if (!saved) return undefined;
+  const own = inWords(saved.participation ?? 'single');
+  return own === inWords(participation) ? undefined : own;
+}

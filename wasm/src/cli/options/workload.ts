@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --workload: a name with numbers, or a file of numbers without a header.
+
+import type { Workload } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import { csvRecords, isBlank, type CsvRecord } from '../input/csv.js';
+import { openInput } from '../input/input.js';
+import { parseNumber, type Args } from './args.js';
+
+const WANTED =
+  'prefix, momentum=B, momentum=B,decay=A, window=W, a CSV file, or one of rates and ,momentum=B';
+
+function wrong(text: string): never {
+  throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
+}
+
+/** Undefined for what must be a file. */
+function parseNamed(text: string): Workload | undefined {
+  if (text === 'prefix') return text;
+  const average = /^momentum=([^,]*)(?:,decay=([^,]*))?$/.exec(text);
+  if (average) {
+    const momentum = parseNumber(average[1]!);
+    const decay = parseNumber(average[2] ?? '1');
+    if (momentum !== undefined && decay !== undefined) return { momentum, decay };
+  }
+  const sliding = /^window=(.*)$/.exec(text);
+  if (sliding) {
+    const window = parseNumber(sliding[1]!);
+    if (Number.isSafeInteger(window)) return { window: window! };
+  }
+  return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
+}
+
+/** As it is given, but for the name of a file. */
+export function workloadText(workload: Workload): string {
+  if (typeof workload === 'string') return workload;
+  if ('momentum' in workload && !('rates' in workload)) {
+    return `momentum=${workload.momentum},decay=${workload.decay ?? 1}`;
+  }
+  if ('window' in workload) return `window=${workload.window}`;
+  return Object.keys(workload)[0]!;
+}
+
+class NumberReader {
+  readonly rows: number[][] = [];
+  private blank: number | undefined;
+
+  add(record: CsvRecord): void {
+    const { cells, line } = record;
+    if (isBlank(record)) {
+      this.blank ??= line; // Harmless at the end.
+      return;
+    }
+    if (this.blank !== undefined) throw new Misuse(`line ${this.blank} is blank`);
+    const width = this.rows[0]?.length ?? cells.length;
+    if (cells.length !== width) {
+      throw new Misuse(`line ${line} has ${cells.length} cells, the first has ${width}`);
+    }
+    this.rows.push(cells.map((cell, j) => this.number(cell.trim(), line, j + 1)));
+  }
+
+  private number(text: string, line: number, cell: number): number {
+    const value = parseNumber(text);
+    if (value !== undefined) return value;
+    const got = JSON.stringify(text.slice(0, 40));
+    const what = text === '' ? 'is missing' : `is not a number: ${got}`;
+    throw new Misuse(`line ${line}, cell ${cell} ${what}`);
+  }
+}
+
+/** The rows of a CSV file of numbers, which an option names. */
+export async function readNumbers(path: string, option = 'workload'): Promise<number[][]> {
+  const reader = new NumberReader();
+  try {
+    for await (const records of csvRecords(await openInput([path]))) {
+      records.forEach((record) => reader.add(record));
+    }
+  } catch (error) {
+    if (error instanceof Misuse) throw new Misuse(`--${option} ${path}: ${error.message}`);
+    throw error;
+  }
+  return reader.rows;
+}
+
+async function readFile(path: string, steps: number): Promise<Workload> {
+  const rows = await readNumbers(path);
+  const numColumns = rows[0]?.length ?? 0;
+  const shape = `--workload ${path} has ${rows.length} rows and ${numColumns} columns`;
+  if (numColumns !== 1 && numColumns !== rows.length) {
+    throw new Misuse(`${shape}; it must be one column of learning rates, or a square matrix`);
+  }
+  if (rows.length !== steps) throw new Misuse(`${shape}, but --steps is ${steps}`);
+  return numColumns === 1 ? { rates: rows.flat() } : { matrix: rows.flat() };
+}
+
+/** `rates.csv,momentum=0.9` */
+async function readRates(path: string, momentum: number, steps: number): Promise<Workload> {
+  const workload = await readFile(path, steps);
+  if (typeof workload !== 'string' && 'rates' in workload) return { ...workload, momentum };
+  throw new Misuse(`--workload ${path} is a matrix; momentum goes with one column of rates`);
+}
+
+export async function readWorkload(args: Args, steps: number): Promise<Workload> {
+  const text = args.text('workload');
+  if (text === undefined) return 'prefix';
+  const named = parseNamed(text);
+  if (named !== undefined) return named;
+  const withMomentum = /^(.+),momentum=([^,]*)$/.exec(text);
+  if (!withMomentum) return readFile(text, steps);
+  return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
+}
+
+/** --query-weights: one positive number a step. */
+export async function readQueryWeights(args: Args, steps: number): Promise<number[] | undefined> {
+  const path = args.text('query-weights');
+  if (path === undefined) return undefined;
+  const rows = await readNumbers(path, 'query-weights');
+  if (rows.length === steps && rows[0]!.length === 1) return rows.flat();
+  const shape = `${rows.length} rows and ${rows[0]?.length ?? 0} columns`;
+  throw new Misuse(`--query-weights ${path} must be one column of ${steps} weights, has ${shape}`);
+}

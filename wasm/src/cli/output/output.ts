@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where results go: standard output, or a file that appears whole or not at all.
+
+import { randomBytes } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { hasCode, permit, syncFolder } from '../../stores/files.js';
+import type { Permissions } from '../../stores/files.js';
+import { Misuse } from '../failure.js';
+import { SIGNALS } from '../signals.js';
+
+export interface Sink {
+  write(text: string): Promise<void>;
+  /** Everything was written. */
+  commit(): Promise<void>;
+  /** Something failed: what is already on standard output stays, a file does not appear. */
+  abandon(): Promise<void>;
+}
+
+/** Thrown when the reader of our output has gone: a quiet end, if nothing must be said. */
+export class ClosedPipe extends Error {
+  mustBeSaid = false;
+
+  constructor() {
+    super('the output was closed');
+  }
+}
+
+export class StandardOutput implements Sink {
+  write(text: string): Promise<void> {
+    // The callback comes when the text is handed on: a slow reader slows us down.
+    return new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => {
+        if (!error) resolve();
+        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error);
+      });
+    });
+  }
+
+  async commit(): Promise<void> {}
+  async abandon(): Promise<void> {}
+}
+
+interface FileOptions {
+  /** What gave the path; default: `output`. */
+  option?: string | undefined;
+  /** Whether somebody else decides what a signal does to the file. */
+  isGuarded?: boolean;
+}
+
+export class AtomicFile implements Sink {
+  private readonly onSignal = (signal: NodeJS.Signals) => {
+    this.unlisten();
+    unlinkSync(this.temporary);
+    process.kill(process.pid, signal);
+  };
+
+  private constructor(
+    private readonly path: string,
+    private readonly temporary: string,
+    private readonly file: FileHandle,
+    isGuarded: boolean,
+  ) {
+    if (isGuarded) return;
+    for (const signal of SIGNALS) process.on(signal, this.onSignal);
+  }
+
+  static async create(
+    given: string,
+    { option = 'output', isGuarded = false }: FileOptions = {},
+  ): Promise<AtomicFile> {
+    let path = given;
+    let permissions: Permissions | undefined;
+    try {
+      path = await realpath(given);
+      const existing = await stat(path);
+      if (!existing.isFile()) throw new Misuse(`--${option} ${given} is not a regular file`);
+      permissions = { mode: existing.mode & 0o777, gid: existing.gid };
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
+    }
+    const temporary = join(
+      dirname(path),
+      `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
+    );
+    try {
+      const file = await open(temporary, 'wx', permissions ? 0o600 : 0o666);
+      if (permissions) await permit(file, permissions);
+      return new AtomicFile(path, temporary, file, isGuarded);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') {
+        throw new Misuse(`--${option} ${given}: the folder does not exist`);
+      }
+      throw new Error(`--${option} ${given}: ${message}`, { cause: error });
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    await this.file.writeFile(text);
+  }
+
+  async commit(): Promise<void> {
+    await this.file.sync();
+    await this.file.close();
+    await rename(this.temporary, this.path);
+    this.unlisten();
+    await syncFolder(dirname(this.path)); // Now the name is on the disk too.
+  }
+
+  async abandon(): Promise<void> {
+    await this.file.close().catch(() => {});
+    await unlink(this.temporary).catch(() => {});
+    this.unlisten();
+  }
+
+  private unlisten(): void {
+    for (const signal of SIGNALS) process.off(signal, this.onSignal);
+  }
+}
+
+/** A place where nothing can be written is told at once, and not when everything else is done. */
+export async function requireWritable(path: string | undefined, option?: string): Promise<void> {
+  if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
+}
+
+/** The whole file or none of it. */
+export async function writeFile(
+  path: string,
+  text: string,
+  options: FileOptions = {},
+): Promise<void> {
+  const file = await AtomicFile.create(path, options);
+  try {
+    await file.write(text);
+    await file.commit();
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  }
+}

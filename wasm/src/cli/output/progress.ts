@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One line on standard error for what takes longer than a second; only for a terminal. A thread of
+// its own draws it: a piece of a search can keep this one for many seconds.
+
+import { Worker } from 'node:worker_threads';
+import type { OptimizeProgress } from '../../core/types.js';
+import type { Pieces } from '../../api/searches.js';
+
+/** What both threads see. */
+interface Shared {
+  /** Whose turn the terminal is (0: nobody's, 2: no more drawing), ended, something was drawn. */
+  flags: Int32Array<SharedArrayBuffer>;
+  /** Iterations, fraction. */
+  numbers: Float64Array<SharedArrayBuffer>;
+  what: string;
+  unit: string;
+  /** Milliseconds since the command was started. */
+  elapsed: number;
+}
+
+/** The thread. Its text is what runs: it sees nothing of this file but what it is handed. */
+function draw(): void {
+  const { workerData } = process.getBuiltinModule('node:worker_threads');
+  const { writeSync } = process.getBuiltinModule('node:fs');
+  const { flags, numbers, what, unit, elapsed } = workerData as Shared;
+  const width = 30;
+  const start = performance.now() - elapsed;
+  // The first time after a second, then four times a second, until it has ended.
+  let wait = Math.max(0, 1000 - elapsed);
+  for (; Atomics.wait(flags, 1, 0, wait) === 'timed-out'; wait = 250) {
+    const [iterations = 0, fraction = 0] = numbers;
+    const done = Math.floor(width * fraction);
+    const bar = `[${'#'.repeat(done)}${'.'.repeat(width - done)}]`;
+    const seconds = `${Math.round((performance.now() - start) / 1000)} s`;
+    const where = iterations > 0 ? `${bar} ${iterations} ${unit}, ${seconds}` : seconds;
+    if (Atomics.compareExchange(flags, 0, 0, 1) !== 0) return;
+    try {
+      writeSync(2, `\r\x1b[K${what} ${where}`);
+      flags[2] = 1;
+    } catch {
+      // The terminal is full, or gone.
+    }
+    Atomics.store(flags, 0, 0);
+    Atomics.notify(flags, 0);
+  }
+}
+
+export class ProgressLine {
+  private readonly flags = new Int32Array(new SharedArrayBuffer(12));
+  private readonly numbers = new Float64Array(new SharedArrayBuffer(16));
+
+  constructor(what: string, unit = 'iterations') {
+    if (!process.stderr.isTTY) return;
+    const { flags, numbers } = this;
+    const workerData: Shared = { flags, numbers, what, unit, elapsed: performance.now() };
+    const thread = new Worker(`(${draw})()`, { eval: true, workerData });
+    thread.on('error', () => {}); // Without the line all the rest is as it should be.
+    thread.unref();
+  }
+
+  update({ iterations, fraction }: OptimizeProgress): void {
+    this.numbers.set([iterations, fraction]);
+  }
+
+  /** Wipes the line. */
+  end(): void {
+    const { flags } = this;
+    Atomics.store(flags, 1, 1);
+    Atomics.notify(flags, 1);
+    while (Atomics.compareExchange(flags, 0, 0, 2) === 1) Atomics.wait(flags, 0, 1);
+    if (flags[2] === 1) process.stderr.write('\r\x1b[K');
+    flags[2] = 0;
+  }
+}
+
+/** All of it, with the line in sight; signals are seen between the pieces. */
+export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T> {
+  try {
+    for (let piece = pieces.next(); ; piece = pieces.next()) {
+      if (piece.done) return piece.value;
+      line.update(piece.value);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    line.end();
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { EffectiveParameters } from '../../core/types.js';
+
+/** Entries of a list that are shown to people. */
+const SHOWN = 4;
+
+function shortCell(value: number | boolean): string {
+  return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
+}
+
+/** Some digits of a positive bound, up to 15, which stays one: never below it. */
+export function roundedUp(bound: number, numDigits = 6): number {
+  const shown = Number(bound.toPrecision(numDigits));
+  if (shown >= bound) return shown;
+  const after = numDigits - 1;
+  const [digits, exponent] = bound.toExponential(after).split('e') as [string, string];
+  return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
+}
+
+/** As few digits, from 6 on, as show that a bound is above a limit. */
+export function shownBeyond(bound: number, limit: number): string {
+  for (let numDigits = 6; numDigits <= 15; ++numDigits) {
+    const shown = Number(bound.toPrecision(numDigits));
+    if (shown > limit) return String(roundedUp(bound, numDigits));
+  }
+  return String(Math.max(bound, limit * (1 + Number.EPSILON)));
+}
+
+function cell(value: unknown): string {
+  if (typeof value !== 'number' || Number.isInteger(value)) return String(value ?? 'not computed');
+  return String(Number(value.toPrecision(13)));
+}
+
+/** The parameters a mechanism was made with: `height 13, weight 5`. */
+export function parametersText(parameters: EffectiveParameters): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => {
+      const list = [value].flat();
+      const text = list.slice(0, SHOWN).map((each) => shortCell(each)).join(' ');
+      return `${name} ${text}${list.length > SHOWN ? ' ...' : ''}`;
+    })
+    .join(', ');
+}
+
+/** Rows of a report: a bound on factorizations, and for which records it is one. */
+export function boundLabels(bound: {
+  lowerBoundMinDimension?: number | null | undefined;
+}): Record<string, string> {
+  const dimension = bound.lowerBoundMinDimension ?? 1;
+  if (dimension === 1) return { lowerBound: 'lower bound, every factorization' };
+  return {
+    lowerBound: `lower bound, records of ${dimension} numbers or more`,
+    lowerBoundEveryDimension: 'lower bound, every factorization',
+  };
+}
+
+/** JSON on one line, or a small table of the labelled entries. */
+export function report(
+  result: Record<string, unknown>,
+  json: boolean,
+  labels: Record<string, string>,
+): string {
+  if (json) return `${JSON.stringify(result)}\n`;
+  const width = Math.max(...Object.values(labels).map((label) => label.length));
+  return Object.entries(labels)
+    .map(([key, label]) => `${label.padEnd(width)}  ${cell(result[key])}\n`)
+    .join('');
+}

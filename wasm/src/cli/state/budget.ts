@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --budget: what all releases of a data set have spent together.
+//
+// A privacy filter (docs/math/budgets.md): releases may be chosen by what came out before. Their
+// costs add up in one account, fixed when the file is made, and for one kind of neighbours, so a
+// budget protects one unit only.
+
+import { access, constants } from 'node:fs/promises';
+import {
+  FileLock,
+  hasCode,
+  permissionsOf,
+  placeOf,
+  readText,
+  replaceFile,
+} from '../../stores/files.js';
+import type { Permissions } from '../../stores/files.js';
+import type { Composition, DpFtrl, Neighbours } from '../../core/types.js';
+import type { Args, Known } from '../options/args.js';
+import { costsOf, newFile, parseFile } from './budget-file.js';
+import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
+import { ACCOUNTS, type Account, type Costs } from './composition.js';
+import { Misuse } from '../failure.js';
+import { shownBeyond } from '../output/report.js';
+import { drawMark, type PaidState } from './state-runs.js';
+
+export const BUDGET_OPTIONS: Known = {
+  budget: 'value',
+  'budget-epsilon': 'value',
+  'budget-delta': 'value',
+  'budget-account': 'value',
+};
+
+/** For other releases, which have the file while they write themselves down. */
+const PATIENCE_MILLISECONDS = 5000;
+const DEFAULT_ACCOUNT: Account = 'mu';
+
+export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step' | 'run'> {
+  costs: Costs;
+  neighbours: Neighbours;
+  unit: string;
+}
+
+/** A file that does not exist is begun with these, and one that exists must have them. */
+interface Wanted {
+  limit: PrivacyTarget | undefined;
+  account: Account | undefined;
+}
+
+function pair({ epsilon, delta }: { epsilon: number | string; delta: number }): string {
+  return `(${epsilon}, ${delta})`;
+}
+
+/** So many steps of a state are known to be released. */
+function raiseSteps(entries: readonly Entry[], step: number): void {
+  for (const entry of entries) entry.step = Math.max(entry.step ?? 0, step);
+}
+
+export class Budget {
+  /** Kept for the run of a state, so that a copy of it does not run at the same time. */
+  private running: { state: string; lock: FileLock; step: number } | undefined;
+
+  private constructor(
+    private readonly path: string,
+    private readonly wanted: Wanted,
+  ) {}
+
+  static read(args: Args): Budget | undefined {
+    const path = args.text('budget');
+    const epsilon = args.positive('budget-epsilon');
+    const delta = args.probability('budget-delta');
+    const account = args.has('budget-account')
+      ? args.oneOf('budget-account', ACCOUNTS, DEFAULT_ACCOUNT)
+      : undefined;
+    if (path === undefined) {
+      const stray = Object.keys(BUDGET_OPTIONS).find((name) => args.has(name));
+      if (stray !== undefined) throw new Misuse(`--${stray} needs --budget`);
+      return undefined;
+    }
+    const hidden = ['seed', 'show-nonprivate'].find((name) => args.has(name));
+    if (hidden !== undefined) {
+      throw new Misuse(`--budget counts private releases: it does not go with --${hidden}`);
+    }
+    if ((epsilon === undefined) !== (delta === undefined)) {
+      throw new Misuse('give --budget-epsilon and --budget-delta together');
+    }
+    const limit = epsilon === undefined ? undefined : { epsilon, delta: delta! };
+    return new Budget(path, { limit, account });
+  }
+
+  /**
+   * Writes the release down, before its first number is written: a crash may waste budget, never
+   * spend it unseen. Refuses what would exceed the limit, and the copy of a state: one with fewer
+   * steps than are known to be released, or made before the last run began. `reached` says how many
+   * steps are released, `finish` ends the run of a state.
+   */
+  async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
+    const { neighbours, unit, costs, ...about } = spending;
+    await this.change(async (place) => {
+      const file = await this.open(place, { neighbours, unit });
+      const { account, limit, releases } = file;
+      const own = this.costIn(account, costs);
+      const before = releases.filter((it) => state !== undefined && it.state === state.identity);
+      if (state) {
+        await this.begin(place, state);
+        this.requireNewest(before, state);
+      }
+      const compose = (each: number[]) => dp.compose({ account, costs: each, ...limit });
+      const sofar = compose(costsOf(file));
+      if (before.some((it) => it[account] === own)) {
+        if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for goes on`);
+        await this.mark(before, state!);
+        return file;
+      }
+      const after = compose([...costsOf(file), own]);
+      this.requireRoom(file, sofar, after);
+      if (before.length === 0 && state && state.numReleased > 0) {
+        const what = `--state has released ${state.numReleased} steps`;
+        const where = `that --budget ${this.path} does not know of`;
+        const how = 'name the budget from the first run on';
+        const harm = 'all of it is charged, but whoever chose by them is not bounded';
+        this.warn(`${what} ${where}: ${harm}; ${how}`);
+      }
+      const entry: Entry = { when: new Date().toISOString(), [account]: own, ...about };
+      if (state) {
+        entry.state = state.identity;
+        await this.mark([...before, entry], state);
+      }
+      releases.push(entry);
+      file.spent = { [account]: after.total, epsilon: after.epsilon };
+      return file;
+    });
+  }
+
+  /** Gives this run of a state a mark, which the state has before the file. */
+  private async mark(entries: readonly Entry[], state: PaidState): Promise<void> {
+    const last = drawMark();
+    await state.begin({ last, before: entries.find(({ run }) => run !== undefined)?.run });
+    raiseSteps(entries, state.numReleased);
+    for (const entry of entries) entry.run = last;
+  }
+
+  /** Returns the cost of a release in an account. */
+  private costIn(account: Account, costs: Costs): number {
+    const cost = costs[account];
+    if (cost !== null) return cost;
+    const what = 'which has no place for discrete Gaussian noise';
+    const how = '--lattice-noise rounded-gaussian has one, and --budget-account rho begins a file';
+    throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
+  }
+
+  private overspent({ account, limit, releases }: BudgetFile, { epsilon }: Composition): string {
+    const spent = pair({ epsilon: shownBeyond(epsilon, limit.epsilon), delta: limit.delta });
+    const what = `its ${releases.length} releases spend ${spent} in account ${account}`;
+    return `--budget ${this.path}: ${what}, beyond its limit ${pair(limit)}`;
+  }
+
+  /** Refuses a release that does not fit; says when a new file begins. */
+  private requireRoom(file: BudgetFile, before: Composition, after: Composition): void {
+    const { account, limit, releases } = file;
+    const isNew = releases.length === 0;
+    const fault = { code: 'budget_exceeded' };
+    if (!before.fits) {
+      throw new Misuse(`${this.overspent(file, before)}: no other release is accepted`, fault);
+    }
+    if (!after.fits) {
+      const which = isNew ? 'this release' : `with this release all ${releases.length + 1}`;
+      const epsilon = shownBeyond(after.epsilon, limit.epsilon);
+      const what = `${which} would spend ${pair({ epsilon, delta: limit.delta })}`;
+      const where = `the limit ${pair(limit)} of ${this.path}, account ${account}`;
+      throw new Misuse(`${what}, beyond ${where}`, fault);
+    }
+    if (isNew) {
+      const what = 'releases of the same data that it does not name are not counted';
+      const began = `a new budget of ${pair(limit)} begins, account ${account}; ${what}`;
+      this.warn(`--budget ${this.path}: ${began}`);
+    }
+  }
+
+  private warn(text: string): void {
+    process.stderr.write(`dp-ftrl: warning: ${text}\n`);
+  }
+
+  /**
+   * So many steps are stored, and what they release is about to be shown: an older copy of the state
+   * is refused from now on.
+   */
+  async reached(step: number): Promise<void> {
+    const { running } = this;
+    if (running === undefined || step <= running.step) return;
+    await this.change(async (place) => {
+      const text = await readText(place);
+      if (text === undefined) return undefined; // refused before it began
+      const { file } = parseFile(this.path, text);
+      raiseSteps(file.releases.filter(({ state }) => state === running.state), step);
+      return file;
+    });
+    running.step = step;
+  }
+
+  /** The run of a state is over, also where it failed: `step` steps are stored. */
+  async finish(step: number): Promise<void> {
+    const { running } = this;
+    try {
+      await this.reached(step);
+    } finally {
+      this.running = undefined;
+      await running?.lock.release();
+    }
+  }
+
+  /** Writes what `make` returns, while nobody else changes the file. */
+  private async change(make: (place: string) => Promise<BudgetFile | undefined>): Promise<void> {
+    try {
+      const place = await placeOf(this.path, (got) => {
+        const wanted = 'a file of one name, or the name of a new one';
+        return new Misuse(`--budget ${this.path} must be ${wanted}, got ${got}`);
+      });
+      const lock = await FileLock.take(place, {
+        patience: PATIENCE_MILLISECONDS,
+        refuse: (who, path) => {
+          const hint = `remove ${path} if no other dp-ftrl is running`;
+          const what = `another release is using it (${who})`;
+          return new Error(`--budget ${this.path}: ${what}; ${hint}`);
+        },
+      });
+      try {
+        const permissions = await this.requireWritable(place);
+        const file = await make(place);
+        const text = `${JSON.stringify(file, null, 2)}\n`;
+        if (file) await replaceFile(place, text, permissions);
+      } finally {
+        await lock.release();
+      }
+    } catch (error) {
+      const { syscall, message } = error as NodeJS.ErrnoException;
+      if (syscall === undefined) throw error;
+      if (hasCode(error, 'ENOENT')) {
+        throw new Misuse(`--budget ${this.path}: the folder does not exist`);
+      }
+      throw new Error(`--budget ${this.path}: ${message}`, { cause: error });
+    }
+  }
+
+  /** The permissions it has and keeps. Replacing asks for those of the folder only. */
+  private async requireWritable(place: string): Promise<Permissions | undefined> {
+    const permissions = await permissionsOf(place);
+    if (!permissions) return undefined;
+    const isAllowed = await access(place, constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+    // Some users may write everything: they are told, too, that nobody else is meant to.
+    if (isAllowed && (permissions.mode & 0o222) !== 0) return permissions;
+    throw new Misuse(`--budget ${this.path} is read-only`);
+  }
+
+  private async begin(place: string, state: PaidState): Promise<void> {
+    const { identity, numReleased: step } = state;
+    const lock = await FileLock.take(`${place}.${identity}`, {
+      patience: 0,
+      refuse: (who) => new Misuse(`--state: ${who} is releasing from a copy of it`),
+    });
+    this.running = { state: identity, lock, step };
+  }
+
+  /**
+   * A state that has released less than is known is an old copy: its noise would come again. So may
+   * that of a copy made before the last run began, as that run may have been killed before it could
+   * write down how far it came.
+   */
+  private requireNewest(before: readonly Entry[], { numReleased, runs }: PaidState): void {
+    const known = Math.max(0, ...before.map((entry) => entry.step ?? 0));
+    const marks = [runs?.last, runs?.before];
+    const isCopy = before.some(({ run }) => run !== undefined && !marks.includes(run));
+    if (numReleased >= known && !isCopy) return;
+    const what =
+      numReleased < known
+        ? `${numReleased} steps are released in it, ${known} by --budget ${this.path}`
+        : `--budget ${this.path} knows of a later run`;
+    const harm = 'releasing steps again for other rows would tell what differs';
+    throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });
+  }
+
+  private async open(
+    place: string,
+    protects: { neighbours: Neighbours; unit: string },
+  ): Promise<BudgetFile> {
+    const text = await readText(place);
+    if (text === undefined) {
+      const { limit, account = DEFAULT_ACCOUNT } = this.wanted;
+      if (limit === undefined) {
+        const how = 'to begin one give --budget-epsilon and --budget-delta';
+        throw new Misuse(`--budget: there is no file ${this.path}; ${how}`);
+      }
+      return newFile({ account, limit, ...protects });
+    }
+    const { file, isOlder } = parseFile(this.path, text);
+    if (isOlder) {
+      const rule = 'pure releases count with their mu, too';
+      this.warn(`--budget ${this.path} is of an older dp-ftrl: its account is mu, where ${rule}`);
+    }
+    this.requireSame(file, protects);
+    return file;
+  }
+
+  private requireSame(file: BudgetFile, protects: { neighbours: Neighbours; unit: string }): void {
+    const { limit = file.limit, account = file.account } = this.wanted;
+    const fixed = 'which is not changed here';
+    if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {
+      throw new Misuse(`--budget ${this.path} has the limit ${pair(file.limit)}, ${fixed}`);
+    }
+    if (account !== file.account) {
+      throw new Misuse(`--budget ${this.path} has the account ${file.account}, ${fixed}`);
+    }
+    for (const name of ['neighbours', 'unit'] as const) {
+      if (file[name] === protects[name]) continue;
+      const got = `it is for ${name} ${JSON.stringify(file[name])}`;
+      const what = `this release protects ${JSON.stringify(protects[name])}`;
+      throw new Misuse(`--budget ${this.path}: ${got}, ${what}; they do not add up`);
+    }
+  }
+}

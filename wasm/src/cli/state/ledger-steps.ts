@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Steps of a release that goes on in the next run (--state), where persons are protected or rows
+// are events: whose rows counted, and which bucket was the first, is stored with the releases.
+
+import { Misuse } from '../failure.js';
+import type { People } from '../input/people.js';
+import type { Batch } from '../input/rows.js';
+import type { LedgerTotals } from './state.js';
+import { writeMemo } from './state-memo.js';
+import {
+  pastHorizon,
+  personOf,
+  type Released,
+  type Stepper,
+  type TextColumns,
+} from '../input/steps.js';
+import { Clock, type Times } from '../input/time.js';
+
+/** How often somebody counted, and at which step last. */
+interface Counted {
+  times: number;
+  last: number;
+}
+
+export interface LedgerStepOptions {
+  totals: LedgerTotals;
+  columns: TextColumns;
+  people: People | undefined;
+  times: Times | undefined;
+}
+
+/** Steps are buckets, or rows of persons. */
+export class LedgerStepper implements Stepper {
+  private readonly clock: Clock | undefined;
+  private readonly counted: Map<string, Counted>;
+  /** Of the open step: contributions, or by person their sums. */
+  private rows: Float64Array[] = [];
+  private parts = new Map<string, Float64Array>();
+  /** Steps that are complete, to be released together. */
+  private closed: Float64Array[] = [];
+  private next: number;
+
+  constructor(private readonly options: LedgerStepOptions) {
+    const { totals, times } = options;
+    this.next = totals.step;
+    const { memo } = totals;
+    const counted = memo?.counted ?? [];
+    this.counted = new Map(counted.map(([person, count, last]) => [person, { times: count, last }]));
+    if (!times) return;
+    const origin = memo?.time?.origin ?? undefined;
+    if (origin !== undefined && times.first !== undefined && times.first !== origin) {
+      throw new Misuse('--from is not that of the first run with this --state');
+    }
+    this.clock = new Clock({ ...times, first: origin ?? times.first });
+  }
+
+  async *take(batch: Batch): AsyncGenerator<Released> {
+    const { totals } = this.options;
+    let fault: Error | undefined;
+    for (let i = 0; i < batch.numRows && !fault; ++i) {
+      try {
+        this.add(batch, i);
+      } catch (error) {
+        if (!(error instanceof Misuse)) throw error;
+        fault = error;
+      }
+    }
+    yield* this.flush();
+    const stop = fault ?? batch.fault;
+    if (stop) yield { first: totals.step, noisy: new Float64Array(), fault: stop };
+  }
+
+  async *end(): AsyncGenerator<Released> {
+    const { times, totals } = this.options;
+    if (this.clock) {
+      const { origin, step } = this.clock;
+      if (origin === undefined && times!.last !== undefined) {
+        throw new Misuse('--to needs --from where nothing says when the first bucket was');
+      }
+      const last = times!.last === undefined ? step : times!.last - origin!;
+      if (last >= totals.numSteps) {
+        throw new Misuse(`--to is past the horizon of --steps ${totals.numSteps}`);
+      }
+      this.closeUntil(last + 1);
+    }
+    yield* this.flush();
+  }
+
+  private add(batch: Batch, i: number): void {
+    const { totals, columns, people, times } = this.options;
+    const { dimension, numSteps } = totals;
+    const where = { row: batch.firstRow + i, line: batch.lines[i]! };
+    const step = this.clock?.advance(batch.texts[columns.time]![i]!, where) ?? this.next;
+    const place = `row ${where.row} (line ${where.line})`;
+    if (step < this.next) {
+      const what = `is in a ${times!.bucket} that an earlier run with this --state released`;
+      throw new Misuse(`${place} ${what}`, { code: 'already_released', ...where });
+    }
+    if (times?.last !== undefined && step > times.last - this.clock!.origin!) {
+      throw new Misuse(`${place} is after --to`, { code: 'past_horizon', ...where });
+    }
+    if (step >= numSteps) throw pastHorizon(totals, batch, i);
+    const person = people && personOf(batch, i, people.column, batch.texts[columns.person]!);
+    this.closeUntil(step);
+    const row = batch.values.slice(i * dimension, (i + 1) * dimension);
+    if (!people) this.rows.push(row);
+    else if (this.admits(person!, step)) this.addTo(person!, row);
+    if (!this.clock) this.closeUntil(step + 1);
+  }
+
+  /** As the ContributionBound of the core: the earliest steps that keep the pattern. */
+  private admits(person: string, step: number): boolean {
+    if (this.parts.has(person)) return true;
+    const { maxContributions, minSeparation } = this.options.people!;
+    const before = this.counted.get(person);
+    if (!before) return true;
+    return before.times < maxContributions && step - before.last >= minSeparation;
+  }
+
+  /** Sums beyond the doubles stay at the largest, as in the core. */
+  private addTo(person: string, row: Float64Array): void {
+    const most = Number.MAX_VALUE;
+    const part = this.parts.get(person) ?? new Float64Array(row.length);
+    const sum = part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most));
+    this.parts.set(person, sum);
+  }
+
+  private closeUntil(step: number): void {
+    for (; this.next < step; ++this.next) {
+      for (const person of this.parts.keys()) {
+        const times = (this.counted.get(person)?.times ?? 0) + 1;
+        this.counted.set(person, { times, last: this.next });
+      }
+      const all = [...this.rows, ...this.parts.values()];
+      const { dimension } = this.options.totals;
+      const contributions = new Float64Array(all.length * dimension);
+      all.forEach((one, i) => contributions.set(one, i * dimension));
+      this.closed.push(contributions);
+      this.rows = [];
+      this.parts = new Map();
+    }
+  }
+
+  private async *flush(): AsyncGenerator<Released> {
+    if (this.closed.length === 0) return;
+    const { totals } = this.options;
+    const first = totals.step;
+    const { clock } = this;
+    const labels = clock && this.closed.map((_, k) => clock.label(first + k));
+    const steps = this.closed;
+    this.closed = [];
+    const noisy = await totals.releaseSteps(steps, this.memo());
+    yield { first, noisy, ...(labels && { labels }) };
+  }
+
+  private memo(): Uint8Array {
+    const { people, times, totals } = this.options;
+    const origin = this.clock?.origin ?? null;
+    return writeMemo({
+      step: this.next,
+      columns: [...totals.columns],
+      people: people ?? null,
+      time: times ? { column: times.column, bucket: times.bucket, origin } : null,
+      counted: Array.from(this.counted, ([person, it]) => [person, it.times, it.last]),
+    });
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --state: the file of a run that goes on in the next one, and what is wrong with it, in words.
+
+import { KEY_BYTES } from '../../core/key.js';
+import { FileStore } from '../../file-store.js';
+import { IN_NO_FOLDER } from '../../stores/files.js';
+import { unpack } from '../../stores/stored.js';
+import { Misuse } from '../failure.js';
+import type { Args } from '../options/args.js';
+import { ClosedPipe } from '../output/output.js';
+import { Interrupted } from '../signals.js';
+import { MarkedStore } from './state-runs.js';
+
+export interface StateSettings {
+  path: string;
+  /** Of the first row, 0-based; default: the first that was not released. */
+  firstStep: number | undefined;
+  hasBudget: boolean;
+}
+
+/** Of these a repeated row would have to count as it did before, which nobody remembers. */
+const NOT_REPEATED = ['user-column', 'time-column'];
+
+export function readState(args: Args): StateSettings | undefined {
+  const path = args.text('state');
+  const step = args.count('first-step');
+  if (path === undefined) {
+    if (step !== undefined) throw new Misuse('--first-step goes with --state');
+    return undefined;
+  }
+  if (args.has('show-nonprivate')) throw new Misuse('--state does not go with --show-nonprivate');
+  const other = NOT_REPEATED.find((name) => args.has(name));
+  if (other !== undefined && step !== undefined) {
+    throw new Misuse(`--first-step does not go with --${other}`);
+  }
+  if (!args.has('steps') && !args.has('strategy')) {
+    throw new Misuse('--state needs --steps, the horizon of all runs together');
+  }
+  const firstStep = step === undefined ? undefined : step - 1;
+  return { path, firstStep, hasBudget: args.has('budget') };
+}
+
+/** Whose state it is, by the first bytes and the kind of the core's checkpoint. */
+const MAGIC = 'dpfc';
+const KIND_AT = 6;
+const KINDS: Readonly<Record<number, Command>> = { 3: 'release', 5: 'learn' };
+
+type Command = 'release' | 'learn';
+
+/**
+ * What a command keeps beside its sums, if it does.
+ *
+ * @throws Misuse for the state of another command.
+ */
+export function memoOf(stored: Uint8Array, command: Command): Uint8Array | undefined {
+  if (stored.length === 0) throw new Misuse('it is empty');
+  const { memo, state } = unpack(stored.subarray(KEY_BYTES));
+  const begins = [...MAGIC].every((letter, i) => state[i] === letter.charCodeAt(0));
+  const other = begins ? KINDS[state[KIND_AT]!] : undefined;
+  if (other !== undefined && other !== command) throw new Misuse(`it is of dp-ftrl ${other}`);
+  return memo;
+}
+
+/** @throws Misuse for a run without a budget of a state that one pays for: copies would go unseen. */
+export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
+  if (runs === undefined || hasBudget) return;
+  throw new Misuse('a --budget pays for it: name that in every run');
+}
+
+/** Seeded states have a key of zeros. */
+function otherKey(stored: Uint8Array, isSeeded: boolean): string {
+  const wasSeeded = stored.subarray(0, KEY_BYTES).every((byte) => byte === 0);
+  if (wasSeeded && isSeeded) return 'it was begun with another --seed';
+  if (wasSeeded) return 'it was begun with --seed, this run has none';
+  return isSeeded ? 'it was begun without --seed' : 'it is damaged';
+}
+
+export interface Refused {
+  stored: Uint8Array | undefined;
+  /** This run. */
+  isSeeded: boolean;
+  /** What has to be the same in all runs. */
+  options: string;
+}
+
+/** Why what is stored is refused, with the name of the file. */
+export function inWords(
+  error: unknown,
+  path: string,
+  { stored, isSeeded, options }: Refused,
+): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
+  if (code !== 'bad_state' || !stored) return error;
+  const known: readonly (readonly [RegExp, () => string])[] = [
+    [/mechanism, dimension and coordinates/, () => `it was begun with another ${options}`],
+    [/ be of this key/, () => otherKey(stored, isSeeded)],
+    [/ must (begin with|be of (version|kind)) /, () => 'it is damaged, or no state of this version'],
+    [/(?:)/, () => 'it is damaged or cut short'],
+  ];
+  const [, why] = known.find(([pattern]) => pattern.test(message))!;
+  return new Misuse(`--state ${path}: ${why()}`, { code });
+}
+
+/** The file, for this process alone. */
+export async function openStore(path: string): Promise<MarkedStore> {
+  try {
+    return new MarkedStore(await FileStore.open(path));
+  } catch (error) {
+    const { code = 'internal', message, cause } = error as Error & { code?: string };
+    const why = message.replace(`FileStore: ${path} `, '');
+    if (why === IN_NO_FOLDER) throw new Misuse(`--state ${path}: the folder does not exist`);
+    if (code === 'store_failed') throw new Error(`--state ${path} ${why}`, { cause });
+    throw new Misuse(`--state ${path} ${why}`, { code });
+  }
+}
+
+/** Ends what a run of a state holds, whatever failed: the first error, which says of the others. */
+export async function ended(
+  failure: unknown,
+  ends: readonly (() => Promise<void> | undefined)[],
+): Promise<unknown> {
+  let first = failure;
+  for (const end of ends) {
+    try {
+      await end();
+    } catch (error) {
+      const { message } = error as Error;
+      if (!(first instanceof Error)) first = error;
+      else if (!first.message.includes(message)) first.message += `; ${message}`;
+    }
+  }
+  return first;
+}
+
+/** What ends a run early, which now says what must not come again. */
+export function unfinished(error: unknown, done: string): unknown {
+  if (error instanceof Error) error.message += `; ${done} out of the next run`;
+  if (error instanceof ClosedPipe || error instanceof Interrupted) error.mustBeSaid = true;
+  return error;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What --state has to remember beside the releases: which columns it sums, whose rows counted, and
+// which bucket was the first.
+
+import { createHash } from 'node:crypto';
+import { Misuse } from '../failure.js';
+import { columnList } from '../input/header.js';
+import type { People } from '../input/people.js';
+import type { Times } from '../input/time.js';
+
+const FORMAT = 'dp-ftrl state 2';
+/** Did not say which columns. */
+const OLD_FORMAT = 'dp-ftrl state 1';
+
+/** What the next run has to know. */
+export interface Memo {
+  format: string;
+  /** Steps released. */
+  step: number;
+  /** In their order in the sums; older files do not say. */
+  columns?: string[];
+  people: People | null;
+  time: { column: string; bucket: string; origin: number | null } | null;
+  counted: [person: string, times: number, last: number][];
+}
+
+/** What a run would go on with. */
+export interface Continued {
+  columns: readonly string[];
+  people: People | undefined;
+  times: Times | undefined;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** JSON with its hash. */
+export function sealed(value: unknown): Uint8Array {
+  const text = JSON.stringify(value);
+  return new TextEncoder().encode(`${hashOf(text)} ${text}`);
+}
+
+/**
+ * @param about  what the bytes speak of
+ * @throws Misuse for damaged bytes, and where `format` is none of those.
+ */
+export function unsealed(
+  bytes: Uint8Array,
+  { formats, about }: { formats: readonly string[]; about: string },
+): unknown {
+  const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
+  const text = rest.join(' ');
+  if (hash !== hashOf(text)) throw new Misuse(`what it says of ${about} is damaged`);
+  const value = JSON.parse(text) as { format: string };
+  if (!formats.includes(value.format)) throw new Misuse(`its format is not "${formats[0]}"`);
+  return value;
+}
+
+export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
+  return sealed({ format: FORMAT, ...memo });
+}
+
+/** Before the first step. */
+export function memoOfNothing({ columns, people, times }: Continued): Uint8Array {
+  const time = times ? { column: times.column, bucket: times.bucket, origin: null } : null;
+  const counted: Memo['counted'] = [];
+  return writeMemo({ step: 0, columns: [...columns], people: people ?? null, time, counted });
+}
+
+export function readMemo(bytes: Uint8Array): Memo {
+  const about = 'columns and persons';
+  return unsealed(bytes, { formats: [FORMAT, OLD_FORMAT], about }) as Memo;
+}
+
+/** The columns in the order of the state: they are found by their names. */
+export function orderOf(
+  known: readonly string[] | undefined,
+  columns: readonly string[],
+  does: string,
+): readonly string[] {
+  if (known === undefined) return columns;
+  const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
+  if (sorted(known) === sorted(columns)) return known;
+  throw new Misuse(`it ${does} the columns ${columnList(known)}, this run ${columnList(columns)}`);
+}
+
+/** What goes on is of the same persons and buckets. */
+export function requireSame(
+  memo: Memo | undefined,
+  { people, times }: Continued,
+): void {
+  const isPlain = !people && !times;
+  if (!memo?.people && !memo?.time) {
+    if (isPlain) return;
+    throw new Misuse('it was begun without --user-column and --time-column');
+  }
+  if (isPlain) throw new Misuse('it was begun with --user-column or --time-column');
+  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  if (!same(memo.people, people ?? null)) {
+    const options = '--user-column, --max-contributions or --min-separation';
+    throw new Misuse(`it was begun with another ${options}`);
+  }
+  const time = times ? [times.column, times.bucket] : null;
+  if (!same(memo.time && [memo.time.column, memo.time.bucket], time)) {
+    throw new Misuse('it was begun with another --time-column or --bucket');
+  }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --state: a release that goes on in the next run.
+
+import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../../core/types.js';
+import { Misuse } from '../failure.js';
+import type { Known } from '../options/args.js';
+import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
+import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
+import type { Continued, Memo } from './state-memo.js';
+import type { MarkedStore, PaidState, Runs } from './state-runs.js';
+
+export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
+
+interface Opening {
+  stored: Uint8Array | undefined;
+  store: MarkedStore;
+  options: Omit<LedgerOptions, 'store'>;
+  wanted: Continued;
+  hasBudget: boolean;
+}
+
+/** The ledger that was stored, if it is of the same columns, persons and times. */
+async function goOn(dp: DpFtrl, { stored, store, options, wanted, hasBudget }: Opening) {
+  requireBudget(store, hasBudget);
+  const bytes = stored && memoOf(stored, 'release');
+  const memo = bytes && readMemo(bytes);
+  if (stored) requireSame(memo, wanted);
+  const columns = orderOf(memo?.columns, wanted.columns, 'sums');
+  const ledger = await dp.ledger({ ...options, store });
+  if (memo && memo.step !== ledger.step) {
+    ledger.dispose();
+    throw new Misuse('its parts are of different runs');
+  }
+  return { ledger, memo, columns };
+}
+
+const OPTIONS =
+  '--mechanism or parameter of it, --steps, --epsilon, --delta, --clip, --neighbours, --mode, ' +
+  'number of columns or kind of participation';
+
+/** Steps count from 1 on here. */
+function ofStep(error: unknown, path: string): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  const step = / step (\d+) was released for/.exec(message)?.[1];
+  if (code !== 'already_released' || step === undefined) return error;
+  const what = `step ${Number(step) + 1} was released for another row`;
+  return new Misuse(`--state ${path}: ${what}`, { code });
+}
+
+/** A ledger as a running total whose next step is that of the next row. */
+export class LedgerTotals implements PaidState {
+  private constructor(
+    private readonly path: string,
+    private readonly store: MarkedStore,
+    private readonly ledger: ReleaseLedger,
+    private next: number,
+    /** What the last run left; undefined of a new state, and of an old one of rows alone. */
+    readonly memo: Memo | undefined,
+    /** In the order of the first run. */
+    readonly columns: readonly string[],
+    /** What a new state begins with. */
+    private first: Uint8Array | undefined,
+  ) {}
+
+  static async open(
+    dp: DpFtrl,
+    { path, firstStep, hasBudget }: StateSettings,
+    { options, wanted }: { options: Omit<LedgerOptions, 'store'>; wanted: Continued },
+  ): Promise<LedgerTotals> {
+    const store = await openStore(path);
+    try {
+      const stored = await store.load();
+      const opening = { stored, store, options, wanted, hasBudget };
+      const { ledger, memo, columns } = await goOn(dp, opening).catch((error: unknown) => {
+        const isSeeded = options.insecureSeed !== undefined;
+        throw inWords(error, path, { stored, isSeeded, options: OPTIONS });
+      });
+      if (stored && memo?.columns === undefined) {
+        const what = 'does not say which columns it sums: they are taken in the order of this run';
+        process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);
+      }
+      const next = firstStep ?? ledger.step;
+      if (next > ledger.step) {
+        const what = `at most ${ledger.step + 1}, the first step without a release`;
+        throw new Misuse(`--first-step must be ${what}, got ${next + 1}`);
+      }
+      const first = stored ? undefined : memoOfNothing({ ...wanted, columns });
+      return new LedgerTotals(path, store, ledger, next, memo, columns, first);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  get certificate(): Certificate {
+    return this.ledger.certificate;
+  }
+  get dimension(): number {
+    return this.ledger.dimension;
+  }
+  get numSteps(): number {
+    return this.ledger.numSteps;
+  }
+  get step(): number {
+    return this.next;
+  }
+
+  /** Steps that are released: more than `step` where steps are repeated. */
+  get numReleased(): number {
+    return this.ledger.step;
+  }
+
+  get identity(): string {
+    return this.ledger.identity;
+  }
+
+  get runs(): Runs | undefined {
+    return this.store.runs;
+  }
+
+  stddev(step: number): number {
+    return this.ledger.stddev(step);
+  }
+
+  /** A new state is stored before its first step: its key is that of the next run from then on. */
+  async begin(runs: Runs): Promise<void> {
+    await this.store.mark(runs);
+    if (this.first) await this.ledger.releaseSteps(0, [], this.first);
+    this.first = undefined;
+  }
+
+  /** A step of each row. */
+  async releaseMany(rows: Float64Array): Promise<Float64Array> {
+    const { dimension } = this;
+    const steps = Array.from({ length: rows.length / dimension }, (_, i) =>
+      rows.subarray(i * dimension, (i + 1) * dimension),
+    );
+    const step = Math.max(this.numReleased, this.next + steps.length);
+    const columns = [...this.columns];
+    return this.releaseSteps(
+      steps,
+      writeMemo({ step, columns, people: null, time: null, counted: [] }),
+    );
+  }
+
+  async releaseSteps(steps: Float64Array[], memo: Uint8Array): Promise<Float64Array> {
+    const noisy = await this.ledger.releaseSteps(this.next, steps, memo).catch((error: unknown) => {
+      throw ofStep(error, this.path);
+    });
+    this.next += steps.length;
+    return noisy;
+  }
+
+  async close(): Promise<void> {
+    this.ledger.dispose();
+    await this.store.close();
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Long batches in a worker: piece by piece, with a look at the messages between two pieces.
+
+import type { ErrorCode } from '../core/errors.js';
+import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../core/types.js';
+
+/** What can live in a worker and take batches, by the name of the function that makes it. */
+export interface Streams {
+  prefixSum: PrefixSum;
+  peopleSum: PeopleSum;
+  learner: Learner;
+  twin: Twin;
+  comparator: Comparator;
+}
+export type StreamKind = keyof Streams;
+export type Stream = Streams[StreamKind];
+
+/** Methods of streams that take or give many rows. */
+export type BatchMethod =
+  | 'releaseMany'
+  | 'releaseEach'
+  | 'contribute'
+  | 'endSteps'
+  | 'learn'
+  /** Gives predictions. */
+  | 'predictAndLearn'
+  | 'append';
+
+export interface BatchProgress {
+  /** Rows dealt with. */
+  done: number;
+  total: number;
+}
+
+type List = unknown[] | Float64Array;
+
+interface Batch {
+  /** Undefined of a call that is not cut. */
+  numRows: number | undefined;
+  /** Totals or predictions of those rows, or nothing. */
+  run(from: number, to: number): Float64Array | void;
+  /** Entries that `run` gives for a row. */
+  width: number;
+}
+
+type Call = (...args: unknown[]) => Float64Array | void;
+
+function methodOf(stream: Stream, method: BatchMethod): Call {
+  if (method !== 'predictAndLearn') {
+    return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
+  }
+  const { numScores } = stream as Twin;
+  return (features, labels) => {
+    // What is no list is refused by the twin.
+    const out = isList(labels) ? new Float64Array(labels.length * numScores) : undefined;
+    (stream as Twin).learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
+    return out;
+  };
+}
+
+/** Calls on the rows of all lists, each with so many entries a row. */
+function overLists(call: Call, lists: [List, number][], width: number): Batch {
+  const [first, entries] = lists[0]!;
+  const numRows = first.length / entries;
+  const isWhole = Number.isInteger(numRows) && lists.every(([it, w]) => it.length === numRows * w);
+  if (!isWhole || numRows === 0) {
+    // Nothing to cut, or wrong: the library says what.
+    return { numRows: undefined, run: () => call(...lists.map(([list]) => list)), width };
+  }
+  return {
+    numRows,
+    run: (from, to) => call(...lists.map(([list, w]) => list.slice(from * w, to * w))),
+    width,
+  };
+}
+
+function isList(value: unknown): value is List {
+  return Array.isArray(value) || value instanceof Float64Array;
+}
+
+function batchOf(stream: Stream, method: BatchMethod, args: unknown[]): Batch {
+  const { dimension } = stream;
+  if (method === 'endSteps') {
+    const [numSteps] = args as [number];
+    const { endSteps } = stream as PrefixSum;
+    const isCount = Number.isSafeInteger(numSteps) && numSteps > 0;
+    const run = (from: number, to: number) => endSteps.call(stream, to - from);
+    if (isCount) return { numRows: numSteps, run, width: dimension };
+    return { numRows: undefined, run: () => endSteps.call(stream, numSteps), width: dimension };
+  }
+  const call = methodOf(stream, method);
+  const width = method === 'predictAndLearn' ? (stream as Twin).numScores : dimension;
+  if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
+  // Rows have `dimension` entries, what is beside them one.
+  const areExamples = method === 'learn' || method === 'predictAndLearn' || method === 'append';
+  const rowsAt = areExamples ? 0 : args.length - 1;
+  const lists = args.map((list, i): [List, number] => [list, i === rowsAt ? dimension : 1]);
+  return overLists(call, lists, width);
+}
+
+/** What an error says of the rows before it. */
+interface Partial {
+  code?: ErrorCode;
+  released?: Float64Array;
+  contributed?: number;
+  learned?: number;
+}
+
+/** The error of a piece as that of the whole batch. */
+function ofWhole(error: unknown, from: number, before: Float64Array | undefined): unknown {
+  if (!(error instanceof Error)) return error;
+  const failed = error as Error & Partial;
+  failed.message = failed.message.replace(
+    /^(\w+: (?:record|example) )(\d+)/,
+    (_, start: string, index: string) => `${start}${Number(index) + from}`,
+  );
+  const { released } = failed;
+  if (released && before) {
+    failed.released = new Float64Array(before.length + released.length);
+    failed.released.set(before);
+    failed.released.set(released, before.length);
+  }
+  if (failed.contributed !== undefined) failed.contributed += from;
+  if (failed.learned !== undefined) failed.learned += from;
+  return failed;
+}
+
+/** A call as it goes on: pieces of about `milliseconds`, and what they gave together. */
+export class BatchCall {
+  private done = 0;
+  private pieceRows = 1;
+  private readonly batch: Batch;
+  /** Of all rows, as soon as there are some. */
+  private totals: Float64Array | undefined;
+
+  constructor(stream: Stream, method: BatchMethod, args: unknown[]) {
+    this.batch = batchOf(stream, method, args);
+  }
+
+  get progress(): BatchProgress {
+    return { done: this.done, total: this.batch.numRows ?? 1 };
+  }
+
+  /** One piece; false when nothing is left. */
+  advance(milliseconds: number): boolean {
+    const { numRows = 1 } = this.batch;
+    const to = Math.min(numRows, this.done + this.pieceRows);
+    const start = performance.now();
+    try {
+      this.keep(this.batch.run(this.done, to));
+    } catch (error) {
+      throw ofWhole(error, this.done, this.result());
+    }
+    this.done = to;
+    const spent = performance.now() - start;
+    if (spent < milliseconds / 2) this.pieceRows *= 2;
+    else if (spent > milliseconds && this.pieceRows > 1) this.pieceRows >>>= 1;
+    return this.done < numRows;
+  }
+
+  result(): Float64Array | undefined {
+    const length = this.done * this.batch.width;
+    const isComplete = this.batch.numRows === undefined || this.done === this.batch.numRows;
+    return isComplete ? this.totals : this.totals?.slice(0, length);
+  }
+
+  private keep(totals: Float64Array | void): void {
+    if (!totals) return;
+    const { numRows, width } = this.batch;
+    if (numRows === undefined) {
+      this.totals = totals;
+      return;
+    }
+    this.totals ??= new Float64Array(numRows * width);
+    this.totals.set(totals, this.done * width);
+  }
+}

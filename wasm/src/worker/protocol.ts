@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What worker and client say to each other.
+
+import type { ErrorCode } from '../core/errors.js';
+import type * as api from '../core/types.js';
+import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
+
+/** Facts of a simulation that do not change. */
+export type SimulationInfo = Pick<
+  api.Simulation,
+  | 'certificate'
+  | 'dimension'
+  | 'numSteps'
+  | 'learns'
+  | 'classifies'
+  | 'clippingImpossible'
+  | 'grid'
+  | 'lambda'
+  | 'regretBound'
+>;
+
+/** Facts of totals or of a learner that do not change. */
+export type StreamInfo = Pick<
+  api.Totals,
+  'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
+> & { lambda?: number };
+
+/** Facts of a twin or comparator that do not change. */
+export type HindsightInfo = Pick<api.Twin, 'dimension' | 'numScores'>;
+
+/** Facts of queries that do not change. */
+export type QueriesInfo = Pick<
+  api.Queries,
+  | 'numQueries'
+  | 'numValues'
+  | 'numMeasurements'
+  | 'neighbours'
+  | 'noise'
+  | 'mu'
+  | 'unitError'
+  | 'lowerBound'
+  | 'ratio'
+  | 'textbookRatio'
+  | 'standardErrors'
+>;
+
+/** Facts of noise that do not change. */
+export type NoiseInfo = Pick<api.Noise, 'dimension' | 'numSteps'>;
+
+/** What can be asked of something that lives in the worker: properties, and short methods. */
+export type Question =
+  | 'step'
+  | 'numDropped'
+  | 'stddev'
+  | 'model'
+  | 'numWaiting'
+  | 'endBatch'
+  | 'best'
+  | 'losses'
+  | 'label'
+  | 'labels'
+  | 'matrices'
+  | 'release'
+  | 'seek'
+  | 'rounded'
+  | 'checkpoint';
+
+/** Methods of the worker: name -> [argument, result]. */
+export interface Methods {
+  load: [Pick<api.LoadOptions, 'wasm'>, string];
+  mechanisms: [undefined, api.CatalogueEntry[]];
+  calibrate: [api.CalibrateOptions, api.Calibration];
+  error: [api.UnitErrorOptions, api.UnitError];
+  errorPerStep: [api.ErrorOptions, Float64Array];
+  matrices: [api.ErrorOptions, api.Matrices];
+  /** Reports its progress meanwhile. */
+  compare: [api.CompareOptions, api.Comparison];
+  bounds: [number, api.ErrorBounds];
+  /** Reports its progress meanwhile. */
+  optimize: [api.OptimizeOptions, api.SavedStrategy];
+  certificate: [api.MechanismOptions, api.CheckedCertificate];
+  /** Reports its progress meanwhile. */
+  createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
+  /** In pieces, and reports its progress meanwhile. */
+  advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
+  heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
+  /** Reports its progress meanwhile. */
+  createStream: [
+    { kind: StreamKind; options: never },
+    { id: number; info: StreamInfo | HindsightInfo },
+  ];
+  /** In pieces, and reports its progress meanwhile. */
+  batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
+  ask: [{ id: number; name: Question; args: unknown[] }, unknown];
+  dispose: [{ id: number }, undefined];
+  /** Reports its progress meanwhile. */
+  createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
+  /** Reports its progress meanwhile. */
+  createNoise: [api.NoiseOptions, { id: number; info: NoiseInfo }];
+  regretBounds: [
+    { certificate: api.Certificate; options: api.RegretBoundsOptions | undefined },
+    api.RegretBounds,
+  ];
+  predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
+  choose: [api.ChooseOptions, number];
+  winner: [api.WinnerOptions, number];
+  quantile: [api.QuantileOptions, number];
+  pureMu: [number, number];
+  pureRho: [number, number];
+  compose: [api.CompositionOptions, api.Composition];
+  liveHandles: [undefined, number];
+}
+
+/**
+ * `epoch` only grows; the worker drops what belongs to an earlier one. `abort` gives up one call,
+ * which then gets no answer; if it has made something, that is disposed of. What a call makes has the
+ * `id` of the call.
+ */
+export type Request =
+  | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
+  | { dpFtrl: 'abort'; id: number }
+  | { dpFtrl: 'cancel'; epoch: number };
+
+export interface Failure {
+  name: string;
+  code: ErrorCode;
+  message: string;
+  /** Of a batch: what came before the row that was refused. */
+  released?: Float64Array;
+  contributed?: number;
+  learned?: number;
+}
+
+export type Response =
+  | { dpFtrl: 'result'; id: number; value: unknown }
+  | { dpFtrl: 'progress'; id: number; progress: api.OptimizeProgress | BatchProgress }
+  | { dpFtrl: 'failure'; id: number; failure: Failure };
+
+/**
+ * What messages can be sent to: a Worker, a MessagePort, the scope of a worker, and their like in
+ * Node's worker_threads.
+ */
+export interface MessageTarget {
+  postMessage(message: unknown, transfer: never[]): void;
+}
+
+/** What we use of it. */
+export interface Port {
+  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;
+  on?(type: string, listener: (data: unknown) => void): unknown;
+  start?(): void;
+  terminate?(): unknown;
+  close?(): void;
+}
+
+export function listen(port: Port, type: string, listener: (data: unknown) => void): void {
+  if (port.addEventListener) {
+    port.addEventListener(type, (event) => listener(type === 'message' ? event.data : event));
+  } else {
+    port.on?.(type, listener);
+  }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The form: a control a setting, its explanation beside it, its error below it.
+
+import { h, setText } from '../page/dom.ts';
+import { hints, mechanismText, neighboursText, streamText } from './explain.ts';
+import { objectives, parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
+import type { ParameterKey } from './parameters.ts';
+import { mechanismGroups, rules, type Key, type Settings } from './settings.ts';
+
+type Rule = { read(text: string): unknown; write(value: unknown): string };
+
+export interface Control {
+  element: HTMLElement;
+  input: HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement;
+  hint: HTMLElement;
+  error: HTMLElement;
+}
+
+const labels: Partial<Record<Key, string>> = {
+  mechanism: 'Mechanism',
+  compare: 'Compare with',
+  epsilon: 'ε',
+  delta: 'δ',
+  neighbours: 'Neighbours',
+  clipNorm: 'Clip norm',
+  stream: 'Stream',
+  numSteps: 'Horizon',
+  dimension: 'Dimension',
+  streamSeed: 'Stream seed',
+  loss: 'Loss',
+  lambda: 'λ',
+  noiseSeed: 'Noise seed',
+  ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
+};
+
+const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
+
+const spoken: Partial<Record<Key, string>> = {
+  epsilon: 'epsilon',
+  delta: 'delta',
+  lambda: 'lambda',
+};
+
+const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
+  mechanism: [],
+  compare: [['none', 'nothing']],
+  neighbours: [
+    ['zero-out', 'zero-out'],
+    ['replace-one', 'replace-one'],
+  ],
+  stream: [
+    ['stationary', 'stationary'],
+    ['drifting', 'drifting'],
+    ['switching', 'switching'],
+  ],
+  loss: [
+    ['logistic', 'logistic'],
+    ['squared', 'squared'],
+  ],
+  ...Object.fromEntries(
+    parameterKeys
+      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'flag')
+      .map((key) => [key, ['auto', 'yes', 'no'].map((text) => [text, text] as const)]),
+  ),
+  ...Object.fromEntries(
+    parameterKeys
+      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'choice')
+      .map((key) => [key, ['auto', ...objectives].map((text) => [text, text] as const)]),
+  ),
+};
+
+/** Mechanisms by what they have in common. */
+function mechanismOptions(): HTMLElement[] {
+  return mechanismGroups.map(({ title, names }) =>
+    h('optgroup', { label: title }, ...names.map((value) => h('option', { value }, value))),
+  );
+}
+
+/** Milliseconds without a keystroke after which a text counts as entered. */
+const typingPause = 350;
+
+export class Controls {
+  private readonly controls = new Map<Key, Control>();
+  private slider: HTMLInputElement | null = null;
+
+  constructor(private readonly changed: (key: Key, text: string) => void) {}
+
+  /** A titled group of controls. */
+  group(title: string, keys: readonly Key[], ...extra: Node[]): HTMLElement {
+    const legend = h('legend', {}, title);
+    return h('fieldset', {}, legend, ...extra, ...this.fields(keys));
+  }
+
+  fields(keys: readonly Key[]): HTMLElement[] {
+    return keys.map((key) => this.make(key).element);
+  }
+
+  /** Registers a control that was made elsewhere, for its errors. */
+  adopt(key: Key, control: Control): void {
+    this.controls.set(key, control);
+  }
+
+  /** The values in force everywhere, whatever was typed or refused meanwhile. */
+  restore(settings: Settings): void {
+    for (const [key, control] of this.controls) {
+      if (key === 'columns' || control.input instanceof HTMLFieldSetElement) continue;
+      this.error(key, null);
+      if (key !== 'source' && key !== 'label') {
+        control.input.value = (rules[key] as Rule).write(settings[key]);
+      }
+    }
+    this.show(settings);
+  }
+
+  /** The values in force, except where a refused text is still there to be mended. */
+  show(settings: Settings): void {
+    for (const [key, control] of this.controls) {
+      if (key === 'columns' || key === 'source' || key === 'label') continue;
+      if (control.input instanceof HTMLFieldSetElement) continue;
+      if (control.input.getAttribute('aria-invalid') === 'true') continue;
+      // What is being typed is not ours to change.
+      if (control.input === document.activeElement && control.input.type === 'text') continue;
+      const text = (rules[key] as Rule).write(settings[key]);
+      const same = control.input.value !== '' && sameValue(key, control.input.value, text);
+      if (!same) control.input.value = text;
+    }
+    if (this.slider) this.slider.value = String(Math.log10(settings.epsilon));
+    const { mechanism, compare } = settings;
+    this.hint('mechanism', mechanismText[mechanism]);
+    this.hint('compare', compare === 'none' ? hints.compare! : mechanismText[compare]);
+    this.hint('stream', streamText[settings.stream]);
+    this.hint('neighbours', neighboursText[settings.neighbours]);
+  }
+
+  hint(key: Key, text: string): void {
+    const control = this.controls.get(key);
+    if (control) setText(control.hint, text);
+  }
+
+  /** Shows or hides what does not apply. */
+  setShown(key: Key, shown: boolean): void {
+    const control = this.controls.get(key);
+    if (control) control.element.hidden = !shown;
+  }
+
+  error(key: Key, message: string | null, text?: string): boolean {
+    const control = this.controls.get(key);
+    if (!control) return false;
+    if (text !== undefined && control.input instanceof HTMLInputElement) control.input.value = text;
+    if (message === null) control.input.removeAttribute('aria-invalid');
+    else control.input.setAttribute('aria-invalid', 'true');
+    setText(control.error, message ?? '');
+    control.error.hidden = message === null;
+    return !control.element.hidden;
+  }
+
+  /** After a good run: only what still cannot be read stays marked. */
+  clearResolved(): void {
+    for (const [key, { input }] of this.controls) {
+      if (key === 'columns' || input instanceof HTMLFieldSetElement) this.error(key, null);
+      else if (readable(key, input.value)) this.error(key, null);
+    }
+  }
+
+  private make(key: Key): Control {
+    const id = `set-${key}`;
+    const options = choices[key];
+    const attributes = { id, name: key, 'aria-describedby': `${id}-error ${id}-hint` };
+    const input = options
+      ? h('select', attributes, ...options.map(([value, text]) => h('option', { value }, text)))
+      : h('input', { ...attributes, type: 'text', inputmode: 'decimal', spellcheck: 'false' });
+    if (key === 'mechanism' || key === 'compare') input.append(...mechanismOptions());
+    if (input instanceof HTMLInputElement) this.allowText(key, input);
+    this.listen(key, input);
+    const hint = h('p', { class: 'hint', id: `${id}-hint` }, hints[key] ?? '');
+    const error = h('p', { class: 'error', id: `${id}-error`, role: 'alert', hidden: true });
+    const word = spoken[key];
+    const label = h('label', { for: id }, labels[key] ?? key);
+    if (word) label.append(h('span', { class: 'word' }, ` ${word}`));
+    const extra = key === 'epsilon' ? this.makeSlider() : null;
+    const entry = h('div', { class: 'entry' }, label, input, extra);
+    const wide = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'list';
+    const beside = h('div', { class: 'beside' }, hint, error);
+    const element = h('div', { class: wide ? 'field wide' : 'field' }, entry, beside);
+    const control = { element, input, hint, error };
+    this.controls.set(key, control);
+    return control;
+  }
+
+  private allowText(key: Key, input: HTMLInputElement): void {
+    if (isParameter(key)) {
+      input.placeholder = 'auto';
+      if (parameterSpecs[partsOf(key).name].kind === 'list') input.inputMode = 'text';
+    }
+    if (key === 'lambda') input.inputMode = 'text';
+  }
+
+  private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {
+    let timer = 0;
+    const send = (): void => {
+      clearTimeout(timer);
+      this.changed(key, input.value);
+    };
+    input.addEventListener('change', send);
+    if (input instanceof HTMLInputElement) {
+      input.addEventListener('input', () => {
+        clearTimeout(timer);
+        timer = window.setTimeout(send, typingPause);
+      });
+    }
+  }
+
+  /** From 0.05 to 20 in equal ratios. */
+  private makeSlider(): HTMLInputElement {
+    const slider = h('input', {
+      type: 'range',
+      min: Math.log10(0.05),
+      max: Math.log10(20),
+      step: 0.02,
+      'aria-label': 'epsilon, on a logarithmic scale',
+    });
+    slider.addEventListener('input', () => {
+      const epsilon = Number((10 ** Number(slider.value)).toPrecision(2));
+      this.error('epsilon', null, String(epsilon));
+      this.changed('epsilon', String(epsilon));
+    });
+    this.slider = slider;
+    return slider;
+  }
+}
+
+function readable(key: Exclude<Key, 'columns'>, text: string): boolean {
+  try {
+    rules[key].read(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Two spellings of one value: what was typed stays as it was typed. */
+function sameValue(key: Key, typed: string, text: string): boolean {
+  if (key === 'columns') return false;
+  try {
+    const rule = rules[key] as Rule;
+    return rule.write(rule.read(typed)) === text;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The buttons between the figures, and the space bar.
+
+import { byId, h, setText } from '../page/dom.ts';
+import { count } from '../page/format.ts';
+import type { Run } from '../page/run.ts';
+import type { Player } from './player.ts';
+import { rules, speeds } from './settings.ts';
+
+export interface PlayerBarEvents {
+  /** From the first step again. */
+  restart(playing: boolean): void;
+}
+
+const words = { loading: 'Play', paused: 'Play', playing: 'Pause', finished: 'Replay' };
+
+export class PlayerBar {
+  constructor(
+    private readonly player: Player,
+    private readonly events: PlayerBarEvents,
+  ) {
+    byId('play').addEventListener('click', () => this.playOrPause());
+    byId('step-once').addEventListener('click', () => player.step());
+    byId('finish').addEventListener('click', () => player.finish());
+    byId('reset').addEventListener('click', () => events.restart(false));
+    for (const value of speeds) {
+      const text = value === Infinity ? 'full speed' : `${count(value)} steps/s`;
+      byId('speed').append(h('option', { value: rules.speed.write(value) }, text));
+    }
+    document.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  /** `data-state` and `data-waits-for` are there for style and for tests. */
+  showState(): void {
+    const { state, waitsFor } = this.player;
+    const box = byId('player');
+    box.dataset['state'] = state;
+    box.dataset['waitsFor'] = waitsFor;
+    const button = byId('play');
+    const picture = state === 'playing' ? '#icon-pause' : '#icon-play';
+    button.querySelector('use')!.setAttribute('href', picture);
+    setText(button.querySelector('span')!, words[state]);
+    for (const id of ['step-once', 'finish']) {
+      byId<HTMLButtonElement>(id).disabled = state === 'finished';
+    }
+  }
+
+  showProgress(run: Run): void {
+    const progress = byId<HTMLProgressElement>('progress');
+    progress.max = run.numSteps;
+    progress.value = run.step;
+    setText(byId('progress-text'), `${count(run.step)} / ${count(run.numSteps)}`);
+  }
+
+  private playOrPause(): void {
+    const { state } = this.player;
+    if (state === 'playing') this.player.pause();
+    else if (state === 'finished') this.events.restart(true);
+    else this.player.play();
+  }
+
+  /** Space plays and pauses, except where it already means something. */
+  private key(event: KeyboardEvent): void {
+    if (event.key !== ' ' || event.ctrlKey || event.altKey || event.metaKey) return;
+    const target = event.target as HTMLElement;
+    if (target.closest('input, select, textarea, button, summary, a')) return;
+    event.preventDefault();
+    this.playOrPause();
+  }
+}

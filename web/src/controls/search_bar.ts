@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The bar of a search that takes its time, with a button that gives it up.
+
+import { byId, setText } from '../page/dom.ts';
+import { count } from '../page/format.ts';
+import type { SearchOptions } from './strategies.ts';
+
+/** A search that is shorter than this is not worth a word, in milliseconds. */
+const patience = 300;
+
+export class SearchBar {
+  private readonly box = byId('search');
+  private readonly progress = byId<HTMLProgressElement>('search-progress');
+  private readonly button = byId<HTMLButtonElement>('search-cancel');
+  private current: AbortController | null = null;
+
+  constructor() {
+    this.button.addEventListener('click', () => this.cancel());
+    this.box.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') this.cancel();
+    });
+  }
+
+  /** Ends the search that is going on, if there is one: its promise rejects. */
+  cancel(): void {
+    this.current?.abort();
+  }
+
+  /** Runs a search with the bar in sight. */
+  async watch<T>(
+    what: { mechanism: string; numSteps: number },
+    search: (options: SearchOptions) => Promise<T>,
+  ): Promise<T> {
+    const controller = new AbortController();
+    this.current = controller;
+    this.progress.removeAttribute('value');
+    setText(this.progress, '');
+    const timer = setTimeout(() => {
+      const { mechanism, numSteps } = what;
+      setText(byId('search-text'), `Searching for ${mechanism}, ${count(numSteps)} steps…`);
+      this.box.hidden = false;
+    }, patience);
+    try {
+      return await search({
+        signal: controller.signal,
+        onProgress: ({ fraction }) => {
+          // Of a search in one piece nothing is known before its end.
+          if (fraction > 0) this.progress.value = fraction;
+        },
+      });
+    } finally {
+      clearTimeout(timer);
+      const focused = this.box.contains(document.activeElement);
+      this.box.hidden = true;
+      if (focused) byId('play').focus();
+      this.current = null;
+    }
+  }
+}

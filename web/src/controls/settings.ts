@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything the page can be set to, and how each setting is read from and written as text. The
+// controls and the address bar share these rules, so that both report the same mistakes.
+
+import type {
+  LossName,
+  MechanismName,
+  MechanismParameters,
+  Neighbours,
+  StreamName,
+} from 'dp-ftrl';
+import {
+  libraryParameters,
+  objectives,
+  pairs,
+  parameterKey,
+  parameterKeys,
+  parameterSpecs,
+  partsOf,
+  settingsOf,
+  sides,
+  type ParameterKey,
+  type ParameterValue,
+  type Side,
+} from './parameters.ts';
+import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
+
+export interface Settings extends Record<ParameterKey, ParameterValue> {
+  mechanism: MechanismName;
+  compare: MechanismName | 'none';
+  epsilon: number;
+  delta: number;
+  neighbours: Neighbours;
+  clipNorm: number;
+  /** 'synthetic', 'own', or the name of an example. */
+  source: string;
+  /** Columns to sum; empty: the page's choice. */
+  columns: string[];
+  /** Column to learn; '-': none; '': the page's choice. */
+  label: string;
+  stream: StreamName;
+  numSteps: number;
+  dimension: number;
+  streamSeed: number;
+  loss: LossName;
+  /** null: the value of the regret theorem. */
+  lambda: number | null;
+  noiseSeed: number;
+  /** Steps a second; Infinity: as many as the machine can. */
+  speed: number;
+  /** 0: the norm; otherwise the 1-based coordinate. */
+  sums: number;
+  learning: 'loss' | 'regret' | 'accuracy';
+  /** Hide what a deployment keeps secret. */
+  deployed: boolean;
+  /** Horizontal axis of the errors. */
+  errors: 'linear' | 'log';
+  /** What the mechanisms are ranked by. */
+  ranking: 'max' | 'mean';
+  /** Counts with commas between them. */
+  histogram: string;
+  /** What is asked of the histogram. */
+  queries: QueryKind;
+  queriesView: 'answers' | 'errors';
+}
+
+export type Key = keyof Settings;
+
+/** A value that a setting cannot take. */
+export class SettingError extends Error {
+  constructor(
+    readonly key: Key,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface MechanismGroup {
+  title: string;
+  names: readonly MechanismName[];
+}
+
+export const mechanismGroups: readonly MechanismGroup[] = [
+  { title: 'The best there is', names: ['optimal'] },
+  { title: 'Baselines', names: ['independent', 'output'] },
+  {
+    title: 'Trees',
+    names: ['tree', 'honaker', 'honaker-full', 'tree-k', 'haar', 'smooth-tree'],
+  },
+  { title: 'Toeplitz', names: ['square-root', 'nu'] },
+  { title: 'Normalised and circulant', names: ['normalized-square-root', 'group-algebra'] },
+  {
+    title: 'Short memory',
+    names: [
+      'blt-scaled',
+      'blt-normalized',
+      'blt',
+      'blt-rational',
+      'banded-toeplitz',
+      'banded',
+      'banded-square-root',
+      'banded-inverse-square-root',
+      'lambda-cgd',
+    ],
+  },
+  { title: 'Unknown horizon', names: ['hybrid', 'log-perturbed'] },
+];
+
+export const mechanismNames: readonly MechanismName[] = mechanismGroups.flatMap(
+  ({ names }) => names,
+);
+
+/** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
+export const maxSteps = 1_000_000;
+export const maxDimension = 64;
+/** The page remembers every number it may show: 8 bytes each, true and noisy. */
+export const maxEntries = 4_000_000;
+export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
+
+export const defaults: Readonly<Settings> = {
+  mechanism: 'optimal',
+  compare: 'none',
+  epsilon: 1,
+  delta: 1e-6,
+  neighbours: 'zero-out',
+  clipNorm: 1,
+  source: 'synthetic',
+  columns: [],
+  label: '',
+  stream: 'stationary',
+  numSteps: 1024,
+  dimension: 4,
+  streamSeed: 12,
+  loss: 'logistic',
+  lambda: null,
+  noiseSeed: 1,
+  speed: 120,
+  sums: 1,
+  learning: 'loss',
+  deployed: false,
+  errors: 'linear',
+  ranking: 'max',
+  histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
+  queries: 'ranges',
+  queriesView: 'answers',
+  ...settingsOf('a', {}),
+  ...settingsOf('b', {}),
+};
+
+export interface Rule<K extends Key> {
+  /** Name in the address. */
+  readonly name: string;
+  read(text: string): Settings[K];
+  write(value: Settings[K]): string;
+}
+
+function quote(text: string): string {
+  return text === '' ? 'nothing' : `“${text}”`;
+}
+
+export const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+
+function readNumber<K extends Key>(
+  key: K,
+  name: string,
+  constraint: string,
+  accepts: (value: number) => boolean,
+): (text: string) => number {
+  return (text) => {
+    const value = decimal.test(text.trim()) ? Number(text) : NaN;
+    if (!Number.isFinite(value) || !accepts(value)) {
+      throw new SettingError(key, `${name} must be ${constraint}, got ${quote(text.trim())}`);
+    }
+    return value;
+  };
+}
+
+function integer<K extends Key>(key: K, name: string, low: number, high: number) {
+  const range = `a whole number from ${low} to ${high.toLocaleString('en-US')}`;
+  return {
+    name,
+    read: readNumber(key, name, range, (v) => Number.isInteger(v) && v >= low && v <= high),
+    write: String,
+  };
+}
+
+function choice<K extends Key, T extends string>(key: K, name: string, values: readonly T[]) {
+  return {
+    name,
+    read(text: string): T {
+      const found = values.find((value) => value === text);
+      if (found === undefined) {
+        throw new SettingError(
+          key,
+          `${name} must be one of ${values.join(', ')}, got ${quote(text)}`,
+        );
+      }
+      return found;
+    },
+    write: String,
+  };
+}
+
+const positive = 'a finite number > 0';
+
+const flags: Readonly<Record<string, boolean | null>> = { auto: null, yes: true, no: false };
+
+function readList(key: ParameterKey, name: string): (text: string) => string {
+  return (text) => {
+    const parts = text.split(/[\s,;]+/);
+    if (!parts.every((part) => decimal.test(part))) {
+      const wanted = '“auto” or numbers with spaces between them';
+      throw new SettingError(key, `${name} must be ${wanted}, got ${quote(text)}`);
+    }
+    return parts.map(Number).join(' ');
+  };
+}
+
+/** Empty is “auto” in a text: that is what its placeholder says. Ranges are for the library. */
+function parameterRule(key: ParameterKey): Rule<ParameterKey> {
+  const { side, name } = partsOf(key);
+  const spec = parameterSpecs[name];
+  const address = side === 'a' ? spec.name : `b-${spec.name}`;
+  if (spec.kind === 'flag') {
+    const read = choice(key, address, Object.keys(flags)).read;
+    return {
+      name: address,
+      read: (text) => flags[read(text)]!,
+      write: (value) => Object.keys(flags).find((text) => flags[text] === value)!,
+    };
+  }
+  if (spec.kind === 'choice') {
+    const read = choice(key, address, ['auto', ...objectives]).read;
+    return {
+      name: address,
+      read: (text) => (read(text || 'auto') === 'auto' ? null : text),
+      write: (value) => (value === null ? 'auto' : String(value)),
+    };
+  }
+  const count = readNumber(key, address, '“auto” or a whole number > 0', (v) => {
+    return Number.isSafeInteger(v) && v > 0;
+  });
+  const number = readNumber(key, address, '“auto” or a finite number', () => true);
+  const read = { count, number, list: readList(key, address) }[spec.kind];
+  return {
+    name: address,
+    read: (text) => (/^(auto)?$/.test(text.trim()) ? null : read(text.trim())),
+    write: (value) => (value === null ? '' : String(value)),
+  };
+}
+
+const parameterRules = Object.fromEntries(
+  parameterKeys.map((key) => [key, parameterRule(key)]),
+) as { readonly [K in ParameterKey]: Rule<K> };
+
+export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
+  mechanism: choice('mechanism', 'mechanism', mechanismNames),
+  compare: choice('compare', 'compare', ['none', ...mechanismNames]),
+  ...parameterRules,
+  epsilon: {
+    name: 'epsilon',
+    read: readNumber('epsilon', 'epsilon', positive, (v) => v > 0),
+    write: String,
+  },
+  delta: {
+    name: 'delta',
+    read: readNumber('delta', 'delta', '> 0 and < 1', (v) => v > 0 && v < 1),
+    write: (value) => (value < 1e-3 ? value.toExponential() : String(value)),
+  },
+  neighbours: choice('neighbours', 'neighbours', ['zero-out', 'replace-one'] as const),
+  clipNorm: {
+    name: 'clip',
+    read: readNumber('clipNorm', 'clip', positive, (v) => v > 0),
+    write: String,
+  },
+  source: { name: 'data', read: (text) => text, write: String },
+  label: { name: 'label', read: (text) => text, write: String },
+  stream: choice('stream', 'stream', ['stationary', 'drifting', 'switching'] as const),
+  numSteps: integer('numSteps', 'steps', 1, maxSteps),
+  dimension: integer('dimension', 'dimension', 1, maxDimension),
+  streamSeed: integer('streamSeed', 'stream-seed', 0, Number.MAX_SAFE_INTEGER),
+  loss: choice('loss', 'loss', ['logistic', 'squared'] as const),
+  lambda: {
+    name: 'lambda',
+    read(text) {
+      if (text.trim() === 'auto') return null;
+      return readNumber('lambda', 'lambda', `“auto” or ${positive}`, (v) => v > 0)(text);
+    },
+    write: (value) => (value === null ? 'auto' : String(value)),
+  },
+  noiseSeed: integer('noiseSeed', 'noise-seed', 0, Number.MAX_SAFE_INTEGER),
+  speed: {
+    name: 'speed',
+    read(text) {
+      const value = text === 'max' ? Infinity : Number(text);
+      if (!speeds.includes(value)) {
+        const known = speeds.map((v) => (v === Infinity ? 'max' : v)).join(', ');
+        throw new SettingError('speed', `speed must be one of ${known}, got ${quote(text)}`);
+      }
+      return value;
+    },
+    write: (value) => (value === Infinity ? 'max' : String(value)),
+  },
+  sums: {
+    name: 'sums',
+    read(text) {
+      if (text === 'norm') return 0;
+      return readNumber(
+        'sums',
+        'sums',
+        '“norm” or a coordinate, counted from 1',
+        (v) => Number.isInteger(v) && v >= 1,
+      )(text);
+    },
+    write: (value) => (value === 0 ? 'norm' : String(value)),
+  },
+  learning: choice('learning', 'learning', ['loss', 'regret', 'accuracy'] as const),
+  deployed: {
+    name: 'secrets',
+    read: (text) => choice('deployed', 'secrets', ['shown', 'hidden']).read(text) === 'hidden',
+    write: (value) => (value ? 'hidden' : 'shown'),
+  },
+  errors: choice('errors', 'axis', ['linear', 'log'] as const),
+  ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),
+  histogram: {
+    name: 'histogram',
+    read(text) {
+      if (readCounts(text) !== null) return text;
+      const wanted = `${sizes.join(', ')} counts up to ${maxCount} with commas between them`;
+      throw new SettingError('histogram', `histogram must be ${wanted}, got ${quote(text)}`);
+    },
+    write: String,
+  },
+  queries: choice('queries', 'queries', queryKinds),
+  queriesView: choice('queriesView', 'queries-by', ['answers', 'errors'] as const),
+};
+
+/** A mechanism with its parameters, as the library takes it. */
+export interface Choice {
+  mechanism: MechanismName;
+  parameters: MechanismParameters;
+}
+
+/** The mechanisms that are looked at: one, or two to compare. */
+export function choicesOf(settings: Settings): Choice[] {
+  const { mechanism, compare } = settings;
+  const names = compare === 'none' ? [mechanism] : [mechanism, compare];
+  return names.map((name, i) => ({
+    mechanism: name,
+    parameters: libraryParameters((p) => settings[parameterKey(sides[i]!, p)]),
+  }));
+}
+
+/** A mechanism with parameters, put on one side; by default with none. */
+export function choose(
+  side: Side,
+  mechanism: Settings['compare'],
+  parameters: MechanismParameters = {},
+): Partial<Settings> {
+  return {
+    [side === 'a' ? 'mechanism' : 'compare']: mechanism,
+    ...settingsOf(side, parameters),
+  } as Partial<Settings>;
+}
+
+/** What two settings together rule out. */
+export function checkTogether(settings: Settings, dimension: number): void {
+  for (const side of sides) {
+    for (const [one, other] of pairs) {
+      const missing = settings[parameterKey(side, one)] === null ? one : other;
+      const given = missing === one ? other : one;
+      if (settings[parameterKey(side, missing)] !== null) continue;
+      if (settings[parameterKey(side, given)] === null) continue;
+      const message = `${one} and ${other} must be given together`;
+      throw new SettingError(parameterKey(side, missing), message);
+    }
+  }
+  if (settings.numSteps * dimension > maxEntries) {
+    throw new SettingError(
+      'numSteps',
+      `steps × dimension must be at most ${maxEntries.toLocaleString('en-US')}, ` +
+        `got ${settings.numSteps.toLocaleString('en-US')} × ${dimension}`,
+    );
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Optimised mechanisms, searched for once and remembered: every figure uses the same numbers.
+
+import type { CatalogueEntry, OptimizeProgress, SavedStrategy } from 'dp-ftrl';
+import type { Engine } from '../page/engine.ts';
+import type { ParameterName } from './parameters.ts';
+import type { Choice } from './settings.ts';
+
+export interface SearchOptions {
+  signal: AbortSignal;
+  onProgress: (progress: OptimizeProgress) => void;
+}
+
+/** Parameters that leave nothing to search for, or vary what was found. */
+const notSearched: readonly ParameterName[] = [
+  'decays',
+  'weights',
+  'normalizeColumns',
+  'epochLength',
+  'completeEpochs',
+];
+
+/** Two mechanisms side by side, and the two before them. */
+const maxRemembered = 4;
+
+export class Strategies {
+  private readonly searched: ReadonlySet<string>;
+  private readonly found = new Map<string, SavedStrategy>();
+
+  constructor(
+    private readonly engine: Engine,
+    catalogue: readonly CatalogueEntry[],
+  ) {
+    const names = catalogue.filter(({ parameters }) => parameters.includes('objective'));
+    this.searched = new Set(names.map(({ name }) => name));
+  }
+
+  /** The strategy for a choice; null where there is nothing to search for. */
+  async find(
+    { mechanism, parameters }: Choice,
+    numSteps: number,
+    options: SearchOptions,
+  ): Promise<SavedStrategy | null> {
+    if (!this.searched.has(mechanism)) return null;
+    if (notSearched.some((name) => parameters[name] !== undefined)) return null;
+    const key = JSON.stringify([mechanism, numSteps, parameters]);
+    let strategy = this.found.get(key);
+    this.found.delete(key);
+    strategy ??= await this.engine.optimize({ ...parameters, mechanism, numSteps }, options);
+    this.found.set(key, strategy);
+    for (const old of [...this.found.keys()].slice(0, -maxRemembered)) this.found.delete(old);
+    return strategy;
+  }
+}

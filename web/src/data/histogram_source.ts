@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A histogram from a column of a CSV, over a range that is said beforehand.
+
+import { decimal } from '../controls/settings.ts';
+import { h, setText } from '../page/dom.ts';
+import { count, quantity } from '../page/format.ts';
+import { parseCsv, CsvError, type Column } from './csv.ts';
+import { CsvBox } from './csv_box.ts';
+import { binned } from './histogram.ts';
+
+export class HistogramSource {
+  readonly element: HTMLElement;
+  private readonly box: CsvBox;
+  private readonly column = h('select', { id: 'histogram-column' });
+  private readonly low = h('input', { id: 'histogram-low', type: 'text', inputmode: 'decimal' });
+  private readonly high = h('input', { id: 'histogram-high', type: 'text', inputmode: 'decimal' });
+  private readonly range: HTMLElement;
+  private readonly note = h('p', { class: 'hint', id: 'histogram-note', role: 'status' });
+  private readonly error = h('p', { class: 'error', id: 'histogram-error', role: 'alert' });
+  private columns: Column[] = [];
+  private size = 0;
+
+  /** `taken` gets counts of the size asked for last. */
+  constructor(private readonly taken: (counts: number[]) => void) {
+    this.box = new CsvBox(
+      { text: (text) => this.take(text), refused: (message) => this.refuse(message) },
+      { id: 'histogram-csv', describedBy: 'histogram-error', anywhere: false },
+    );
+    this.box.element.hidden = false;
+    this.column.addEventListener('change', () => this.suggest());
+    for (const input of [this.low, this.high]) input.addEventListener('change', () => this.count());
+    this.range = h(
+      'div',
+      { class: 'histogram-range', hidden: true },
+      h('label', { class: 'inline' }, 'column ', this.column),
+      h('label', { class: 'inline' }, 'from ', this.low),
+      h('label', { class: 'inline' }, 'to ', this.high),
+    );
+    this.element = h(
+      'details',
+      { class: 'histogram-source' },
+      h('summary', {}, 'From a CSV of your own'),
+      this.box.element,
+      this.range,
+      this.error,
+      this.note,
+    );
+    this.error.hidden = true;
+  }
+
+  get hasData(): boolean {
+    return this.columns.length > 0;
+  }
+
+  /** Counts anew, over another number of values. */
+  resize(size: number): void {
+    this.size = size;
+    if (this.hasData) this.count();
+  }
+
+  forget(): void {
+    this.columns = [];
+    this.range.hidden = true;
+    this.error.hidden = true;
+    setText(this.note, '');
+  }
+
+  private take(text: string): void {
+    try {
+      const columns = parseCsv(text).columns.filter(({ fault }) => fault === null);
+      if (columns.length === 0) throw new CsvError('no column has a number in every row');
+      this.columns = columns;
+      this.column.replaceChildren(
+        ...columns.map(({ name }, i) => h('option', { value: i }, name)),
+      );
+      this.range.hidden = false;
+      this.suggest();
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      this.refuse(error.message);
+    }
+  }
+
+  private refuse(message: string): void {
+    setText(this.error, message);
+    this.error.hidden = false;
+  }
+
+  private get chosen(): Column {
+    return this.columns[Number(this.column.value)]!;
+  }
+
+  private suggest(): void {
+    const { values } = this.chosen;
+    const least = values.reduce((low, value) => Math.min(low, value), Infinity);
+    const most = values.reduce((high, value) => Math.max(high, value), -Infinity);
+    this.low.value = String(least);
+    this.high.value = String(most > least ? most : least + 1);
+    this.count();
+  }
+
+  private count(): void {
+    const [low, high] = [this.low, this.high].map(({ value }) =>
+      decimal.test(value.trim()) ? Number(value) : NaN,
+    ) as [number, number];
+    if (!(low < high && Number.isFinite(high - low))) {
+      this.refuse('“from” must be a number below “to”');
+      return;
+    }
+    this.error.hidden = true;
+    const { counts, numOutside } = binned(this.chosen, { low, high, size: this.size });
+    const width = quantity((high - low) / this.size);
+    const outside =
+      numOutside === 0 ? '' : ` ${count(numOutside)} rows lie outside and count in the last bars.`;
+    setText(
+      this.note,
+      `Value 0 is from ${quantity(low)} on, each ${width} wide.${outside} Here the range is ` +
+        'suggested by the data, which a release must not do: it declares its range beforehand.',
+    );
+    this.taken(counts);
+  }
+}

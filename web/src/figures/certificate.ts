@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The certificate of each mechanism in force, as a table.
+
+import type { Certificate, CheckedCertificate } from 'dp-ftrl';
+import type { Analyst } from '../page/analyst.ts';
+import { byId, h } from '../page/dom.ts';
+import { count, quantity, raised, scientific } from '../page/format.ts';
+import { Lazily } from '../page/lazily.ts';
+import { parametersText } from '../controls/parameters.ts';
+import { mechanismOf, type Lane, type Run } from '../page/run.ts';
+
+interface Row {
+  name: string;
+  note: string;
+  value(certificate: Certificate, lane: Lane): string;
+}
+
+/** What is only known once the mechanism has been checked. */
+interface CheckedRow {
+  name: string;
+  note: string;
+  checked(certificate: CheckedCertificate, lane: Lane): string;
+}
+
+const rows: (Row | CheckedRow)[] = [
+  {
+    name: 'Parameters',
+    note: 'of the mechanism',
+    value: (_, { parameters }) => parametersText(parameters, (v) => quantity(v)) || 'by default',
+  },
+  { name: 'ε', note: 'epsilon', value: (certificate) => quantity(certificate.epsilon) },
+  { name: 'δ', note: 'delta', value: (certificate) => scientific(certificate.delta) },
+  {
+    name: 'μ',
+    note: 'Gaussian differential privacy',
+    value: (certificate) => quantity(certificate.mu!, 6),
+  },
+  {
+    name: 'ρ',
+    note: 'zero-concentrated differential privacy',
+    value: (certificate) => quantity(certificate.rho, 6),
+  },
+  { name: 'Neighbours', note: 'what is hidden', value: (certificate) => certificate.neighbours },
+  {
+    name: 'Participation',
+    note: 'records of one person',
+    value: (certificate) => certificate.participation,
+  },
+  {
+    name: 'Horizon',
+    note: 'totals published',
+    value: (certificate) => count(certificate.numSteps),
+  },
+  {
+    name: 'Clip norm',
+    note: 'longest record, ℓ₂',
+    value: (certificate) => quantity(certificate.clipNorm),
+  },
+  {
+    name: 'Sensitivity',
+    note: 'largest column norm of C, unit clip',
+    value: (certificate) =>
+      `${quantity(certificate.sensitivity, 6)} (${certificate.sensitivityExactness})`,
+  },
+  {
+    name: 'Noise multiplier',
+    note: '1 / μ',
+    value: (certificate) => quantity(certificate.noiseMultiplier, 6),
+  },
+  {
+    name: 'Noise std',
+    note: 'σ, input units',
+    value: (certificate) => quantity(certificate.noiseStddev, 6),
+  },
+  {
+    name: 'Greatest error',
+    note: 'std of the worst total',
+    value: (certificate) => error(certificate, certificate.maxError),
+  },
+  {
+    name: 'Mean error',
+    note: 'root mean square of the totals’ std',
+    value: (certificate) => error(certificate, certificate.meanError),
+  },
+  {
+    name: 'Lower bound',
+    note: 'of this error, any factorization with Gaussian noise',
+    checked: (certificate, lane) => {
+      const { bound, minDimension } = goalOf(certificate, lane);
+      if (bound === null) return '–';
+      const records = minDimension === 1 ? '' : `, records of ${minDimension} numbers or more`;
+      return `${error(certificate, bound)}${records}`;
+    },
+  },
+  {
+    name: 'Gap',
+    note: 'proven: no such factorization is better by more',
+    checked: (certificate, lane) => {
+      const { bound, reached, name } = goalOf(certificate, lane);
+      return bound === null ? '–' : `${scientific(reached / bound - 1, 2)}, ${name} error`;
+    },
+  },
+  {
+    name: 'Factorization',
+    note: 'largest entry of A − BC',
+    checked: (certificate) =>
+      `${scientific(certificate.decoderResidual, 2)}, ` +
+      `first ${count(certificate.residualSteps)} steps`,
+  },
+  { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
+  { name: 'Grid', note: 'spacing of the releases', value: (_, { history }) => power(history.info.grid) },
+];
+
+/** The error that was aimed at, and the best lower bound on it that is known. */
+function goalOf(
+  certificate: CheckedCertificate,
+  { saved }: Lane,
+): { name: string; reached: number; bound: number | null; minDimension: number } {
+  const { lowerBound, lowerBoundMinDimension, maxError, meanError } = certificate;
+  const found = saved?.lowerBound ?? null;
+  const isFound = found !== null && found > (lowerBound ?? 0);
+  const isMean = certificate.objective === 'mean';
+  return {
+    name: isMean ? 'mean' : 'greatest',
+    reached: isMean ? meanError : maxError,
+    bound: isFound ? found : lowerBound,
+    minDimension: (isFound ? saved?.lowerBoundMinDimension : lowerBoundMinDimension) ?? 1,
+  };
+}
+
+/** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
+function error(certificate: Certificate, unit: number): string {
+  const scale = certificate.noiseStddev / certificate.sensitivity;
+  return `${quantity(scale * unit, 6)} (${quantity(unit, 6)} unit)`;
+}
+
+/** A power of two as such. */
+function power(value: number): string {
+  const exponent = Math.log2(value);
+  if (!Number.isInteger(exponent) || Math.abs(exponent) < 4) return quantity(value);
+  return `2${raised(exponent)} = ${quantity(value)}`;
+}
+
+export class CertificateTable {
+  private readonly host = byId('certificate');
+  private readonly lazily = new Lazily(this.host, () => this.check());
+  private readonly checked = new WeakMap<Lane, CheckedCertificate | Error>();
+  private run: Run | null = null;
+
+  constructor(private readonly analyst: Analyst) {}
+
+  show(run: Run): void {
+    this.run = run;
+    this.draw(run);
+    this.lazily.request();
+  }
+
+  private async check(): Promise<void> {
+    const run = this.run!;
+    for (const lane of run.lanes) {
+      if (this.checked.has(lane)) continue;
+      this.checked.set(lane, await this.certificateOf(run, lane));
+    }
+    if (run === this.run) this.draw(run);
+  }
+
+  private async certificateOf(run: Run, lane: Lane): Promise<CheckedCertificate | Error> {
+    try {
+      const engine = await this.analyst.engine();
+      return await engine.certificate(mechanismOf(run.settings, lane));
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  private draw(run: Run): void {
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'Parameter'));
+    for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, lane.mechanism));
+    const body = h('tbody');
+    for (const row of rows) {
+      const name = h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note));
+      const cells = run.lanes.map((lane) => h('td', {}, this.text(row, lane)));
+      body.append(h('tr', {}, name, ...cells));
+    }
+    this.host.replaceChildren(h('table', {}, h('thead', {}, head), body));
+  }
+
+  private text(row: Row | CheckedRow, lane: Lane): string {
+    if ('value' in row) return row.value(lane.history.info.certificate, lane);
+    const checked = this.checked.get(lane);
+    if (checked === undefined) return '…';
+    return checked instanceof Error ? checked.message : row.checked(checked, lane);
+  }
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A line chart that the keyboard can read: uPlot draws, a slider over it holds the cursor.
+
+import uPlot from 'uplot';
+import { h } from '../page/dom.ts';
+import { count, quantity } from '../page/format.ts';
+
+/** Names of the custom properties in style.css that hold the colours. */
+export type Colour = 'paper' | 'ink' | 'muted' | 'rule' | 'private' | 'second' | 'secret';
+
+export interface Line {
+  /** Absent: an invisible line that only bounds a band. */
+  colour?: Colour;
+  width?: number;
+  dash?: number[];
+  /** A mark for every value instead of a line. */
+  marks?: boolean;
+  shown: boolean;
+}
+
+/** The area between two lines, given by their places in the list of lines. */
+export interface Band {
+  upper: number;
+  lower: number;
+  colour: Colour;
+}
+
+/** A horizontal line across the whole chart. */
+export interface Level {
+  value: number;
+  colour: Colour;
+  text: string;
+  /** Where the text ends, as a share of the width. Default 1. */
+  at?: number;
+  /** The text stands below the line. */
+  below?: boolean;
+}
+
+export interface ChartOptions {
+  name: string;
+  /** What the steps are. Default 'step'. */
+  unit?: string;
+  lines: Line[];
+  bands: Band[];
+  numSteps: number;
+  /** Steps on a logarithmic axis. */
+  logarithmic?: boolean;
+  /** What a screen reader says of the cursor's step. */
+  describe(step: number): string;
+  moved(step: number | null): void;
+  /** Range of the vertical axis. */
+  range(): [number, number];
+}
+
+const alpha = { light: 0.16, dark: 0.22 };
+
+/** Resolved colours and fonts; read again when the theme changes. */
+export function readPalette(): Record<Colour | 'font', string> & { alpha: number } {
+  const style = getComputedStyle(document.documentElement);
+  const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  return {
+    paper: read('paper'),
+    ink: read('ink'),
+    muted: read('muted'),
+    rule: read('rule'),
+    private: read('private'),
+    second: read('second'),
+    secret: read('secret'),
+    font: `12px ${read('sans')}`,
+    alpha: read('scheme') === 'dark' ? alpha.dark : alpha.light,
+  };
+}
+
+/** #rgb or #rrggbb with an opacity. */
+function translucent(colour: string, opacity: number): string {
+  if (colour.length === 4) colour = colour.replace(/[^#]/g, '$&$&');
+  return `${colour}${Math.round(opacity * 255)
+    .toString(16)
+    .padStart(2, '0')}`;
+}
+
+export class Chart {
+  readonly element: HTMLDivElement;
+  private readonly plot: uPlot;
+  private palette = readPalette();
+  private levels: Level[] = [];
+  private cursor: number | null = null;
+  private moving = false;
+  private last = 0;
+  private readonly resize: ResizeObserver;
+
+  constructor(private readonly options: ChartOptions) {
+    this.element = h('div', {
+      class: 'plot',
+      tabindex: 0,
+      role: 'slider',
+      'aria-label': options.name,
+      'aria-roledescription': 'chart cursor',
+      'aria-valuemin': 1,
+      'aria-valuemax': options.numSteps,
+      'aria-valuenow': 1,
+      onkeydown: (event: Event) => this.key(event as KeyboardEvent),
+    });
+    this.plot = new uPlot(this.uplotOptions(), this.empty(), this.element);
+    this.resize = new ResizeObserver(() => this.fit());
+    this.resize.observe(this.element);
+    this.describe();
+  }
+
+  /** Draws; the columns are steps and then one of values a line. */
+  setData(columns: ArrayLike<number>[]): void {
+    const steps = columns[0]!;
+    this.last = steps.length === 0 ? 0 : (steps[steps.length - 1] ?? 0);
+    this.plot.setData(columns as unknown as uPlot.AlignedData);
+    this.describe();
+  }
+
+  setLevels(levels: Level[]): void {
+    this.levels = levels;
+  }
+
+  setShown(line: number, shown: boolean): void {
+    if (this.plot.series[line + 1]?.show !== shown) this.plot.setSeries(line + 1, { show: shown });
+  }
+
+  /** Puts the cursor at a step (from 1), or takes it away. */
+  setCursor(step: number | null): void {
+    this.cursor = step;
+    this.moving = true;
+    const left = step === null ? -10 : this.plot.valToPos(step, 'x');
+    this.plot.setCursor({ left, top: step === null ? -10 : 0 });
+    this.moving = false;
+    this.describe();
+  }
+
+  /** Colours and fonts anew. */
+  restyle(): void {
+    this.palette = readPalette();
+    this.plot.redraw(false, true);
+  }
+
+  destroy(): void {
+    this.resize.disconnect();
+    this.plot.destroy();
+    this.element.remove();
+  }
+
+  private empty(): uPlot.AlignedData {
+    return [[], ...this.options.lines.map(() => [])] as unknown as uPlot.AlignedData;
+  }
+
+  private fit(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    if (this.plot.width === clientWidth && this.plot.height === clientHeight) return;
+    this.plot.setSize({ width: clientWidth, height: clientHeight });
+    if (this.cursor !== null) this.setCursor(this.cursor);
+  }
+
+  private describe(): void {
+    const step = this.cursor ?? this.last;
+    this.element.setAttribute('aria-valuenow', String(Math.max(1, step)));
+    this.element.setAttribute(
+      'aria-valuetext',
+      step < 1 || step > this.last ? 'no steps yet' : this.options.describe(step),
+    );
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey || this.last === 0) return;
+    const from = this.cursor ?? this.last;
+    const leap = Math.max(1, Math.round(this.options.numSteps / 20));
+    const targets: Record<string, number | null> = {
+      ArrowLeft: from - (event.shiftKey ? leap : 1),
+      ArrowRight: from + (event.shiftKey ? leap : 1),
+      ArrowDown: from - 1,
+      ArrowUp: from + 1,
+      PageDown: from - leap,
+      PageUp: from + leap,
+      Home: 1,
+      End: this.last,
+      Escape: null,
+    };
+    if (!(event.key in targets)) return;
+    event.preventDefault();
+    const target = targets[event.key] ?? null;
+    this.options.moved(target === null ? null : Math.max(1, Math.min(this.last, target)));
+  }
+
+  private uplotOptions(): uPlot.Options {
+    const colour = (name: Colour | undefined) => () =>
+      name === undefined ? 'transparent' : this.palette[name];
+    const axis: uPlot.Axis = {
+      font: this.palette.font,
+      stroke: colour('muted'),
+      grid: { stroke: colour('rule'), width: 1 },
+      ticks: { show: false },
+    };
+    return {
+      width: 600,
+      height: 200,
+      legend: { show: false },
+      // Half of the last step's label may stand beyond the last step.
+      padding: [8, 6 + 3.5 * count(this.options.numSteps).length, 0, 0],
+      cursor: {
+        y: false,
+        drag: { x: false, y: false, setScale: false },
+        points: { show: false },
+        bind: { dblclick: () => null },
+      },
+      scales: {
+        x: this.options.logarithmic
+          ? { time: false, distr: 3, range: () => [1, Math.max(2, this.options.numSteps)] }
+          : { time: false, range: () => [0, this.options.numSteps] },
+        y: { range: () => this.options.range() },
+      },
+      series: [
+        {},
+        ...this.options.lines.map((line) => ({
+          show: line.shown,
+          stroke: colour(line.colour),
+          width: line.width ?? 1,
+          ...(line.dash ? { dash: line.dash } : {}),
+          ...(line.marks ? { paths: () => null } : {}),
+          points: { show: line.marks === true, size: 5, width: 0, fill: colour(line.colour) },
+        })),
+      ],
+      bands: this.options.bands.map((band) => ({
+        series: [band.upper + 1, band.lower + 1] as [number, number],
+        fill: () => translucent(this.palette[band.colour], this.palette.alpha),
+      })),
+      axes: [
+        {
+          ...axis,
+          size: 26,
+          gap: 6,
+          grid: { show: false },
+          space: 70,
+          border: { show: true, stroke: colour('muted'), width: 1 },
+          // On a logarithmic axis uPlot leaves out labels for which there is no room.
+          values: (_, splits: (number | null)[]) =>
+            splits.map((step, i) => {
+              if (step === null || !Number.isInteger(step)) return '';
+              return i === 0 ? `${this.options.unit ?? 'step'} ${count(step)}` : count(step);
+            }),
+        },
+        {
+          ...axis,
+          size: 52,
+          gap: 8,
+          space: 36,
+          values: (_, splits) => splits.map((value) => quantity(value)),
+        },
+      ],
+      hooks: {
+        setCursor: [(plot) => this.pointed(plot)],
+        draw: [(plot) => this.drawLevels(plot)],
+      },
+    };
+  }
+
+  private pointed(plot: uPlot): void {
+    if (this.moving) return;
+    const left = plot.cursor.left ?? -1;
+    if (left < 0) {
+      this.options.moved(null);
+      return;
+    }
+    const step = Math.round(plot.posToVal(left, 'x'));
+    this.options.moved(step >= 1 && step <= this.last ? step : null);
+  }
+
+  private drawLevels(plot: uPlot): void {
+    const { ctx } = plot;
+    const ratio = uPlot.pxRatio;
+    for (const level of this.levels) {
+      const y = plot.valToPos(level.value, 'y', true);
+      ctx.save();
+      ctx.strokeStyle = this.palette[level.colour];
+      ctx.fillStyle = this.palette[level.colour];
+      ctx.lineWidth = 1.5 * ratio;
+      ctx.setLineDash([1.5 * ratio, 3 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(plot.bbox.left, y);
+      ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
+      ctx.stroke();
+      ctx.font = this.palette.font.replace('12px', `${12 * ratio}px`);
+      ctx.textAlign = 'right';
+      ctx.textBaseline = level.below ? 'top' : 'bottom';
+      const wanted = plot.bbox.left + (level.at ?? 1) * plot.bbox.width - 4 * ratio;
+      const right = Math.max(wanted, plot.bbox.left + ctx.measureText(level.text).width);
+      const place = level.below ? y + 4 * ratio : y - 3 * ratio;
+      // A rim of paper, to be read in front of curves.
+      ctx.setLineDash([]);
+      ctx.lineJoin = 'round';
+      ctx.lineWidth = 4 * ratio;
+      ctx.strokeStyle = this.palette.paper;
+      ctx.strokeText(level.text, right, place);
+      ctx.fillText(level.text, right, place);
+      ctx.restore();
+    }
+  }
+}

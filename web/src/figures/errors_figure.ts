@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 4: the standard deviation of every release, and the least that is possible.
+
+import type { ErrorOptions, UnitError } from 'dp-ftrl';
+import type { Analyst } from '../page/analyst.ts';
+import { GrowingRange } from './axis.ts';
+import { Chart, type Colour, type Level } from './chart.ts';
+import { Decimated } from './decimate.ts';
+import { byId, h } from '../page/dom.ts';
+import { boundRecords, count, quantity } from '../page/format.ts';
+import { Lazily } from '../page/lazily.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+import type { Lane } from '../page/run.ts';
+import { choicesOf, type Settings } from '../controls/settings.ts';
+
+interface Curve {
+  mechanism: string;
+  stddev: Float64Array;
+  error: UnitError;
+}
+
+const colours: readonly Colour[] = ['private', 'second'];
+
+export class ErrorsFigure {
+  private readonly host = byId('errors');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private settings: Settings | null = null;
+  private lanes: readonly Lane[] = [];
+  private asked = '';
+  private drawnScale = '';
+  private curves: Curve[] = [];
+  private chart: Chart | null = null;
+  private legend: Legend | null = null;
+
+  constructor(private readonly analyst: Analyst) {}
+
+  show(settings: Settings, lanes: readonly Lane[]): void {
+    this.settings = { ...settings };
+    this.lanes = lanes;
+    this.lazily.request();
+  }
+
+  restyle(): void {
+    this.chart?.restyle();
+  }
+
+  /** As many points as pixels: another width, another drawing. */
+  resize(): void {
+    this.drawnScale = '';
+    this.lazily.request();
+  }
+
+  private async update(): Promise<void> {
+    const settings = this.settings;
+    if (settings === null) return;
+    const { lanes } = this;
+    const asked = JSON.stringify([choicesOf(settings), settings.numSteps]);
+    if (asked === this.asked && settings.errors === this.drawnScale) return;
+    this.host.setAttribute('aria-busy', 'true');
+    try {
+      if (asked !== this.asked) this.curves = await this.compute(lanes, settings.numSteps);
+      this.asked = asked;
+      this.draw(settings);
+      this.drawnScale = settings.errors;
+    } catch (error) {
+      this.asked = '';
+      this.clear();
+      const message = error instanceof Error ? error.message : String(error);
+      this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
+    }
+    this.host.removeAttribute('aria-busy');
+  }
+
+  private async compute(lanes: readonly Lane[], numSteps: number): Promise<Curve[]> {
+    const engine = await this.analyst.engine();
+    return Promise.all(
+      lanes.map(async ({ mechanism, parameters, saved }) => {
+        const options: ErrorOptions =
+          saved === null ? { ...parameters, mechanism, numSteps } : { mechanism: saved, numSteps };
+        const [stddev, error] = await Promise.all([
+          engine.errorPerStep(options),
+          engine.error(options),
+        ]);
+        return { mechanism, stddev, error };
+      }),
+    );
+  }
+
+  private clear(): void {
+    this.chart?.destroy();
+    this.chart = null;
+    this.legend = null;
+  }
+
+  private draw(settings: Settings): void {
+    this.clear();
+    const { curves } = this;
+    const numSteps = settings.numSteps;
+    const levels = this.levels();
+    const range = new GrowingRange([0, 1]);
+    range.include(0);
+    for (const { value } of levels) range.include(value);
+    this.chart = new Chart({
+      name: 'Standard deviation of the release: cursor over the steps',
+      lines: curves.map((_, i) => ({ colour: colours[i]!, width: 1.5, shown: true })),
+      bands: [],
+      numSteps,
+      logarithmic: settings.errors === 'log',
+      describe: (step) => this.describe(step),
+      moved: (step) => this.moveCursor(step),
+      range: () => range.get(),
+    });
+    this.chart.setLevels(levels);
+    this.legend = this.makeLegend();
+    this.host.replaceChildren(this.legend.element, this.chart.element);
+    const points = new Decimated(
+      numSteps,
+      curves.map(() => 'line' as const),
+      Math.max(200, this.host.clientWidth),
+      settings.errors,
+    );
+    const values = curves.map(() => 0);
+    for (let t = 0; t < numSteps; ++t) {
+      for (const [i, { stddev }] of curves.entries()) values[i] = stddev[t]!;
+      points.push(values);
+    }
+    this.chart.setData(points.data());
+    this.read(null);
+  }
+
+  private name(i: number): string {
+    return this.curves.length > 1 ? (i === 0 ? 'A ' : 'B ') : '';
+  }
+
+  private bound(): number | null {
+    return this.curves[0]?.error.lowerBound ?? null;
+  }
+
+  /** Which of the errors the bound is about. */
+  private aim(): string {
+    return this.curves[0]?.error.objective === 'mean' ? 'rms' : 'max';
+  }
+
+  /** Their texts end at different places, for their heights are often close. */
+  private levels(): Level[] {
+    const levels: Level[] = this.curves.flatMap(({ error }, i) => [
+      {
+        value: error.maxError,
+        colour: colours[i]!,
+        text: `${this.name(i)}max ${quantity(error.maxError)}`,
+        at: 1 - 0.16 * i,
+      },
+      {
+        value: error.meanError,
+        colour: colours[i]!,
+        text: `${this.name(i)}rms ${quantity(error.meanError)}`,
+        at: 0.66 - 0.16 * i,
+      },
+    ]);
+    const bound = this.bound();
+    if (bound !== null) {
+      const minDimension = this.curves[0]?.error.lowerBoundMinDimension ?? 1;
+      const text = `no ${this.aim()} is below ${quantity(bound)}${boundRecords(minDimension)}`;
+      levels.push({ value: bound, colour: 'ink', text, at: 0.4, below: true });
+    }
+    return levels;
+  }
+
+  private makeLegend(): Legend {
+    const entries: KeyEntry[] = this.curves.flatMap(({ mechanism }, i) => [
+      { name: `${this.name(i)}${mechanism}`, colour: colours[i]!, kind: 'line' as const },
+      { name: 'max', colour: colours[i]!, kind: 'dot' as const },
+      { name: 'rms', colour: colours[i]!, kind: 'dot' as const },
+    ]);
+    if (this.bound() !== null) entries.push({ name: 'lower bound', colour: 'ink', kind: 'dot' });
+    return new Legend(entries, []);
+  }
+
+  private moveCursor(step: number | null): void {
+    this.chart?.setCursor(step);
+    this.read(step);
+  }
+
+  private read(cursor: number | null): void {
+    const step = cursor ?? this.curves[0]!.stddev.length;
+    const bound = this.bound();
+    const values = this.curves.flatMap(({ stddev, error }) => [
+      stddev[step - 1] ?? NaN,
+      error.maxError,
+      error.meanError,
+    ]);
+    if (bound !== null) values.push(bound);
+    this.legend?.update(
+      `step ${count(step)}`,
+      values.map((value) => ({ text: quantity(value), value })),
+    );
+  }
+
+  private describe(step: number): string {
+    const parts = this.curves.map(
+      ({ mechanism, stddev }, i) =>
+        `${this.name(i)}${mechanism} ${quantity(stddev[step - 1] ?? NaN)}`,
+    );
+    return `step ${step}, standard deviation: ${parts.join(', ')}`;
+  }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 3: the matrices of the mechanisms, for a horizon short enough to see every entry.
+
+import type { MechanismName } from 'dp-ftrl';
+import type { Analyst } from '../page/analyst.ts';
+import { byId, h, setText } from '../page/dom.ts';
+import { count, quantity } from '../page/format.ts';
+import { blankMap, HeatMap } from './heat_map.ts';
+import { Lazily } from '../page/lazily.ts';
+import { extentOf, type Matrix } from '../data/matrix.ts';
+import { choicesOf, type Settings } from '../controls/settings.ts';
+
+export const maxPictureSteps = 64;
+/** Rows and columns of the tables. */
+const tableSize = 8;
+
+interface Shown {
+  mechanism: MechanismName;
+  matrices: Matrix[];
+}
+
+export class FactorizationFigure {
+  private readonly host = byId('factorization');
+  private readonly details = byId<HTMLDetailsElement>('factorization-numbers');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private settings: Settings | null = null;
+  private asked = '';
+  private shown: Shown[] = [];
+  private maps: HeatMap[] = [];
+
+  constructor(private readonly analyst: Analyst) {
+    this.details.addEventListener('toggle', () => this.fillTables());
+  }
+
+  show(settings: Settings): void {
+    this.settings = { ...settings };
+    const choices = choicesOf(settings);
+    if (choices.length !== this.host.childElementCount) {
+      const panels = choices.map((choice, lane) =>
+        this.panel(choice.mechanism, lane, choices.length, [blankMap(), blankMap(), blankMap()]),
+      );
+      this.host.replaceChildren(...panels);
+      this.asked = '';
+    }
+    this.lazily.request();
+  }
+
+  restyle(): void {
+    for (const map of this.maps) map.restyle();
+  }
+
+  private async update(): Promise<void> {
+    const settings = this.settings!;
+    const numSteps = Math.min(settings.numSteps, maxPictureSteps);
+    const options = choicesOf(settings).map(({ mechanism, parameters }) => ({
+      ...parameters,
+      mechanism,
+      numSteps,
+    }));
+    const asked = JSON.stringify(options);
+    if (asked === this.asked) return;
+    this.host.setAttribute('aria-busy', 'true');
+    try {
+      const engine = await this.analyst.engine();
+      const made = await Promise.all(options.map((one) => engine.matrices(one)));
+      this.shown = made.map((matrices, i) => ({
+        mechanism: options[i]!.mechanism,
+        matrices: [
+          {
+            symbol: 'C',
+            name: 'encoder',
+            numRows: matrices.numMeasurements,
+            numColumns: numSteps,
+            values: matrices.encoder,
+          },
+          {
+            symbol: 'B',
+            name: 'decoder',
+            numRows: numSteps,
+            numColumns: matrices.numMeasurements,
+            values: matrices.decoder,
+          },
+          {
+            symbol: 'sens² BBᵀ',
+            name: 'covariance of the noise',
+            numRows: numSteps,
+            numColumns: numSteps,
+            values: matrices.noiseCovariance,
+          },
+        ],
+      }));
+      this.asked = asked;
+      this.draw();
+    } catch (error) {
+      this.asked = '';
+      this.shown = [];
+      this.maps = [];
+      const message = error instanceof Error ? error.message : String(error);
+      this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
+    }
+    this.host.removeAttribute('aria-busy');
+    this.note(numSteps, settings.numSteps);
+    this.fillTables();
+  }
+
+  private note(numSteps: number, horizon: number): void {
+    const shorter =
+      numSteps < horizon
+        ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}, to show every entry. `
+        : '';
+    setText(
+      byId('factorization-note'),
+      `${shorter}Noise multiplier and clip norm are 1. None of this depends on the records.`,
+    );
+  }
+
+  private draw(): void {
+    const extents = [0, 1, 2].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
+    this.maps = [];
+    const panels = this.shown.map(({ mechanism, matrices }, lane) => {
+      const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, mechanism));
+      this.maps.push(...maps);
+      const elements = maps.map((map) => map.element);
+      return this.panel(mechanism, lane, this.shown.length, elements);
+    });
+    this.host.replaceChildren(...panels);
+  }
+
+  private panel(name: string, lane: number, lanes: number, maps: HTMLElement[]): HTMLElement {
+    return h(
+      'div',
+      { class: 'lane', 'data-mechanism': name },
+      h('h3', {}, lanes > 1 ? `${lane === 0 ? 'A' : 'B'}\u2002${name}` : name),
+      h('div', { class: 'maps' }, ...maps),
+    );
+  }
+
+  private fillTables(): void {
+    if (!this.details.open) return;
+    const tables = this.shown.flatMap(({ mechanism, matrices }) =>
+      matrices.map((matrix) => cornerTable(matrix, mechanism)),
+    );
+    this.details.querySelector('.scroll')!.replaceChildren(...tables);
+  }
+}
+
+/** The first rows and columns. */
+function cornerTable(matrix: Matrix, mechanism: string): HTMLElement {
+  const numRows = Math.min(tableSize, matrix.numRows);
+  const numColumns = Math.min(tableSize, matrix.numColumns);
+  const columns = Array.from({ length: numColumns }, (_, j) => j);
+  const body = h('tbody');
+  for (let i = 0; i < numRows; ++i) {
+    const row = h('tr', {}, h('th', { scope: 'row' }, count(i + 1)));
+    for (const j of columns) {
+      const value = matrix.values[i * matrix.numColumns + j] ?? NaN;
+      row.append(h('td', {}, h('data', { value }, quantity(value))));
+    }
+    body.append(row);
+  }
+  const whole = numRows === matrix.numRows && numColumns === matrix.numColumns;
+  const part = whole ? '' : `, its first ${numRows} rows and ${numColumns} columns`;
+  return h(
+    'table',
+    { class: 'corner' },
+    h('caption', {}, `${matrix.symbol} of ${mechanism}, the ${matrix.name}${part}`),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'col' }, 'Row'),
+        ...columns.map((j) => h('th', { scope: 'col' }, count(j + 1))),
+      ),
+    ),
+    body,
+  );
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 2: what learning from the noisy totals costs, beside a twin that learns from exact ones.
+
+import type { Settings } from '../controls/settings.ts';
+import { h } from '../page/dom.ts';
+import { count, fixed, percent } from '../page/format.ts';
+import type { Run } from '../page/run.ts';
+import { GrowingRange } from './axis.ts';
+import { Chart, type Colour, type Level } from './chart.ts';
+import { Decimated } from './decimate.ts';
+import type { History } from './history.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+
+type View = Settings['learning'];
+
+const names: Record<View, string> = {
+  loss: 'average loss',
+  regret: 'average regret',
+  accuracy: 'accuracy',
+};
+
+/** Last entry of `steps` that is at most `step`; -1 if there is none. */
+export function lastAtMost(steps: ArrayLike<number>, step: number): number {
+  let low = 0;
+  let high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((steps[middle] ?? Infinity) <= step) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** One value of a history after `step` steps (from 1); NaN if there is none yet. */
+export function learningAt(history: History, view: View, who: 'private' | 'twin', step: number) {
+  if (view === 'regret') {
+    return history.regret[who][lastAtMost(history.regret.steps, step)] ?? NaN;
+  }
+  const kind = view === 'loss' ? 'Loss' : 'Accuracy';
+  return history[`${who}${kind}`][step - 1] ?? NaN;
+}
+
+export class LearningFigure {
+  private chart: Chart | null = null;
+  private legend: Legend | null = null;
+  private points: Decimated | null = null;
+  private run: Run | null = null;
+  private view: View = 'loss';
+  private deployed = false;
+  private range = new GrowingRange([0, 1]);
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly moved: (step: number | null) => void,
+  ) {}
+
+  show(run: Run, view: View, deployed: boolean): void {
+    this.chart?.destroy();
+    this.chart = null;
+    this.legend = null;
+    this.run = run;
+    this.view = view;
+    this.deployed = deployed;
+    const { info } = run.first;
+    const why = this.nothingToShow(run, view);
+    if (why !== '') {
+      this.host.replaceChildren(h('p', { class: 'plot nothing' }, why));
+      return;
+    }
+    this.range = new GrowingRange([0, 1]);
+    const lanes = run.lanes.length;
+    this.points = new Decimated(
+      info.numSteps,
+      Array.from({ length: lanes + 1 }, () => 'line' as const),
+      Math.max(200, this.host.clientWidth),
+    );
+    this.chart = new Chart({
+      name: `${names[view]} of the learner: cursor over the steps`,
+      lines: [
+        ...run.lanes.map((_, i) => ({
+          colour: (i === 0 ? 'private' : 'second') as Colour,
+          width: 2,
+          dash: [10, 3],
+          shown: !deployed,
+        })),
+        { colour: 'secret', width: 1.5, dash: [3, 3], shown: !deployed },
+      ],
+      bands: [],
+      numSteps: info.numSteps,
+      describe: (step) => this.describe(step),
+      moved: this.moved,
+      range: () => (view === 'accuracy' ? [0, 1] : this.range.get()),
+    });
+    const levels = view === 'regret' ? this.bounds(run) : [];
+    this.chart.setLevels(levels);
+    this.legend = this.makeLegend(run, levels);
+    this.host.replaceChildren(this.legend.element, this.chart.element);
+    if (view === 'regret') this.range.include(0);
+    for (const level of levels) this.range.include(level.value);
+  }
+
+  draw(cursor: number | null): void {
+    if (this.chart === null || this.run === null) return;
+    this.chart.setData(this.view === 'regret' ? this.regretData(this.run) : this.collect(this.run));
+    this.read(cursor);
+  }
+
+  setCursor(step: number | null): void {
+    this.chart?.setCursor(step);
+    this.read(step);
+  }
+
+  restyle(): void {
+    this.chart?.restyle();
+  }
+
+  private nothingToShow(run: Run, view: View): string {
+    const { info } = run.first;
+    if (!info.learns) {
+      return 'Nothing is learned here: choose a label column to see a learner on this data.';
+    }
+    if (view === 'accuracy' && !info.classifies) {
+      return 'The squared loss predicts numbers, not classes: there is no accuracy to show.';
+    }
+    if (this.deployed && view !== 'regret') {
+      return (
+        'A deployment sees nothing here: loss and accuracy are measured on raw records. ' +
+        'Only the model itself is published.'
+      );
+    }
+    return '';
+  }
+
+  private bounds(run: Run): Level[] {
+    return run.lanes.flatMap(({ history }, i) => {
+      const bound = history.info.regretBound?.private;
+      if (bound === undefined) return [];
+      const caveat = history.info.clippingImpossible ? '' : ', for clipped losses';
+      const lane = run.lanes.length > 1 ? (i === 0 ? ' A' : ' B') : '';
+      return [
+        {
+          value: bound,
+          colour: (run.lanes.length === 1 ? 'ink' : i === 0 ? 'private' : 'second') as Colour,
+          text: `theorem’s bound after the last step${lane}${caveat}`,
+        },
+      ];
+    });
+  }
+
+  private makeLegend(run: Run, levels: Level[]): Legend {
+    const two = run.lanes.length > 1;
+    const published: KeyEntry[] = levels.map((level, i) => ({
+      name: two ? `bound ${i === 0 ? 'A' : 'B'}` : 'bound',
+      colour: level.colour,
+      kind: 'dot',
+    }));
+    const secret: KeyEntry[] = [
+      ...run.lanes.map((lane, i) => ({
+        name: two ? `${i === 0 ? 'A' : 'B'} ${lane.mechanism}` : 'private learner',
+        colour: (i === 0 ? 'private' : 'second') as Colour,
+        kind: 'dash' as const,
+      })),
+      { name: 'non-private twin', colour: 'secret', kind: 'dot' },
+    ];
+    return new Legend(published, this.deployed ? [] : secret);
+  }
+
+  private collect(run: Run): Float64Array[] {
+    const points = this.points!;
+    const values = run.lanes.map(() => 0).concat(0);
+    while (points.step < run.step) {
+      const step = points.step + 1;
+      for (const [i, lane] of run.lanes.entries()) {
+        values[i] = learningAt(lane.history, this.view, 'private', step);
+      }
+      values[run.lanes.length] = learningAt(run.first, this.view, 'twin', step);
+      for (const value of values) this.range.include(value);
+      points.push(values);
+    }
+    return points.data();
+  }
+
+  private regretData(run: Run): number[][] {
+    const columns = [
+      run.first.regret.steps,
+      ...run.lanes.map((lane) => lane.history.regret.private),
+      run.first.regret.twin,
+    ];
+    for (const column of columns.slice(1)) for (const value of column) this.range.include(value);
+    return columns;
+  }
+
+  private read(cursor: number | null): void {
+    if (this.legend === null || this.run === null) return;
+    const run = this.run;
+    const step = cursor ?? run.step;
+    const levels = this.view === 'regret' ? this.bounds(run) : [];
+    const cells = [
+      ...levels.map((level) => level.value),
+      ...(this.deployed
+        ? []
+        : [
+            ...run.lanes.map((lane) => learningAt(lane.history, this.view, 'private', step)),
+            learningAt(run.first, this.view, 'twin', step),
+          ]),
+    ];
+    this.legend.update(
+      step < 1 ? 'no steps yet' : `step ${count(step)}`,
+      cells.map((value) =>
+        Number.isFinite(value) ? { text: this.print(value), value } : { text: '–' },
+      ),
+    );
+  }
+
+  private print(value: number): string {
+    return this.view === 'accuracy' ? percent(value) : fixed(value, 4);
+  }
+
+  private describe(step: number): string {
+    const run = this.run!;
+    if (this.deployed) return `step ${step}: secret`;
+    const parts = run.lanes.map((lane, i) => {
+      const name = run.lanes.length > 1 ? (i === 0 ? 'A' : 'B') : 'private';
+      return `${name} ${this.print(learningAt(lane.history, this.view, 'private', step))}`;
+    });
+    const twin = this.print(learningAt(run.first, this.view, 'twin', step));
+    return `step ${step}, ${names[this.view]}, secret: ${parts.join(', ')}, twin ${twin}`;
+  }
+}

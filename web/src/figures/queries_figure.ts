@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 5: many counts of one histogram at once, with noise on each answer and with noise on what
+// is best measured for them.
+
+import type { QueryMatrices, QueryWorkload } from 'dp-ftrl';
+import type { RemoteQueries } from 'dp-ftrl/worker-client';
+import type { Analyst } from '../page/analyst.ts';
+import { GrowingRange } from './axis.ts';
+import { Chart, type Line } from './chart.ts';
+import { byId, h, setText } from '../page/dom.ts';
+import { count, percent, quantity } from '../page/format.ts';
+import { HeatMap } from './heat_map.ts';
+import { queryKinds, queryNames, readCounts, resized, sizes } from '../data/histogram.ts';
+import { workloadOf, writeCounts } from '../data/histogram.ts';
+import { HistogramBars } from './histogram_bars.ts';
+import { HistogramSource } from '../data/histogram_source.ts';
+import { Lazily } from '../page/lazily.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+import { extentOf } from '../data/matrix.ts';
+import { defaults, type Settings } from '../controls/settings.ts';
+
+/** Queries in the table. */
+const maxTableRows = 40;
+
+/** What a workload and a privacy target ask for. */
+interface Found {
+  each: RemoteQueries;
+  best: RemoteQueries;
+  labels: string[];
+  matrices: QueryMatrices;
+}
+
+/** Of one query. */
+interface Answer {
+  label: string;
+  truth: number;
+  each: number;
+  eachStd: number;
+  best: number;
+  bestStd: number;
+}
+
+export interface QueriesEvents {
+  changed(patch: Partial<Settings>): void;
+}
+
+function rms(values: ArrayLike<number>): number {
+  const squares = Array.from(values, (value) => value * value);
+  return Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / squares.length);
+}
+
+/** F h. */
+function trueAnswers({ queries, numQueries, numValues }: QueryMatrices, counts: number[]) {
+  return Float64Array.from({ length: numQueries }, (_, i) =>
+    counts.reduce((sum, one, v) => sum + queries[i * numValues + v]! * one, 0),
+  );
+}
+
+export class QueriesFigure {
+  private readonly host = byId('queries');
+  private readonly details = byId<HTMLDetailsElement>('queries-numbers');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private readonly workload = byId<HTMLSelectElement>('queries-workload');
+  private readonly view = byId<HTMLSelectElement>('queries-view');
+  private readonly size = h('select', { id: 'histogram-size' });
+  private readonly bars: HistogramBars;
+  private readonly source: HistogramSource;
+  private readonly note = h('p', { class: 'hint', id: 'queries-note', role: 'status' });
+  private readonly plot = h('div', { class: 'queries-plot' });
+  private readonly maps = h('div', { class: 'maps' });
+  private settings: Settings | null = null;
+  /** Counts of a table of one's own, which the address does not have. */
+  private own: number[] | null = null;
+  private asked = '';
+  private found: Found | null = null;
+  private controller: AbortController | null = null;
+  private answers: Answer[] = [];
+  private heatMaps: HeatMap[] = [];
+  private chart: Chart | null = null;
+  private legend: Legend | null = null;
+
+  constructor(
+    private readonly analyst: Analyst,
+    private readonly events: QueriesEvents,
+  ) {
+    this.bars = new HistogramBars({ changed: (counts) => this.draw(counts) });
+    this.source = new HistogramSource((counts) => this.useOwn(counts));
+    for (const size of sizes) this.size.append(h('option', { value: size }, String(size)));
+    for (const kind of queryKinds) {
+      this.workload.append(h('option', { value: kind }, queryNames[kind]));
+    }
+    const reset = h('button', { type: 'button', id: 'histogram-reset' }, 'Example');
+    reset.addEventListener('click', () => {
+      this.own = null;
+      this.source.forget();
+      events.changed({ histogram: defaults.histogram });
+    });
+    this.size.addEventListener('change', () => this.resize(Number(this.size.value)));
+    this.workload.addEventListener('change', () =>
+      events.changed({ queries: this.workload.value as Settings['queries'] }),
+    );
+    this.view.addEventListener('change', () =>
+      events.changed({ queriesView: this.view.value as Settings['queriesView'] }),
+    );
+    this.details.addEventListener('toggle', () => this.fillTable());
+    const head = h('label', { class: 'inline' }, 'number of values ', this.size);
+    this.host.replaceChildren(
+      h(
+        'div',
+        { class: 'histogram' },
+        h('div', { class: 'histogram-head' }, head, reset),
+        this.bars.element,
+        this.source.element,
+      ),
+      h('div', { class: 'queries-result' }, this.note, this.plot),
+      this.maps,
+    );
+    setText(this.note, 'Computed as soon as it can be seen…');
+  }
+
+  show(settings: Settings): void {
+    this.settings = { ...settings };
+    const { counts } = this;
+    this.workload.value = settings.queries;
+    this.view.value = settings.queriesView;
+    this.size.value = String(counts.length);
+    this.source.resize(counts.length);
+    this.bars.show(this.counts);
+    if (this.wanted() !== this.asked) this.controller?.abort();
+    this.lazily.request();
+  }
+
+  restyle(): void {
+    for (const map of this.heatMaps) map.restyle();
+    this.chart?.restyle();
+  }
+
+  private get counts(): number[] {
+    return this.own ?? readCounts(this.settings!.histogram)!;
+  }
+
+  /** Drawn bars are in the address, unless they began as a table of one's own. */
+  private draw(counts: number[]): void {
+    if (this.own === null) {
+      this.events.changed({ histogram: writeCounts(counts) });
+      return;
+    }
+    this.own = counts;
+    this.lazily.request();
+  }
+
+  private useOwn(counts: number[]): void {
+    this.own = counts;
+    this.size.value = String(counts.length);
+    this.bars.show(counts);
+    this.lazily.request();
+  }
+
+  private resize(size: number): void {
+    if (this.own !== null) this.own = resized(this.own, size);
+    if (this.own !== null && this.source.hasData) this.source.resize(size);
+    const drawn = resized(readCounts(this.settings!.histogram)!, size);
+    this.events.changed({ histogram: writeCounts(drawn) });
+  }
+
+  private wanted(): string {
+    const { queries, epsilon, delta, neighbours } = this.settings!;
+    return JSON.stringify([queries, this.counts.length, epsilon, delta, neighbours]);
+  }
+
+  private async update(): Promise<void> {
+    if (this.settings === null) return;
+    this.host.setAttribute('aria-busy', 'true');
+    try {
+      const asked = this.wanted();
+      if (asked !== this.asked) {
+        await this.search(asked);
+        this.drawMaps();
+      }
+      await this.release();
+      this.drawAnswers();
+      this.fillTable();
+    } catch (error) {
+      const isAborted = error instanceof DOMException && error.name === 'AbortError';
+      if (!isAborted) this.fail(error instanceof Error ? error.message : String(error));
+    }
+    this.host.removeAttribute('aria-busy');
+  }
+
+  private fail(message: string): void {
+    this.asked = '';
+    this.clear();
+    this.maps.replaceChildren();
+    this.plot.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
+  }
+
+  private async search(asked: string): Promise<void> {
+    const settings = this.settings!;
+    const { epsilon, delta, neighbours } = settings;
+    const workload: QueryWorkload = workloadOf(settings.queries, this.counts.length);
+    const engine = await this.analyst.engine();
+    this.controller = new AbortController();
+    const { signal } = this.controller;
+    this.asked = asked;
+    try {
+      const privacy = { workload, epsilon, delta, neighbours };
+      const each = await engine.queries({ ...privacy, strategy: 'queries' }, { signal });
+      const best = await engine.queries(privacy, {
+        signal,
+        onProgress: ({ fraction }) => setText(this.note, `Searching… ${percent(fraction)}`),
+      });
+      const [labels, matrices] = await Promise.all([best.labels(), best.matrices()]);
+      this.found?.each.dispose();
+      this.found?.best.dispose();
+      this.found = { each, best, labels, matrices };
+    } catch (error) {
+      this.asked = '';
+      throw error;
+    }
+  }
+
+  private async release(): Promise<void> {
+    const { each, best, labels, matrices } = this.found!;
+    const { counts } = this;
+    if (counts.length !== matrices.numValues) return;
+    const options = { insecureSeed: this.settings!.noiseSeed };
+    const [noisyEach, noisyBest] = await Promise.all(
+      [each, best].map(async (one) => (await one.release(counts, options)).answers),
+    );
+    const truth = trueAnswers(matrices, counts);
+    this.answers = labels.map((label, i) => ({
+      label,
+      truth: truth[i]!,
+      each: noisyEach![i]!,
+      eachStd: each.standardErrors[i]!,
+      best: noisyBest![i]!,
+      bestStd: best.standardErrors[i]!,
+    }));
+  }
+
+  private drawMaps(): void {
+    const { matrices } = this.found!;
+    const { numQueries, numValues, numMeasurements } = matrices;
+    const [ofQueries, ofValues, ofBoth] = [
+      { numRows: numQueries, numColumns: numMeasurements },
+      { numRows: numMeasurements, numColumns: numValues },
+      { numRows: numQueries, numColumns: numValues },
+    ];
+    const shown = [
+      { symbol: 'F', name: 'queries', values: matrices.queries, ...ofBoth },
+      { symbol: 'R', name: 'decoder', values: matrices.decoder, ...ofQueries },
+      { symbol: 'M', name: 'what is measured', values: matrices.encoder, ...ofValues },
+    ];
+    const of = queryNames[this.settings!.queries];
+    this.heatMaps = shown.map((matrix) => new HeatMap(matrix, extentOf([matrix]), of));
+    this.maps.replaceChildren(...this.heatMaps.map(({ element }) => element));
+  }
+
+  private clear(): void {
+    this.chart?.destroy();
+    this.chart = null;
+    this.legend = null;
+  }
+
+  private drawAnswers(): void {
+    this.clear();
+    const { answers } = this;
+    const { queriesView, deployed } = this.settings!;
+    const isError = queriesView === 'errors';
+    const range = new GrowingRange([0, 1]);
+    const columns = isError ? this.errorColumns() : this.answerColumns();
+    const lines: Line[] = isError
+      ? [
+          { colour: 'second', width: 1.5, shown: true },
+          { colour: 'private', width: 1.5, shown: true },
+          { colour: 'second', marks: true, shown: !deployed },
+          { colour: 'private', marks: true, shown: !deployed },
+        ]
+      : [
+          { colour: 'second', marks: true, shown: true },
+          { colour: 'private', marks: true, shown: true },
+          { colour: 'secret', width: 1.5, dash: [4, 3], shown: !deployed },
+        ];
+    range.include(0);
+    for (const [i, column] of columns.entries()) {
+      if (lines[i]!.shown) for (const value of column) range.include(value);
+    }
+    this.chart = new Chart({
+      name: `${isError ? 'Errors' : 'Answers'}: cursor over the queries`,
+      unit: 'query',
+      lines,
+      bands: [],
+      numSteps: answers.length,
+      describe: (query) => this.describe(query),
+      moved: (query) => this.moveCursor(query),
+      range: () => range.get(),
+    });
+    this.legend = this.makeLegend(isError, deployed);
+    this.plot.replaceChildren(this.legend.element, this.chart.element);
+    this.chart.setData([answers.map((_, i) => i + 1), ...columns]);
+    this.read(null);
+    this.summarise();
+  }
+
+  private answerColumns(): number[][] {
+    const { answers } = this;
+    return [
+      answers.map(({ each }) => each),
+      answers.map(({ best }) => best),
+      answers.map(({ truth }) => truth),
+    ];
+  }
+
+  private errorColumns(): number[][] {
+    const { answers } = this;
+    return [
+      answers.map(({ eachStd }) => eachStd),
+      answers.map(({ bestStd }) => bestStd),
+      answers.map(({ each, truth }) => Math.abs(each - truth)),
+      answers.map(({ best, truth }) => Math.abs(best - truth)),
+    ];
+  }
+
+  private makeLegend(isError: boolean, deployed: boolean): Legend {
+    const kind = isError ? 'line' : 'dot';
+    const std = isError ? 'std, ' : '';
+    const published: KeyEntry[] = [
+      { name: `${std}noise on each`, colour: 'second', kind },
+      { name: `${std}factorization`, colour: 'private', kind },
+    ];
+    const secret: KeyEntry[] = isError
+      ? [
+          { name: 'error, noise on each', colour: 'second', kind: 'dot' },
+          { name: 'error, factorization', colour: 'private', kind: 'dot' },
+        ]
+      : [{ name: 'true answer', colour: 'secret', kind: 'dash' }];
+    return new Legend(published, deployed ? [] : secret);
+  }
+
+  private moveCursor(query: number | null): void {
+    this.chart?.setCursor(query);
+    this.read(query);
+  }
+
+  /** Of all queries together where the cursor is at none. */
+  private read(query: number | null): void {
+    const isError = this.settings!.queriesView === 'errors';
+    const columns = isError ? this.errorColumns() : this.answerColumns();
+    const cells = columns.map((column) => (query === null ? NaN : column[query - 1]!));
+    const overall = isError && query === null ? columns.map(rms) : cells;
+    const none = isError ? 'root mean square' : `${count(this.answers.length)} queries`;
+    this.legend?.update(
+      query === null ? none : this.answers[query - 1]!.label,
+      overall.map((value) =>
+        Number.isFinite(value) ? { text: quantity(value), value } : { text: '' },
+      ),
+    );
+  }
+
+  private describe(query: number): string {
+    const { label, truth, each, eachStd, best, bestStd } = this.answers[query - 1]!;
+    const noisy = (value: number, std: number): string =>
+      `${quantity(value)}, plus or minus ${quantity(std)}`;
+    const secret = this.settings!.deployed ? '' : `; secret: true answer ${quantity(truth)}`;
+    const good = `factorization ${noisy(best, bestStd)}`;
+    return `query ${label}: ${good}; noise on each ${noisy(each, eachStd)}${secret}`;
+  }
+
+  private summarise(): void {
+    const { each, best } = this.found!;
+    const [plain, good] = [rms(each.standardErrors), rms(best.standardErrors)];
+    const publicTotal =
+      best.neighbours === 'replace-one'
+        ? ' How many records there are is public: one row of M counts them, without noise.'
+        : '';
+    const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
+    setText(
+      this.note,
+      `${count(best.numQueries)} queries about ${count(best.numValues)} values. Root mean square ` +
+        `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
+        `factorization, ${quantity(plain / good, 3)} times less, and proved to be at most ` +
+        `${quantity(gap)} % above the least of any factorization.${publicTotal}`,
+    );
+  }
+
+  private fillTable(): void {
+    if (!this.details.open || this.settings === null) return;
+    const { deployed } = this.settings;
+    const titles = ['Factorization', 'Std', 'Noise on each', 'Std'];
+    const head = h('tr', {}, h('th', { scope: 'col' }, 'Query'));
+    for (const title of titles) head.append(h('th', { scope: 'col' }, title));
+    const secret = h('th', { scope: 'col' }, 'True answer', h('span', { class: 'note' }, 'secret'));
+    if (!deployed) head.append(secret);
+    const body = h('tbody');
+    for (const answer of this.answers.slice(0, maxTableRows)) {
+      const { label, truth, each, eachStd, best, bestStd } = answer;
+      const values = [best, bestStd, each, eachStd, ...(deployed ? [] : [truth])];
+      const cells = values.map((value) => h('td', {}, h('data', { value }, quantity(value, 5))));
+      body.append(h('tr', {}, h('th', { scope: 'row' }, label), ...cells));
+    }
+    const more = this.answers.length - maxTableRows;
+    const caption = more > 0 ? `The first ${maxTableRows} of ${count(this.answers.length)}` : 'All';
+    const table = h('table', {}, h('caption', {}, caption), h('thead', {}, head), body);
+    this.details.querySelector('.scroll')!.replaceChildren(table);
+  }
+}

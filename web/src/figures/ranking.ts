@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// All mechanisms at the horizon in force, best first; a click on one chooses it.
+
+import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
+import type { Analyst } from '../page/analyst.ts';
+import { byId, h, setText } from '../page/dom.ts';
+import { boundRecords, count, quantity } from '../page/format.ts';
+import { Lazily } from '../page/lazily.ts';
+import { parametersText } from '../controls/parameters.ts';
+import { choicesOf, type Settings } from '../controls/settings.ts';
+
+export interface RankingEvents {
+  chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
+}
+
+export class Ranking {
+  private readonly host = byId('ranking');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private settings: Settings | null = null;
+  private asked = '';
+  private comparison: Comparison | null = null;
+
+  constructor(
+    private readonly analyst: Analyst,
+    private readonly events: RankingEvents,
+  ) {}
+
+  show(settings: Settings): void {
+    this.settings = { ...settings };
+    if (this.comparison !== null) this.mark(this.settings);
+    this.lazily.request();
+  }
+
+  private async update(): Promise<void> {
+    const settings = this.settings!;
+    const options = { numSteps: settings.numSteps, objective: settings.ranking };
+    const asked = JSON.stringify(options);
+    if (asked === this.asked) return;
+    this.host.setAttribute('aria-busy', 'true');
+    setText(byId('ranking-note'), `Computing all errors for ${count(settings.numSteps)} steps…`);
+    try {
+      const engine = await this.analyst.engine();
+      this.comparison = await engine.compare(options);
+      this.asked = asked;
+      this.draw(this.comparison);
+      this.mark(this.settings ?? settings);
+    } catch (error) {
+      this.asked = '';
+      this.comparison = null;
+      const message = error instanceof Error ? error.message : String(error);
+      setText(byId('ranking-note'), '');
+      this.host.replaceChildren(h('p', { class: 'error', role: 'alert' }, message));
+    }
+    this.host.removeAttribute('aria-busy');
+  }
+
+  private draw(comparison: Comparison): void {
+    const { mechanisms, numSteps, lowerBound, lowerBoundMinDimension, objective } = comparison;
+    const worst = Math.max(1, ...mechanisms.map(({ ratio }) => ratio ?? 1));
+    const body = h('tbody');
+    for (const one of mechanisms) body.append(this.row(one, worst));
+    body.addEventListener('click', (event) => {
+      const index = (event.target as Element).closest('tr')?.dataset['index'];
+      const one = mechanisms[Number(index ?? NaN)];
+      if (one !== undefined) this.events.chosen(one.mechanism, one.parameters);
+    });
+    for (const [i, row] of [...body.rows].entries()) row.dataset['index'] = String(i);
+    const heads = ['Mechanism', 'Worst step', 'Root mean square', '÷ lower bound', 'Time a step'];
+    const table = h(
+      'table',
+      {},
+      h(
+        'thead',
+        {},
+        h('tr', {}, ...[...heads, 'Memory'].map((head) => h('th', { scope: 'col' }, head))),
+      ),
+      body,
+    );
+    this.host.replaceChildren(table);
+    const aim = objective === 'mean' ? 'root mean square' : 'worst step';
+    const bound =
+      lowerBound === null
+        ? ''
+        : ` The ${aim} of no factorization with Gaussian noise is below ` +
+          `${quantity(lowerBound, 6)}${boundRecords(lowerBoundMinDimension ?? 1)}.`;
+    setText(
+      byId('ranking-note'),
+      `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +
+        `${bound} A click on a mechanism chooses it.`,
+    );
+    this.fillLeftOut(comparison);
+  }
+
+  private row(one: ComparedMechanism, worst: number): HTMLTableRowElement {
+    const parameters = parametersText(one.parameters, (value) => quantity(value));
+    const name = h('button', { type: 'button', class: 'plain' }, one.mechanism);
+    const bar = h('span', { class: 'bar', 'aria-hidden': 'true' });
+    // Logarithmic, from the bound itself: ratios run from just above one to hundreds.
+    if (one.ratio !== null && worst > 1) {
+      bar.style.width = `${(100 * Math.log(Math.max(1, one.ratio))) / Math.log(worst)}%`;
+    }
+    const ratio = one.ratio === null ? '–' : h('data', { value: one.ratio }, quantity(one.ratio));
+    const cells = [
+      h('td', {}, h('data', { value: one.maxError }, quantity(one.maxError))),
+      h('td', {}, h('data', { value: one.meanError }, quantity(one.meanError))),
+      h('td', { class: 'ratio' }, ratio, h('span', { class: 'track' }, bar)),
+      h('td', { class: 'words' }, one.stepCost),
+      h('td', { class: 'words' }, one.memoryCost),
+    ];
+    const notes = [
+      parameters,
+      one.causal ? '' : 'C reads ahead',
+      one.sensitivityExactness === 'exact' ? '' : 'at most these errors',
+    ].filter((note) => note !== '');
+    const note = notes.length > 0 && h('span', { class: 'note' }, notes.join('; '));
+    return h(
+      'tr',
+      { 'data-mechanism': one.mechanism },
+      h('th', { scope: 'row' }, name, note),
+      ...cells,
+    );
+  }
+
+  /** Highlights what is chosen, with these very parameters. */
+  private mark(settings: Settings): void {
+    const { mechanisms } = this.comparison!;
+    const places = choicesOf(settings).map(({ mechanism, parameters }) =>
+      mechanisms.findIndex(
+        (one) => one.mechanism === mechanism && textOf(one.parameters) === textOf(parameters),
+      ),
+    );
+    for (const [i, row] of [...this.host.querySelectorAll('tbody tr')].entries()) {
+      row.classList.toggle('first', places[0] === i);
+      row.classList.toggle('second', places[0] !== i && places[1] === i);
+      row.querySelector('button')!.setAttribute('aria-pressed', String(places.includes(i)));
+    }
+  }
+
+  private fillLeftOut({ leftOut }: Comparison): void {
+    const box = byId('ranking-left-out');
+    box.hidden = leftOut.length === 0;
+    const items = leftOut.map(({ mechanism, parameters, reason }) => {
+      const text = parametersText(parameters, (value) => quantity(value));
+      const name = text === '' ? mechanism : `${mechanism} (${text})`;
+      return h('li', {}, h('b', {}, name), `: ${reason}`);
+    });
+    box.querySelector('ul')!.replaceChildren(...items);
+  }
+}
+
+const textOf = (parameters: MechanismParameters): string => parametersText(parameters, String);

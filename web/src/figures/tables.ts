@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The figures as tables: some thirty steps, evenly spaced, and the last one. Every cell is a <data>
+// element whose value has all digits.
+
+import { h } from '../page/dom.ts';
+import { count, fixed, percent, quantity } from '../page/format.ts';
+import type { Run } from '../page/run.ts';
+import { learningAt } from './learning_figure.ts';
+import { SumsView } from './sums_figure.ts';
+
+const numRows = 32;
+
+function stepsToShow(run: Run): number[] {
+  const stride = Math.max(1, Math.ceil(run.numSteps / numRows));
+  const steps: number[] = [];
+  for (let step = stride; step < run.step; step += stride) steps.push(step);
+  if (run.step > 0) steps.push(run.step);
+  return steps;
+}
+
+interface TableColumn {
+  title: string;
+  secret: boolean;
+  name: string;
+  at(step: number): number;
+  print(value: number): string;
+}
+
+function makeTable(run: Run, columns: TableColumn[]): HTMLElement {
+  const head = h('tr', {}, h('th', { scope: 'col' }, 'Step'));
+  for (const { title, secret } of columns) {
+    head.append(h('th', { scope: 'col' }, title, secret && h('span', { class: 'note' }, 'secret')));
+  }
+  const body = h('tbody');
+  for (const step of stepsToShow(run)) {
+    const line = h('tr', { 'data-step': step }, h('th', { scope: 'row' }, count(step)));
+    for (const column of columns) {
+      const value = column.at(step);
+      const cell = Number.isFinite(value)
+        ? h('data', { value, 'data-column': column.name }, column.print(value))
+        : '–';
+      line.append(h('td', {}, cell));
+    }
+    body.append(line);
+  }
+  return h('table', {}, h('thead', {}, head), body);
+}
+
+function laneSuffix(run: Run, lane: number): string {
+  return run.lanes.length > 1 ? ` ${lane === 0 ? 'A' : 'B'}` : '';
+}
+
+export function sumsTable(run: Run, view: number, deployed: boolean): HTMLElement {
+  const columns = run.lanes.flatMap(({ history }, i): TableColumn[] => {
+    const sums = new SumsView(history, Math.min(view, history.info.dimension));
+    const suffix = laneSuffix(run, i);
+    const tag = i === 0 ? '' : '-b';
+    const print = (value: number): string => quantity(value, 5);
+    return [
+      {
+        title: `Release${suffix}`,
+        secret: false,
+        name: `release${tag}`,
+        print,
+        at: (t) => sums.at(t - 1).release,
+      },
+      {
+        title: `Band ±${suffix}`,
+        secret: false,
+        name: `band${tag}`,
+        print,
+        at: (t) => sums.at(t - 1).band,
+      },
+      {
+        title: `Std${suffix}`,
+        secret: false,
+        name: `stddev${tag}`,
+        print,
+        at: (t) => history.stddev[t - 1] ?? NaN,
+      },
+      {
+        title: `True total${suffix}`,
+        secret: true,
+        name: `truth${tag}`,
+        print,
+        at: (t) => sums.at(t - 1).truth,
+      },
+    ];
+  });
+  return makeTable(run, deployed ? columns.filter(({ secret }) => !secret) : columns);
+}
+
+export function learningTable(run: Run, deployed: boolean): HTMLElement {
+  const { info } = run.first;
+  if (!info.learns) return h('p', {}, 'Nothing is learned here.');
+  if (deployed) return h('p', {}, 'All of these numbers are secret in a deployment.');
+  const columns: TableColumn[] = [];
+  for (const view of ['loss', 'regret', 'accuracy'] as const) {
+    if (view === 'accuracy' && !info.classifies) continue;
+    const print = view === 'accuracy' ? percent : (value: number) => fixed(value, 4);
+    const title = view === 'accuracy' ? 'Accuracy' : `Average ${view}`;
+    for (const [i, { history }] of run.lanes.entries()) {
+      columns.push({
+        title: `${title}, private${laneSuffix(run, i)}`,
+        secret: true,
+        name: `${view}${i === 0 ? '' : '-b'}`,
+        print,
+        at: (step) => learningAt(history, view, 'private', step),
+      });
+    }
+    columns.push({
+      title: `${title}, twin`,
+      secret: true,
+      name: `${view}-twin`,
+      print,
+      at: (step) => learningAt(run.first, view, 'twin', step),
+    });
+  }
+  return makeTable(run, columns);
+}

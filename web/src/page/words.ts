@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a run has shown so far, in sentences.
+
+import type { SumsFigure } from '../figures/sums_figure.ts';
+import { count, percent, quantity } from './format.ts';
+import type { Run } from './run.ts';
+
+/** How the band and the learner have done; all of it is secret. */
+export function factsOf(run: Run, sums: SumsFigure): string {
+  const two = run.lanes.length > 1;
+  const name = (lane: number): string => (two ? `${lane === 0 ? 'A' : 'B'} ` : '');
+  const inside = sums.panels.map(({ numInside }, i) => name(i) + percent(numInside / run.step));
+  const text = `The band held the true total in ${inside.join(' and ')} of the steps.`;
+  if (!run.first.info.classifies) return text;
+  const at = run.step - 1;
+  const right = run.lanes.map(
+    ({ history }, i) => (name(i) || 'private ') + percent(history.privateAccuracy[at] ?? NaN),
+  );
+  const twin = percent(run.first.twinAccuracy[at] ?? NaN);
+  return `${text} Predictions right so far: ${right.join(', ')}, twin ${twin}.`;
+}
+
+/** For whoever cannot see the charts. */
+export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string {
+  if (run.step === 0) return `${count(run.numSteps)} steps ahead.`;
+  const parts = sums.panels.map(({ view }, i) => {
+    const at = view.at(run.step - 1);
+    const name = run.lanes.length > 1 ? `${run.lanes[i]!.mechanism}: ` : '';
+    const truth = deployed ? '' : `, true total ${quantity(at.truth, 3)}`;
+    return `${name}release ${quantity(at.release, 3)} ± ${quantity(at.band, 3)}${truth}`;
+  });
+  return `After ${count(run.step)} steps: ${parts.join('; ')}.`;
+}
