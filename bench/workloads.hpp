@@ -29,8 +29,8 @@
 #include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/strategy.hpp"
 #include "dpftrl/strategy/toeplitz/blt.hpp"
 
 namespace dpftrl::bench {

@@ -36,7 +36,7 @@ set(dpftrl_old_names
     random.hpp=random/random.hpp
     release_ledger.hpp=release/release_ledger.hpp
     sensitivity.hpp=analysis/sensitivity/sensitivity.hpp
-    strategy.hpp=strategy/strategy.hpp
+    strategy.hpp=strategy/catalogue.hpp
     strategy/banded.hpp=strategy/toeplitz/banded.hpp
     strategy/blt.hpp=strategy/toeplitz/blt.hpp
     strategy/blt_scaled.hpp=strategy/toeplitz/blt_scaled.hpp

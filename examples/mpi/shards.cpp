@@ -19,7 +19,7 @@
 
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/random/random.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 namespace {
 

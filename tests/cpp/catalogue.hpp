@@ -13,7 +13,7 @@
 #include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/workload.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {

@@ -12,7 +12,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 namespace dpftrl::testing {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
 
 namespace dpftrl {
@@ -22,10 +23,6 @@ constexpr int kMajorantBits = 20;
 constexpr double kRoundUp = 1 + 0x1p-45;
 /// Steps that all coefficients are computed for.
 constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 24;
-
-std::size_t index_of(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 int require_bits(std::optional<int> bits, int fallback, int largest) {
   return static_cast<int>(

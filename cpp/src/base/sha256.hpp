@@ -26,7 +26,7 @@ class Sha256 {
   void append(std::span<const double> numbers);
 
   /// Of all that was appended; nothing may follow.
-  /// @checked-by sha256_test
+  /// @checked-by checkpoint_test "gives the digests of its standard"
   Digest finish();
 
  private:

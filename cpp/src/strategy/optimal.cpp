@@ -9,6 +9,7 @@
 #include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "optimal/realisation.hpp"
 #include "optimal/resolvent.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -280,6 +281,74 @@ Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective objective,
   for (std::size_t j = 0; j < problem.rates.size(); ++j)
     weights[j] /= problem.rates[j] * problem.rates[j];
   return {.value = optimum_bounds(problem, weights, kPlanGap / 100).lower};
+}
+
+namespace {
+
+/// Duals of k numbers a step are for k epochs.
+DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
+  DenseDuals duals{.columns = plan.list(kColumnDuals), .rows = {}};
+  const std::int64_t size = std::ssize(duals.columns);
+  const std::int64_t k = size / n;
+  if (size == 0 || size % n != 0 || n % k != 0)
+    fail_argument("plan", kColumnDuals,
+                  "one number, or one for each epoch, for each of " + to_text(n) + " steps",
+                  to_text(size));
+  if (plan.has(kRowDuals)) duals.rows = plan.list(kRowDuals);
+  require_length("plan", kRowDuals, std::ssize(duals.rows),
+                 plan.objective == Objective::max ? n : 0);
+  return {.objective = plan.objective,
+          .participation =
+              k == 1 ? Participation::single()
+                     : Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}),
+          .duals = std::move(duals)};
+}
+
+/// From dense matrices.
+StrategyPointer dense_from_plan(const StrategyPlan& plan, const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  const auto stray = std::ranges::find_if(plan.numbers, [](const PlanNumbers& list) {
+    return list.name != "columns" && list.name != kColumnDuals && list.name != kRowDuals;
+  });
+  if (stray != plan.numbers.end())
+    fail(ErrorCode::invalid_argument, "plan: " + stray->name + " cannot be given with columns");
+  std::optional<DenseStrategy::Bound> bound;
+  if (plan.has(kColumnDuals) || plan.has(kRowDuals)) bound = dense_bound(plan, n);
+  return strategy_of_columns(OptimalStrategy::kName, workload,
+                             plan.columns(n, kMaxDenseOptimumColumns), std::move(bound));
+}
+
+StrategyPointer from_plan(const StrategyPlan& plan, const Workload& workload) {
+  if (plan.has("columns")) return dense_from_plan(plan, workload);
+  return strategy_of_plan(workload, {.objective = plan.objective,
+                                     .decay = plan.number("decay"),
+                                     .column_weights = plan.list("column_weights"),
+                                     .row_weights = plan.list("row_weights"),
+                                     .shifts = plan.list("shifts"),
+                                     .weights = plan.list("weights"),
+                                     .direct = plan.number("direct")});
+}
+
+}  // namespace
+
+FamilyRow optimal_family() {
+  return {.info = {.name = OptimalStrategy::kName,
+                   .summary = "the certified optimum, streamed with few buffers",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = OptimalStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                return optimal_strategy(request.workload, parameters.num_buffers,
+                                        objective_of(parameters), request.participation);
+              },
+          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay",
+                         "columns", kColumnDuals, kRowDuals},
+          .from_plan = from_plan};
 }
 
 }  // namespace dpftrl

@@ -8,6 +8,7 @@
 #include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/toeplitz/banded.hpp"
 #include "optimal/banded/banded_rows.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -167,6 +168,30 @@ BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t>
 std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns) {
   if (!workload.is_prefix()) return strategy_of_columns(kBanded, workload, columns);
   return std::make_shared<const VaryingBandedStrategy>(kBanded, workload.num_steps(), columns);
+}
+
+FamilyRow banded_family() {
+  return {.info = {.name = kBanded,
+                   .summary = "C of few bands with columns of norm 1, optimised",
+                   .step_cost = "O(num_bands)",
+                   .memory_cost = "num_bands vectors",
+                   .parameters = "num_bands, objective",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxBandedSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                const BandedProblem problem =
+                    banded_problem(request.workload.num_steps(), parameters.num_bands,
+                                   objective_of(parameters), request.participation);
+                return banded_strategy(request.workload, find_banded_optimum(problem).columns);
+              },
+          .plan_lists = {"columns"},
+          .from_plan =
+              [](const StrategyPlan& plan, const Workload& workload) {
+                return banded_strategy(workload, plan.columns(workload.num_steps(), kMaxNumBands));
+              }};
 }
 
 }  // namespace dpftrl

@@ -8,7 +8,7 @@
 
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "golden/bounds_golden.hpp"
 #include "golden/certificates_golden.hpp"
 #include "long_doubles.hpp"

@@ -7,7 +7,7 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/optimal/dense_optimum.hpp"
-#include "dpftrl/strategy/plan.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

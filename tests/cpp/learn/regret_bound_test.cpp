@@ -6,7 +6,7 @@
 #include <random>
 
 #include "dpftrl/learn/rules/ftrl.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

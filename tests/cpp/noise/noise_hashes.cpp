@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "form_strategy.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans: the numbers of an optimised strategy, kept and used again.
-#include "dpftrl/strategy/plan.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 #include <bit>
 #include <limits>

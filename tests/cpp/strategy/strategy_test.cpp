@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Laws that every strategy obeys, and the closed forms of the ones we have.
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 #include <bit>
 

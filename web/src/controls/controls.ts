@@ -3,10 +3,11 @@
 // The form: a control a setting, its explanation beside it, its error below it.
 
 import { h, setText } from '../page/dom.ts';
-import { hints, mechanismText, neighboursText, streamText } from './explain.ts';
+import { hints, neighboursText, streamText } from './explain.ts';
+import { mechanismGroups, textOf } from './mechanisms.ts';
 import { objectives, parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
-import { mechanismGroups, rules, type Key, type Settings } from './settings.ts';
+import { rules, type Key, type Settings } from './settings.ts';
 
 type Rule = { read(text: string): unknown; write(value: unknown): string };
 
@@ -127,8 +128,8 @@ export class Controls {
     }
     if (this.slider) this.slider.value = String(Math.log10(settings.epsilon));
     const { mechanism, compare } = settings;
-    this.hint('mechanism', mechanismText[mechanism]);
-    this.hint('compare', compare === 'none' ? hints.compare! : mechanismText[compare]);
+    this.hint('mechanism', textOf(mechanism));
+    this.hint('compare', compare === 'none' ? hints.compare! : textOf(compare));
     this.hint('stream', streamText[settings.stream]);
     this.hint('neighbours', neighboursText[settings.neighbours]);
   }

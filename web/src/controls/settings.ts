@@ -10,6 +10,7 @@ import type {
   Neighbours,
   StreamName,
 } from 'dp-ftrl';
+import { mechanismNames } from './mechanisms.ts';
 import {
   libraryParameters,
   objectives,
@@ -76,41 +77,6 @@ export class SettingError extends Error {
     super(message);
   }
 }
-
-export interface MechanismGroup {
-  title: string;
-  names: readonly MechanismName[];
-}
-
-export const mechanismGroups: readonly MechanismGroup[] = [
-  { title: 'The best there is', names: ['optimal'] },
-  { title: 'Baselines', names: ['independent', 'output'] },
-  {
-    title: 'Trees',
-    names: ['tree', 'honaker', 'honaker-full', 'tree-k', 'haar', 'smooth-tree'],
-  },
-  { title: 'Toeplitz', names: ['square-root', 'nu'] },
-  { title: 'Normalised and circulant', names: ['normalized-square-root', 'group-algebra'] },
-  {
-    title: 'Short memory',
-    names: [
-      'blt-scaled',
-      'blt-normalized',
-      'blt',
-      'blt-rational',
-      'banded-toeplitz',
-      'banded',
-      'banded-square-root',
-      'banded-inverse-square-root',
-      'lambda-cgd',
-    ],
-  },
-  { title: 'Unknown horizon', names: ['hybrid', 'log-perturbed'] },
-];
-
-export const mechanismNames: readonly MechanismName[] = mechanismGroups.flatMap(
-  ({ names }) => names,
-);
 
 /** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
 export const maxSteps = 1_000_000;

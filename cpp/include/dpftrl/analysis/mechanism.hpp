@@ -13,7 +13,7 @@
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/privacy.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 namespace dpftrl {
 

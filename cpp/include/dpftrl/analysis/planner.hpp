@@ -10,7 +10,7 @@
 
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/problem/participation.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 
 namespace dpftrl {
 

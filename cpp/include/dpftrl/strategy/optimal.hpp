@@ -6,6 +6,7 @@
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/strategy_info.hpp"
 #include "dpftrl/strategy/varying.hpp"
 
 namespace dpftrl {

@@ -4,23 +4,24 @@
 /// Optimised strategies as numbers that can be kept, sent and made into strategies again.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/problem/workload.hpp"
 
 namespace dpftrl {
-
-class Strategy;
 
 /// A list of numbers of a plan, by the name of what they are.
 struct PlanNumbers {
   std::string name;
   std::vector<double> values;
 };
+
+/// Lists of dual variables, which prove a lower bound.
+inline constexpr std::string_view kColumnDuals = "column_duals";
+inline constexpr std::string_view kRowDuals = "row_duals";
 
 /// All that defines a strategy whose parameters were searched for. From these numbers on there is
 /// only + - * / and sqrt, so that a plan gives the same noise, bit for bit, wherever it is used.
@@ -46,23 +47,15 @@ struct StrategyPlan {
 
   /// The list of that name. @throws Error{invalid_argument} there is none.
   const std::vector<double>& list(std::string_view name) const;
+  bool has(std::string_view name) const;
+  /// The only number of a list. @throws Error{wrong_length} there are more.
+  double number(std::string_view name) const;
+  /// The columns of an encoder: as many numbers a step, at most `most_bands`.
+  Matrix columns(std::int64_t num_steps, std::int64_t most_bands) const;
   /// For the leading block of matrices of `of_steps` steps: lists with several numbers a step keep
   /// those of the first steps, all others at most so many entries. Dual variables of dense matrices
   /// prove nothing there and are left out.
   [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
 };
-
-/// Can a plan define this mechanism?
-bool has_plans(std::string_view mechanism);
-/// All of them, comma-separated.
-std::string names_with_plans();
-
-/// @param workload  the one the plan was made for; another one gets a strategy that is not optimal.
-/// @throws Error{invalid_argument, wrong_length} a mechanism without plans, a list that is missing,
-///         unknown or of the wrong length, a number out of range: the message names it.
-/// @exactness  see StrategyPlan
-std::shared_ptr<const Strategy> planned_strategy(std::string_view mechanism,
-                                                 const StrategyPlan& plan,
-                                                 const Workload& workload);
 
 }  // namespace dpftrl

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <span>
 
+#include "base/counting.hpp"
+
 namespace dpftrl {
 namespace {
-
-std::size_t index_of(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// f_r(i): the best r participations, the first of them at step i or later. Fewer than k can be
 /// better, as k of them leave less room.

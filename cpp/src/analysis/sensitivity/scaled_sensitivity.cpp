@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/sensitivity/pair_sensitivity.hpp"
+#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/math/toeplitz.hpp"
 
@@ -14,10 +15,6 @@ namespace dpftrl {
 namespace {
 
 using Kind = Participation::Kind;
-
-std::size_t index_of(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 Sensitivity unknown() {
   return {std::numeric_limits<double>::infinity(), Exactness::upper_bound, "none"};

@@ -6,6 +6,7 @@
 
 #include "analysis/sensitivity/family_sensitivity.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 
@@ -17,10 +18,6 @@ using Kind = Participation::Kind;
 constexpr std::int64_t kMaxGramSteps = 1024;
 constexpr std::int64_t kMaxColumnNorms = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
-
-std::size_t index_of(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 double sum_of_squares(std::span<const double> values) {
   DoubleDouble sum;

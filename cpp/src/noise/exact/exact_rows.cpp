@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "base/counting.hpp"
 #include "dpftrl/random/random.hpp"
 #include "math/exact_convolution.hpp"
 
@@ -22,15 +23,6 @@ constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMaxRemembered = std::int64_t{1} << 20;
 /// From here on preparing them together is quicker.
 constexpr std::int64_t kManyRows = 64;
-
-/// n choose k, 0 if k > n; for n <= 62.
-std::uint64_t binomial(std::uint64_t n, std::uint64_t k) {
-  if (k > n) return 0;
-  k = std::min(k, n - k);
-  std::uint64_t value = 1;
-  for (std::uint64_t i = 1; i <= k; ++i) value = value * (n - k + i) / i;
-  return value;
-}
 
 /// Leading bits of the two uniforms behind a normal (docs/math/addressing.md).
 struct PairBits {
@@ -126,19 +118,18 @@ Enclosure direct_row(const KaryDecoder& decoder, const Measurements& z, std::int
 /// Walks down to leaf step + 1.
 Enclosure direct_row(const SmoothDecoder& decoder, const Measurements& z, std::int64_t step) {
   Enclosure sum;
-  std::uint64_t ones = static_cast<std::uint64_t>(decoder.weight);
-  std::uint64_t first_leaf = 0;  // below the present node
-  double num_empty = 0;          // siblings to the left
-  for (std::uint64_t bits = static_cast<std::uint64_t>(decoder.height); bits-- > 0 && ones > 0;) {
-    const std::uint64_t in_left = binomial(bits, ones);
-    if (static_cast<std::uint64_t>(step) + 1 < first_leaf + in_left) continue;
+  std::int64_t ones = decoder.weight;
+  std::int64_t first_leaf = 0;  // below the present node
+  double num_empty = 0;         // siblings to the left
+  for (std::int64_t bits = decoder.height; bits-- > 0 && ones > 0;) {
+    const std::int64_t in_left = binomial(bits, ones);
+    if (step + 1 < first_leaf + in_left) continue;
     first_leaf += in_left;
     --ones;
     if (in_left == 0) {
       num_empty += 1;
     } else {
-      const std::int64_t last_leaf = static_cast<std::int64_t>(first_leaf) - 1;
-      sum = z.fixed().add(sum, z.recall(2 * last_leaf));
+      sum = z.fixed().add(sum, z.recall(2 * (first_leaf - 1)));
     }
   }
   if (num_empty == 0) return sum;
@@ -763,9 +754,7 @@ struct NumRows {
     return count;
   }
   std::int64_t operator()(const SmoothDecoder& decoder) const {
-    return static_cast<std::int64_t>(binomial(static_cast<std::uint64_t>(decoder.height),
-                                              static_cast<std::uint64_t>(decoder.weight))) -
-           1;
+    return binomial(decoder.height, decoder.weight) - 1;
   }
   std::int64_t operator()(const HaarDecoder& decoder) const {
     return std::int64_t{1} << decoder.scales.size();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/program.hpp"
@@ -145,7 +146,7 @@ class SmoothProgram final : public Program {
   }
 
   void resume(std::int64_t step, Plan& plan) override {
-    leaf_ = leaf_at(static_cast<std::uint64_t>(step));
+    leaf_ = leaf_at(step);
     // Those that leaf_ ends in were never moved: nothing is to the left of them.
     const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
     std::uint64_t upper = 0, rest = leaf_;
@@ -154,7 +155,7 @@ class SmoothProgram final : public Program {
       rest ^= bit;
       upper |= bit;
       const std::uint64_t lowest = (std::uint64_t{1} << (partial_sums_.size() - 1 - rank)) - 1;
-      const auto first_leaf = static_cast<std::int64_t>(index_of_leaf(upper | lowest));
+      const std::int64_t first_leaf = index_of_leaf(upper | lowest);
       plan.draw(fresh_, options_.first_measurement + 2 * (first_leaf - 1));
       plan.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
     }
@@ -169,24 +170,16 @@ class SmoothProgram final : public Program {
   }
 
  private:
-  /// How many strings with as many ones are below: of `from` positions, choose `count`.
-  static std::uint64_t binomial(std::uint64_t from, std::uint64_t count) {
-    if (count > from) return 0;
-    std::uint64_t result = 1;  // the product before a division could overflow
-    for (std::uint64_t i = 0; i < count; ++i)
-      result = result / (i + 1) * (from - i) + result % (i + 1) * (from - i) / (i + 1);
-    return result;
-  }
-  static std::uint64_t index_of_leaf(std::uint64_t leaf) {
-    std::uint64_t index = 0;
-    for (std::uint64_t count = 1; leaf != 0; ++count, leaf &= leaf - 1)
-      index += binomial(static_cast<std::uint64_t>(std::countr_zero(leaf)), count);
+  static std::int64_t index_of_leaf(std::uint64_t leaf) {
+    std::int64_t index = 0;
+    for (std::int64_t count = 1; leaf != 0; ++count, leaf &= leaf - 1)
+      index += binomial(std::countr_zero(leaf), count);
     return index;
   }
-  std::uint64_t leaf_at(std::uint64_t index) const {
+  std::uint64_t leaf_at(std::int64_t index) const {
     std::uint64_t leaf = 0;
-    for (std::uint64_t count = partial_sums_.size() - 1; count > 0; --count) {
-      std::uint64_t position = count - 1;
+    for (std::int64_t count = std::ssize(partial_sums_) - 1; count > 0; --count) {
+      std::int64_t position = count - 1;
       while (binomial(position + 1, count) <= index) ++position;
       index -= binomial(position, count);
       leaf |= std::uint64_t{1} << position;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/programs/program.hpp"
 
@@ -49,18 +50,6 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
            " * " + to_text(options.dimension));
 }
 
-/// min(binomial(n, k), limit); every intermediate value is a binomial coefficient.
-std::int64_t binomial(std::int64_t n, std::int64_t k, std::int64_t limit) {
-  double estimate = 1;
-  std::int64_t value = 1;
-  for (std::int64_t i = 1; i <= std::min(k, n - k); ++i) {
-    estimate = estimate * static_cast<double>(n - i + 1) / static_cast<double>(i);
-    if (estimate > 2 * static_cast<double>(limit)) return limit;
-    value = value * (n - i + 1) / i;
-  }
-  return std::min(value, limit);
-}
-
 /// Blocks of normals that a row is made of: some hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
 
@@ -100,7 +89,7 @@ struct RequireForm {
   void operator()(const SmoothDecoder& decoder) const {
     require_between(kFunction, "height", decoder.height, 1, kMaxLevels);
     require_between(kFunction, "weight", decoder.weight, 1, decoder.height);
-    const std::int64_t num_leaves = binomial(decoder.height, decoder.weight, options.num_rows + 1);
+    const std::int64_t num_leaves = binomial(decoder.height, decoder.weight);
     if (num_leaves <= options.num_rows)
       fail_argument(kFunction, "binomial(height, weight)",
                     "at least num_steps + 1 = " + to_text(options.num_rows + 1),

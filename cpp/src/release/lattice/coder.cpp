@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
 
@@ -13,10 +14,6 @@ namespace dpftrl::lattice {
 namespace {
 
 constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
-
-std::size_t index_of(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
 
 /// num_rows rows of `width` numbers.
 template <class Number>

@@ -6,7 +6,9 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "dpftrl/strategy/toeplitz/square_root.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -89,6 +91,60 @@ std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
           .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload),
           .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
                          {"coefficients", bands}}});
+}
+
+FamilyRow banded_square_root_family() {
+  return {.info = {.name = kBandedSquareRoot,
+                   .summary = "C = the first bands of the square root",
+                   .step_cost = "O(num_bands)",
+                   .memory_cost = "num_bands vectors",
+                   .parameters = "num_bands",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return banded_square_root_strategy(request, parameters.num_bands);
+          }};
+}
+
+FamilyRow banded_inverse_square_root_family() {
+  return {.info = {.name = kBandedInverseSquareRoot,
+                   .summary = "inverse of C = the first bands of the inverse square root",
+                   .step_cost = "O(num_bands)",
+                   .memory_cost = "num_bands vectors",
+                   .parameters = "num_bands",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return banded_inverse_square_root_strategy(request, parameters.num_bands);
+          }};
+}
+
+FamilyRow banded_toeplitz_family() {
+  return {.info = {.name = kBandedToeplitz,
+                   .summary = "C of few bands, optimised",
+                   .step_cost = "O(num_bands)",
+                   .memory_cost = "num_bands vectors",
+                   .parameters = "num_bands, objective",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                return banded_toeplitz_strategy(request, parameters.num_bands,
+                                                objective_of(parameters));
+              },
+          .plan_lists = {"coefficients"},
+          .from_plan =
+              [](const StrategyPlan& plan, const Workload& workload) {
+                return decoded_toeplitz_strategy(workload, [&](const ToeplitzRequest& request) {
+                  return banded_toeplitz_strategy(request, plan.list("coefficients"));
+                });
+              }};
 }
 
 }  // namespace dpftrl

@@ -11,6 +11,7 @@
 #include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "optimal/blt/blt_point.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -296,6 +297,73 @@ std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& req
                                                       std::optional<std::int64_t> num_buffers) {
   return buffered(kBltRational, request.workload,
                   rational_buffers(num_buffers.value_or(kDefaultNumBuffers)));
+}
+
+FamilyRow blt_rational_family() {
+  return {.info = {.name = kBltRational,
+                   .summary = "few buffers, by rational approximation of the square root",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return blt_rational_strategy(request, parameters.num_buffers);
+          }};
+}
+
+FamilyRow blt_family() {
+  return {.info = {.name = kBlt,
+                   .summary = "few buffers, optimised or given by decays and weights",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective, decays, weights",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxBufferedSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                const bool is_given = !parameters.decays.empty() || !parameters.weights.empty();
+                return blt_strategy(
+                    request, is_given ? BufferParameters{parameters.decays, parameters.weights}
+                                      : optimal_buffers({.num_steps = request.workload.num_steps(),
+                                                         .objective = objective_of(parameters),
+                                                         .participation = request.participation,
+                                                         .num_buffers = parameters.num_buffers}));
+              },
+          .plan_lists = {"decays", "weights"},
+          .from_plan =
+              [](const StrategyPlan& plan, const Workload& workload) {
+                return decoded_toeplitz_strategy(workload, [&](const ToeplitzRequest& request) {
+                  return blt_strategy(request, {plan.list("decays"), plan.list("weights")});
+                });
+              }};
+}
+
+FamilyRow blt_normalized_family() {
+  return {.info = {.name = kBltNormalized,
+                   .summary = "few buffers, columns scaled to norm 1, optimised",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                return blt_normalized_strategy(request.workload, parameters.num_buffers,
+                                               objective_of(parameters));
+              },
+          .plan_lists = {"decays", "weights"},
+          .from_plan =
+              [](const StrategyPlan& plan, const Workload& workload) {
+                return blt_normalized_strategy(workload,
+                                               {plan.list("decays"), plan.list("weights")});
+              }};
 }
 
 }  // namespace dpftrl

@@ -8,6 +8,7 @@
 #include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "dpftrl/strategy/varying.hpp"
 #include "optimal/realisation.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -88,6 +89,32 @@ std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
   };
   if (VaryingBufferedStrategy::serves(workload)) return for_workload(workload);
   return decoded_strategy(for_workload(Workload::prefix_sums(workload.num_steps())), workload);
+}
+
+FamilyRow blt_scaled_family() {
+  return {.info = {.name = kBltScaled,
+                   .summary = "few buffers, rows scaled and columns of norm 1, optimised",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxScaledBltSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                return blt_scaled_strategy(
+                    request.workload, scaled_buffers(scaled_problem(request.workload.num_steps(),
+                                                                    parameters.num_buffers,
+                                                                    objective_of(parameters))));
+              },
+          .plan_lists = {"decays", "weights", "row_scales"},
+          .from_plan =
+              [](const StrategyPlan& plan, const Workload& workload) {
+                return blt_scaled_strategy(workload,
+                                           {.buffers = {plan.list("decays"), plan.list("weights")},
+                                            .row_scales = plan.list("row_scales")});
+              }};
 }
 
 }  // namespace dpftrl

@@ -5,19 +5,18 @@
 #include <array>
 #include <cmath>
 
+#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
+#include "dpftrl/strategy/toeplitz/square_root.hpp"
 #include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/families.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
 #include "strategy/toeplitz/scaled_toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
-
-std::size_t index_of(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// Several partial sums, so that the additions need not wait for each other.
 double norm_squared(std::span<const double> values) {
@@ -393,6 +392,29 @@ std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy>
   std::string name(base->name());
   return std::make_shared<const FilteredStrategy>(FilteredStrategy::Options{
       .base = std::move(base), .workload = workload, .column_scales = {}, .name = std::move(name)});
+}
+
+std::shared_ptr<const Strategy> decoded_toeplitz_strategy(
+    const Workload& workload,
+    const std::function<std::shared_ptr<const Strategy>(const ToeplitzRequest&)>& make) {
+  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  if (workload.is_toeplitz()) return make({.designed_for = prefix, .workload = workload});
+  return decoded_strategy(make({.designed_for = prefix, .workload = prefix}), workload);
+}
+
+FamilyRow normalized_square_root_family() {
+  return {.info = {.name = kNormalizedSquareRoot,
+                   .summary = "square root with columns scaled to norm 1",
+                   .step_cost = "O(log n) by FFT, generated in advance",
+                   .memory_cost = "n vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = FilteredStrategy::kMaxTransformedSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request,
+                     const StrategyParameters&) { return square_root_strategy(request); },
+          .normalizes_columns = true};
 }
 
 }  // namespace dpftrl

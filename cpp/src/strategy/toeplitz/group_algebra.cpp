@@ -10,6 +10,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
 #include "math/fft.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -215,6 +216,21 @@ DecoderForm GroupAlgebraStrategy::decoder_form() const {
   for (std::int64_t lag = 1 - 2 * n; lag < n; ++lag)
     form.coefficients.push_back(coefficients().at_lag(lag));
   return form;
+}
+
+FamilyRow group_algebra_family() {
+  return {.info = {.name = GroupAlgebraStrategy::kName,
+                   .summary = "square root of a circulant: the same error at every step",
+                   .step_cost = "O(log n) by FFT, generated in advance",
+                   .memory_cost = "n vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = GroupAlgebraStrategy::kMaxSteps,
+                   .is_causal = false},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+            return std::make_shared<const GroupAlgebraStrategy>(request.workload.num_steps());
+          }};
 }
 
 }  // namespace dpftrl

@@ -3,6 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 
@@ -43,6 +44,21 @@ std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& requ
                                         .decoder = workload.coefficients(),
                                         .form = form_for_workload(RunningSumDecoder{}, workload),
                                         .num_bands = 1});
+}
+
+FamilyRow independent_family() {
+  return {.info = {.name = IndependentStrategy::kName,
+                   .summary = "noise on every record (input perturbation, C = I)",
+                   .step_cost = "O(1)",
+                   .memory_cost = "1 vector",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) {
+            return independent_strategy(request);
+          }};
 }
 
 }  // namespace dpftrl

@@ -7,6 +7,7 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -119,6 +120,21 @@ std::shared_ptr<const Strategy> lambda_cgd_strategy(const ToeplitzRequest& reque
                     .decoder = workload.apply(std::move(inverse)),
                     .form = form_for_workload(BandedInverseDecoder{{1, -chosen}}, workload),
                     .parameters = {{"lambda", {chosen}}}});
+}
+
+FamilyRow lambda_cgd_family() {
+  return {.info = {.name = LambdaCgdStrategy::kName,
+                   .summary = "each row of noise takes back part of the one before",
+                   .step_cost = "O(1)",
+                   .memory_cost = "2 vectors",
+                   .parameters = "lambda",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return lambda_cgd_strategy(request, parameters.lambda);
+          }};
 }
 
 }  // namespace dpftrl

@@ -9,6 +9,7 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -158,6 +159,23 @@ std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& re
         workload.apply(solve_workload(Workload::prefix_sums(n), std::move(parts.decoder)));
   return std::make_shared<const LogPerturbedStrategy>(
       workload, std::move(parts), std::move(factors), capped_norm * capped_norm);
+}
+
+FamilyRow log_perturbed_family() {
+  return {.info = {.name = kLogPerturbed,
+                   .summary = "square root damped by logarithms, scaled for a longer horizon",
+                   .step_cost = "O(log n) by FFT, generated in advance",
+                   .memory_cost = "n vectors",
+                   .parameters = "alpha, loglog_power, horizon_cap",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxLogPerturbedSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return log_perturbed_strategy(request, {.alpha = parameters.alpha,
+                                                    .loglog_power = parameters.loglog_power,
+                                                    .horizon_cap = parameters.horizon_cap});
+          }};
 }
 
 }  // namespace dpftrl

@@ -3,6 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 
@@ -29,6 +30,21 @@ std::shared_ptr<const Strategy> nu_strategy(const ToeplitzRequest& request,
                                         .form = std::move(form),
                                         .encoder_slack = slack,
                                         .parameters = {{"nu", {chosen}}}});
+}
+
+FamilyRow nu_family() {
+  return {.info = {.name = kNu,
+                   .summary = "square root with damped coefficients",
+                   .step_cost = "O(log n) by FFT, generated in advance",
+                   .memory_cost = "n vectors",
+                   .parameters = "nu",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return nu_strategy(request, parameters.nu);
+          }};
 }
 
 }  // namespace dpftrl

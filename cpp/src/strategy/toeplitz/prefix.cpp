@@ -3,6 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 
@@ -45,6 +46,21 @@ std::shared_ptr<const Strategy> output_strategy(const ToeplitzRequest& request) 
                                         .encoder = workload.coefficients(),
                                         .decoder = std::move(decoder),
                                         .form = IdentityDecoder{}});
+}
+
+FamilyRow output_family() {
+  return {.info = {.name = OutputStrategy::kName,
+                   .summary = "independent noise on every total (output perturbation, C = A)",
+                   .step_cost = "O(1)",
+                   .memory_cost = "1 vector",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) {
+            return output_strategy(request);
+          }};
 }
 
 }  // namespace dpftrl

@@ -3,6 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/math/toeplitz.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -104,6 +105,21 @@ std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& requ
   parts.form = ToeplitzDecoder{.coefficients = decoder};
   parts.encoder_slack = slack_of_rounded_decoder(request.workload, parts.encoder, decoder);
   return std::make_shared<const ToeplitzStrategy>(request.workload, std::move(parts));
+}
+
+FamilyRow square_root_family() {
+  return {.info = {.name = SquareRootStrategy::kName,
+                   .summary = "B = C = square root of the workload",
+                   .step_cost = "O(log n) by FFT, generated in advance",
+                   .memory_cost = "n vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = ToeplitzStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) {
+            return square_root_strategy(request);
+          }};
 }
 
 }  // namespace dpftrl

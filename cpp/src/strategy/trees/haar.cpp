@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -172,17 +173,6 @@ class ExtremeRow {
   std::vector<double> sums_above_;  ///< alpha for every m
 };
 
-StrategyInfo haar_info(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .summary = summary,
-          .step_cost = "O(1) amortised",
-          .memory_cost = "O(log n) vectors",
-          .parameters = "",
-          .workloads = WorkloadSupport::decoded,
-          .max_steps = kMaxNumSteps,
-          .is_causal = false};
-}
-
 }  // namespace
 
 HaarBasisStrategy::HaarBasisStrategy(std::int64_t num_steps, const std::vector<double>& weights)
@@ -280,23 +270,37 @@ Matrix HaarBasisStrategy::decoder() const {
 HaarStrategy::HaarStrategy(std::int64_t num_steps)
     : HaarBasisStrategy(num_steps, weights_of_least_mean_error(num_steps)) {}
 
-std::shared_ptr<const Strategy> HaarStrategy::make(const StrategyOptions& options) {
-  return std::make_shared<const HaarStrategy>(options.num_steps);
-}
-
-StrategyInfo HaarStrategy::info() {
-  return haar_info(kName, "Haar coefficients, levels weighted for the least mean error");
-}
-
 HonakerFullStrategy::HonakerFullStrategy(std::int64_t num_steps)
     : HaarBasisStrategy(num_steps, weights_of_the_tree(num_steps)) {}
 
-std::shared_ptr<const Strategy> HonakerFullStrategy::make(const StrategyOptions& options) {
-  return std::make_shared<const HonakerFullStrategy>(options.num_steps);
+FamilyRow honaker_full_family() {
+  return {.info = {.name = HonakerFullStrategy::kName,
+                   .summary = "binary tree, every step refined from all nodes (least squares)",
+                   .step_cost = "O(1) amortised",
+                   .memory_cost = "O(log n) vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = false},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+            return std::make_shared<const HonakerFullStrategy>(request.workload.num_steps());
+          }};
 }
 
-StrategyInfo HonakerFullStrategy::info() {
-  return haar_info(kName, "binary tree, every step refined from all nodes (least squares)");
+FamilyRow haar_family() {
+  return {.info = {.name = HaarStrategy::kName,
+                   .summary = "Haar coefficients, levels weighted for the least mean error",
+                   .step_cost = "O(1) amortised",
+                   .memory_cost = "O(log n) vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = false},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+            return std::make_shared<const HaarStrategy>(request.workload.num_steps());
+          }};
 }
 
 }  // namespace dpftrl

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -30,21 +31,6 @@ HybridStrategy::HybridStrategy(std::int64_t num_steps)
     : Strategy(Workload::prefix_sums(num_steps)) {
   for (std::size_t b = 0; b <= block_of(num_steps - 1); ++b)
     blocks_.emplace_back(std::int64_t{1} << b);
-}
-
-std::shared_ptr<const Strategy> HybridStrategy::make(const StrategyOptions& options) {
-  return std::make_shared<const HybridStrategy>(options.num_steps);
-}
-
-StrategyInfo HybridStrategy::info() {
-  return {.name = kName,
-          .summary = "unknown horizon: blocks of doubling length, each with `haar` inside",
-          .step_cost = "O(1) amortised",
-          .memory_cost = "O(log n) vectors",
-          .parameters = "",
-          .workloads = WorkloadSupport::decoded,
-          .max_steps = kMaxNumSteps,
-          .is_causal = false};
 }
 
 std::int64_t HybridStrategy::block_length(std::size_t block) const {
@@ -133,6 +119,21 @@ DecoderForm HybridStrategy::decoder_form() const {
                            .scale = scale(),
                            .total_scale = scale()});
   return form;
+}
+
+FamilyRow hybrid_family() {
+  return {.info = {.name = HybridStrategy::kName,
+                   .summary = "unknown horizon: blocks of doubling length, each with `haar` inside",
+                   .step_cost = "O(1) amortised",
+                   .memory_cost = "O(log n) vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = false},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+            return std::make_shared<const HybridStrategy>(request.workload.num_steps());
+          }};
 }
 
 }  // namespace dpftrl

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "dpftrl/base/error.hpp"
+#include "strategy/families.hpp"
 #include "strategy/trees/digits.hpp"
 
 namespace dpftrl {
@@ -35,25 +36,6 @@ KaryStrategy::KaryStrategy(const Options& options)
     const std::int64_t last = last_used(l);
     if (last >= 0) num_measurements_ = std::max(num_measurements_, measurement(l, last) + 1);
   }
-}
-
-std::shared_ptr<const Strategy> KaryStrategy::make(const StrategyOptions& options) {
-  const StrategyParameters& given = options.parameters;
-  Options chosen{.num_steps = options.num_steps};
-  chosen.subtractive = given.subtractive.value_or(!given.arity.has_value());
-  chosen.arity = given.arity.value_or(chosen.arity);
-  return std::make_shared<const KaryStrategy>(chosen);
-}
-
-StrategyInfo KaryStrategy::info() {
-  return {.name = kName,
-          .summary = "tree of any arity, by default 7 with subtraction",
-          .step_cost = "O(k) amortised",
-          .memory_cost = "O(k log n / log k) vectors",
-          .parameters = "arity, subtractive",
-          .workloads = WorkloadSupport::decoded,
-          .max_steps = kMaxNumSteps,
-          .is_causal = false};
 }
 
 std::vector<std::int64_t> KaryStrategy::digits(std::int64_t count) const {
@@ -191,6 +173,25 @@ ColumnStructure KaryStrategy::columns() const {
 DecoderForm KaryStrategy::decoder_form() const {
   return KaryDecoder{
       .arity = arity_, .subtractive = subtractive_, .num_levels = std::ssize(places_)};
+}
+
+FamilyRow kary_family() {
+  return {.info = {.name = KaryStrategy::kName,
+                   .summary = "tree of any arity, by default 7 with subtraction",
+                   .step_cost = "O(k) amortised",
+                   .memory_cost = "O(k log n / log k) vectors",
+                   .parameters = "arity, subtractive",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = false},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request,
+                     const StrategyParameters& parameters) -> StrategyPointer {
+            KaryStrategy::Options options{.num_steps = request.workload.num_steps()};
+            options.subtractive = parameters.subtractive.value_or(!parameters.arity.has_value());
+            options.arity = parameters.arity.value_or(options.arity);
+            return std::make_shared<const KaryStrategy>(options);
+          }};
 }
 
 }  // namespace dpftrl

@@ -6,19 +6,12 @@
 #include <cmath>
 #include <optional>
 
+#include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
-
-/// Exact for n <= 62; 0 for k < 0 or k > n.
-std::int64_t binomial(std::int64_t n, std::int64_t k) {
-  if (k < 0 || k > n) return 0;
-  std::uint64_t value = 1;
-  for (std::int64_t i = 0; i < std::min(k, n - k); ++i)
-    value = value * static_cast<std::uint64_t>(n - i) / static_cast<std::uint64_t>(i + 1);
-  return static_cast<std::int64_t>(value);
-}
 
 /// The leaf with this many leaves before it.
 std::uint64_t leaf(const SmoothStrategy::Shape& shape, std::int64_t index) {
@@ -71,28 +64,6 @@ SmoothStrategy::Shape SmoothStrategy::best_shape(std::int64_t num_steps) {
     if (!best || error_squared(shape) < error_squared(*best)) best = shape;
   }
   return *best;
-}
-
-std::shared_ptr<const Strategy> SmoothStrategy::make(const StrategyOptions& options) {
-  const std::optional<std::int64_t>& height = options.parameters.height;
-  const std::optional<std::int64_t>& weight = options.parameters.weight;
-  if (height.has_value() != weight.has_value())
-    fail_argument(kName, "height and weight", "both given or neither",
-                  height ? "only height" : "only weight");
-  const Shape shape =
-      height ? Shape{.height = *height, .weight = *weight} : best_shape(options.num_steps);
-  return std::make_shared<const SmoothStrategy>(options.num_steps, shape);
-}
-
-StrategyInfo SmoothStrategy::info() {
-  return {.name = kName,
-          .summary = "binary tree over strings of equal weight, equal noise on all steps",
-          .step_cost = "O(1) amortised",
-          .memory_cost = "O(log n) vectors",
-          .parameters = "height, weight",
-          .workloads = WorkloadSupport::decoded,
-          .max_steps = kMaxNumSteps,
-          .is_causal = true};
 }
 
 // Leaf x lies in the left siblings at its zeros. Such a node is used within the horizon n if its
@@ -154,6 +125,36 @@ Matrix SmoothStrategy::decoder() const {
     decoder(step, 2 * step + 1) = std::sqrt(static_cast<double>(std::countr_one(bits)));
   }
   return decoder;
+}
+
+namespace {
+
+StrategyPointer make_smooth(std::int64_t num_steps, const StrategyParameters& parameters) {
+  const std::optional<std::int64_t>&height = parameters.height, &weight = parameters.weight;
+  if (height.has_value() != weight.has_value())
+    fail_argument(SmoothStrategy::kName, "height and weight", "both given or neither",
+                  height ? "only height" : "only weight");
+  const SmoothStrategy::Shape shape =
+      height ? SmoothStrategy::Shape{.height = *height, .weight = *weight}
+             : SmoothStrategy::best_shape(num_steps);
+  return std::make_shared<const SmoothStrategy>(num_steps, shape);
+}
+
+}  // namespace
+
+FamilyRow smooth_family() {
+  return {.info = {.name = SmoothStrategy::kName,
+                   .summary = "binary tree over strings of equal weight, equal noise on all steps",
+                   .step_cost = "O(1) amortised",
+                   .memory_cost = "O(log n) vectors",
+                   .parameters = "height, weight",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = true},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            return make_smooth(request.workload.num_steps(), parameters);
+          }};
 }
 
 }  // namespace dpftrl

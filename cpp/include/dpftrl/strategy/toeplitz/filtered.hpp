@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 
@@ -85,5 +87,10 @@ inline constexpr std::string_view kNormalizedSquareRoot = "normalized-square-roo
 /// The base's encoder for another workload, under the base's name.
 std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy> base,
                                                  const Workload& workload);
+
+/// A Toeplitz encoder for prefix sums, decoded for any workload.
+std::shared_ptr<const Strategy> decoded_toeplitz_strategy(
+    const Workload& workload,
+    const std::function<std::shared_ptr<const Strategy>(const ToeplitzRequest&)>& make);
 
 }  // namespace dpftrl

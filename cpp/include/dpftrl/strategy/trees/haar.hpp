@@ -58,8 +58,6 @@ class HaarStrategy final : public HaarBasisStrategy {
  public:
   static constexpr std::string_view kName = "haar";
   explicit HaarStrategy(std::int64_t num_steps);
-  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
-  static StrategyInfo info();
   std::string_view name() const override { return kName; }
 };
 
@@ -70,8 +68,6 @@ class HonakerFullStrategy final : public HaarBasisStrategy {
  public:
   static constexpr std::string_view kName = "honaker-full";
   explicit HonakerFullStrategy(std::int64_t num_steps);
-  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
-  static StrategyInfo info();
   std::string_view name() const override { return kName; }
 };
 

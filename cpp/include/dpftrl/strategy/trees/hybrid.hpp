@@ -26,8 +26,6 @@ class HybridStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "hybrid";
   explicit HybridStrategy(std::int64_t num_steps);
-  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
-  static StrategyInfo info();
 
   std::string_view name() const override { return kName; }
   std::int64_t num_measurements() const override;

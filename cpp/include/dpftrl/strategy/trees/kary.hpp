@@ -31,10 +31,6 @@ class KaryStrategy final : public Strategy {
   /// @throws Error{invalid_argument} a number out of range, or an even arity with `subtractive`.
   explicit KaryStrategy(const Options& options);
 
-  /// Parameters arity and subtractive. Neither: 7, subtractive. An arity alone: plain.
-  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
-  static StrategyInfo info();
-
   std::int64_t arity() const { return arity_; }
   /// Does a row within the horizon use node (level, index)?
   bool is_used(std::size_t level, std::int64_t index) const;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/strategy_info.hpp"
 
 namespace dpftrl {
 

@@ -37,9 +37,6 @@ class SmoothStrategy final : public Strategy {
 
   /// The shape of least error; of equals, the one with the least weight: fewest nodes a row.
   static Shape best_shape(std::int64_t num_steps);
-  /// Parameters height and weight, both or neither (best_shape).
-  static std::shared_ptr<const Strategy> make(const StrategyOptions& options);
-  static StrategyInfo info();
 
   const Shape& shape() const { return shape_; }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// All strategies by name.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dpftrl/strategy/plan.hpp"
+#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/strategy_info.hpp"
+
+namespace dpftrl {
+
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
+///         or parameters, a fixed-epoch schema of another horizon; Error{unsupported}
+///         encoder_workload of a family that has no encoder for it (Toeplitz workloads: those with
+///         Toeplitz encoders; `optimal`: what it has an optimum for, others up to 2048 steps), with
+///         epochs, with another workload than the prefix sums.
+std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
+
+/// What make_strategy refuses without making anything: an unknown name, parameters that the family
+/// does not take, a workload of another horizon.
+void require_strategy_options(const StrategyOptions& options);
+
+/// All known strategies, in the order in which they are best explained.
+const std::vector<StrategyInfo>& strategy_catalogue();
+
+/// Can a plan define this mechanism?
+bool has_plans(std::string_view mechanism);
+/// All of them, comma-separated.
+std::string names_with_plans();
+
+/// @param workload  the one the plan was made for; another one gets a strategy that is not optimal.
+/// @throws Error{invalid_argument, wrong_length} a mechanism without plans, a list that is missing,
+///         unknown or of the wrong length, a number out of range: the message names it.
+/// @exactness  see StrategyPlan
+std::shared_ptr<const Strategy> planned_strategy(std::string_view mechanism,
+                                                 const StrategyPlan& plan,
+                                                 const Workload& workload);
+
+}  // namespace dpftrl

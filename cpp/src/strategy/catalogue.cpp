@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/strategy/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "dpftrl/strategy/toeplitz/square_root.hpp"
+#include "dpftrl/strategy/trees/restart.hpp"
+#include "strategy/families.hpp"
+
+namespace dpftrl {
+namespace {
+
+const std::vector<FamilyRow>& families() {
+  static const std::vector<FamilyRow> rows = [] {
+    std::vector<FamilyRow> all;
+    for (FamilyRow (*const row)() : kFamilies) all.push_back(row());
+    return all;
+  }();
+  return rows;
+}
+
+const FamilyRow& find_family(std::string_view name) {
+  std::string known;
+  for (const FamilyRow& family : families()) {
+    if (family.info.name == name) return family;
+    known.append(known.empty() ? "" : ", ").append(family.info.name);
+  }
+  fail_argument("make_strategy", "strategy", "one of " + known, "\"" + std::string(name) + "\"");
+}
+
+/// Is `name` an item of a comma-separated list?
+bool lists(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(", "), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 2, list.size()));
+  }
+  return false;
+}
+
+void require_known_parameters(const StrategyInfo& info, const StrategyOptions& options) {
+  const StrategyParameters& given = options.parameters;
+  struct Parameter {
+    std::string_view name;
+    bool is_given;
+  };
+  const std::array<Parameter, 14> all = {{
+      {"num_bands", given.num_bands.has_value()},
+      {"num_buffers", given.num_buffers.has_value()},
+      {"decays", !given.decays.empty()},
+      {"weights", !given.weights.empty()},
+      {"arity", given.arity.has_value()},
+      {"subtractive", given.subtractive.has_value()},
+      {"height", given.height.has_value()},
+      {"weight", given.weight.has_value()},
+      {"nu", given.nu.has_value()},
+      {"lambda", given.lambda.has_value()},
+      {"alpha", given.alpha.has_value()},
+      {"loglog_power", given.loglog_power.has_value()},
+      {"horizon_cap", given.horizon_cap.has_value()},
+      {"objective", given.objective.has_value()},
+  }};
+  for (const Parameter& parameter : all)
+    if (parameter.is_given && !lists(info.parameters, parameter.name))
+      fail(ErrorCode::invalid_argument, "make_strategy: " + std::string(parameter.name) +
+                                            " is not a parameter of " + std::string(info.name));
+  if (given.plan) {
+    const auto beside = std::ranges::find(all, true, &Parameter::is_given);
+    const std::string_view name = beside != all.end()       ? beside->name
+                                  : given.epoch_length      ? "epoch_length"
+                                  : given.normalize_columns ? "normalize_columns"
+                                                            : "";
+    if (!name.empty())
+      fail(ErrorCode::invalid_argument,
+           "make_strategy: " + std::string(name) + " cannot be given together with a plan");
+  }
+  if (given.num_buffers && !given.decays.empty())
+    fail(ErrorCode::invalid_argument,
+         "make_strategy: num_buffers cannot be given together with decays, which are as many");
+  if (given.normalize_columns && info.name == OptimalStrategy::kName && options.workload &&
+      !options.workload->is_prefix())
+    fail(ErrorCode::invalid_argument,
+         "make_strategy: normalize_columns cannot be given for optimal and " +
+             options.workload->name() + ": the columns of that optimum are what they should be");
+  if (given.complete_epochs && !given.epoch_length)
+    fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
+}
+
+void require_horizon(const std::optional<Workload>& workload, const char* name,
+                     std::int64_t num_steps) {
+  if (workload && workload->num_steps() != num_steps)
+    fail_argument("make_strategy", name, "of num_steps = " + to_text(num_steps) + " steps",
+                  to_text(workload->num_steps()));
+}
+
+/// That the family makes encoders for that workload, and decodes the prefix sums from them.
+void require_encoder_workload(const FamilyRow& family, const StrategyOptions& options) {
+  if (!options.encoder_workload || options.encoder_workload->is_prefix()) return;
+  const StrategyParameters& given = options.parameters;
+  const bool is_optimal = options.name == OptimalStrategy::kName;
+  const bool has_toeplitz_encoder =
+      options.name != "output" && family.info.workloads == WorkloadSupport::adapted &&
+      family.makes == Makes::toeplitz && options.encoder_workload->is_toeplitz();
+  const bool is_able = (is_optimal ? !given.normalize_columns : has_toeplitz_encoder) &&
+                       !given.plan && !given.epoch_length &&
+                       (!options.workload || options.workload->is_prefix());
+  if (!is_able)
+    fail(ErrorCode::unsupported, options.name +
+                                     ": prefix sums cannot be decoded from an encoder for " +
+                                     options.encoder_workload->name());
+}
+
+/// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
+/// be wrapped in: epochs first, then columns of norm 1, then another workload.
+StrategyPointer wrap(const FamilyRow& family, const StrategyOptions& options,
+                     const Workload& designed_for, const Workload& workload) {
+  StrategyPointer base;
+  if (options.parameters.epoch_length) {
+    StrategyOptions plain = options;
+    plain.workload.reset();
+    plain.parameters.normalize_columns = false;
+    plain.participation = Participation::single();  // that of the horizon, not of an epoch
+    base = RestartStrategy::make(plain, make_strategy);
+    // The epochs of a normalised family have normalised columns by themselves.
+    if (!options.parameters.normalize_columns)
+      return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
+  } else {
+    base = family.make({.designed_for = designed_for,
+                        .workload = Workload::prefix_sums(options.num_steps),
+                        .participation = options.participation},
+                       options.parameters);
+  }
+  if (options.parameters.normalize_columns || family.normalizes_columns)
+    return normalized_strategy(std::move(base), workload);
+  return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
+}
+
+const FamilyRow* find_planned(std::string_view mechanism) {
+  for (const FamilyRow& family : families())
+    if (family.from_plan != nullptr && family.info.name == mechanism) return &family;
+  return nullptr;
+}
+
+}  // namespace
+
+void require_strategy_options(const StrategyOptions& options) {
+  require_known_parameters(find_family(options.name).info, options);
+  require_encoder_workload(find_family(options.name), options);
+  require_horizon(options.workload, "workload", options.num_steps);
+  require_horizon(options.encoder_workload, "encoder_workload", options.num_steps);
+  options.participation.require_horizon(options.num_steps);
+}
+
+StrategyPointer make_strategy(const StrategyOptions& options) {
+  require_strategy_options(options);
+  const FamilyRow& family = find_family(options.name);
+  const Workload workload =
+      options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
+  if (options.parameters.plan)
+    return planned_strategy(family.info.name, *options.parameters.plan, workload);
+  const Workload aim = options.encoder_workload.value_or(workload);
+  if (!aim.is_prefix() && workload.is_prefix() && family.info.name == OptimalStrategy::kName)
+    return prefix_sums_of_optimum(aim, options.parameters.num_buffers,
+                                  objective_of(options.parameters), options.participation);
+  const bool is_adapted = family.info.workloads == WorkloadSupport::adapted &&
+                          (aim.is_toeplitz() || has_better_root(aim));
+  const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.num_steps);
+  const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
+                          family.normalizes_columns;
+  const bool is_made = workload.is_prefix() || family.makes == Makes::any ||
+                       (workload.is_toeplitz() && family.makes == Makes::toeplitz);
+  if (is_wrapped || !is_made) return wrap(family, options, designed_for, workload);
+  return family.make(
+      {.designed_for = designed_for, .workload = workload, .participation = options.participation},
+      options.parameters);
+}
+
+const std::vector<StrategyInfo>& strategy_catalogue() {
+  static const std::vector<StrategyInfo> catalogue = [] {
+    std::vector<StrategyInfo> infos;
+    for (const FamilyRow& family : families()) infos.push_back(family.info);
+    return infos;
+  }();
+  return catalogue;
+}
+
+std::string names_with_plans() {
+  std::string names;
+  for (const FamilyRow& family : families())
+    if (family.from_plan != nullptr)
+      names.append(names.empty() ? "" : ", ").append(family.info.name);
+  return names;
+}
+
+bool has_plans(std::string_view mechanism) {
+  return find_planned(mechanism) != nullptr;
+}
+
+StrategyPointer planned_strategy(std::string_view mechanism, const StrategyPlan& plan,
+                                 const Workload& workload) {
+  const FamilyRow* family = find_planned(mechanism);
+  if (family == nullptr)
+    fail(ErrorCode::invalid_argument,
+         "plan: " + std::string(mechanism) + " is not a mechanism that a plan can define");
+  for (const PlanNumbers& list : plan.numbers) {
+    if (std::ranges::find(family->plan_lists, list.name) == family->plan_lists.end())
+      fail(ErrorCode::invalid_argument,
+           "plan: " + list.name + " is not a list of " + std::string(mechanism));
+    if (std::ranges::count(plan.numbers, list.name, &PlanNumbers::name) > 1)
+      fail(ErrorCode::invalid_argument, "plan: " + list.name + " is given twice");
+  }
+  return family->from_plan(plan, workload);
+}
+
+}  // namespace dpftrl

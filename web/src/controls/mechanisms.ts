@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The mechanisms as the page offers them: in groups, each with the sentence beside its control.
+
+import type { MechanismName } from 'dp-ftrl';
+
+interface Entry {
+  /** Title of its group. */
+  group: string;
+  text: string;
+}
+
+/** In the order of the control. */
+const entries: Readonly<Record<MechanismName, Entry>> = {
+  optimal: {
+    group: 'The best there is',
+    text:
+      'The least error that any factorization can have, found with a proof, and streamed with a few ' +
+      'buffers whose weights change from step to step.',
+  },
+  independent: {
+    group: 'Baselines',
+    text:
+      'Fresh noise on every record. The totals add all of it up: small at first, then growing like ' +
+      'the square root of the step.',
+  },
+  output: {
+    group: 'Baselines',
+    text:
+      'Fresh noise on every total. A record is in all later totals, so the noise must grow with ' +
+      'the square root of the horizon, from the first step on.',
+  },
+  tree: {
+    group: 'Trees',
+    text:
+      'Noise on the nodes of a binary tree over the steps; a total adds up at most one node of ' +
+      'each height, so the error grows like log₂ n.',
+  },
+  honaker: {
+    group: 'Trees',
+    text:
+      'The tree, using every finished node below a node as a second opinion about it. Nothing but ' +
+      'what is already there, so it streams.',
+  },
+  'honaker-full': {
+    group: 'Trees',
+    text:
+      'The tree, with the best estimate of every total that all its nodes together allow, also ' +
+      'those that are finished later.',
+  },
+  'tree-k': {
+    group: 'Trees',
+    text:
+      'A tree whose nodes have several children. With an odd number of them a total may also ' +
+      'subtract nodes, and then needs fewer.',
+  },
+  haar: {
+    group: 'Trees',
+    text:
+      'Noise on differences between the halves of longer and longer intervals, the Haar wavelets, ' +
+      'each length weighted for the least mean error.',
+  },
+  'smooth-tree': {
+    group: 'Trees',
+    text:
+      'Uses only those leaves of a binary tree that have equally many ones in their number, which ' +
+      'is also how many nodes a total adds up: all carry the same noise.',
+  },
+  'square-root': {
+    group: 'Toeplitz',
+    text:
+      'Splits the summing matrix into two equal halves, its square root twice. The error grows ' +
+      'only like ln n / π: in the worst step, the least of all that treat every step alike.',
+  },
+  nu: {
+    group: 'Toeplitz',
+    text:
+      'The square root with a past that fades, by a factor 1 − ν a step. A little of it lowers the ' +
+      'mean error.',
+  },
+  'normalized-square-root': {
+    group: 'Normalised and circulant',
+    text:
+      'The square root with every column scaled to the same length, so that no record counts more ' +
+      'than another. No total is noisier for it, and most are less noisy.',
+  },
+  'group-algebra': {
+    group: 'Normalised and circulant',
+    text:
+      'The square root on a circle of twice as many steps, cut open: every total carries noise of ' +
+      'exactly the same size.',
+  },
+  'blt-scaled': {
+    group: 'Short memory',
+    text:
+      'Buffers with decays that stay the same, every row of the matrix scaled before its columns get ' +
+      'the same length: within a percent of the least error there is.',
+  },
+  'blt-normalized': {
+    group: 'Short memory',
+    text:
+      'Buffers with decays that stay the same, chosen for the horizon, and every column scaled to ' +
+      'the same length.',
+  },
+  blt: {
+    group: 'Short memory',
+    text:
+      'A few buffers that fade at different speeds stand in for the whole past: constant work and ' +
+      'memory, and nearly the error of the square root. Chosen for the horizon unless given.',
+  },
+  'blt-rational': {
+    group: 'Short memory',
+    text:
+      'Buffers by a formula, from approximating the square root by a fraction of polynomials: only ' +
+      'their number is to be chosen.',
+  },
+  'banded-toeplitz': {
+    group: 'Short memory',
+    text:
+      'A few diagonals, chosen for the horizon so that the error is as small as so few allow.',
+  },
+  banded: {
+    group: 'Short memory',
+    text:
+      'A few diagonals whose entries change from step to step, every column of the same length, ' +
+      'chosen for the horizon.',
+  },
+  'banded-square-root': {
+    group: 'Short memory',
+    text:
+      'Keeps the first few diagonals of the square root. It remembers no more than that, and pays ' +
+      'once the totals are much longer than the bands.',
+  },
+  'banded-inverse-square-root': {
+    group: 'Short memory',
+    text:
+      'Keeps the first few diagonals of the inverse of the square root: the noise of a step is a ' +
+      'short mixture of the latest draws.',
+  },
+  'lambda-cgd': {
+    group: 'Short memory',
+    text:
+      'Takes back a share λ of the last step’s noise. One earlier draw is all it remembers; the ' +
+      'error grows like the fourth root of the horizon.',
+  },
+  hybrid: {
+    group: 'Unknown horizon',
+    text:
+      'For a stream whose end is not known: time runs in blocks of doubling length, a finished ' +
+      'block becomes one noisy number, and the running one has a mechanism of its own.',
+  },
+  'log-perturbed': {
+    group: 'Unknown horizon',
+    text:
+      'The square root bent by logarithms, so that a record weighs little however long the stream ' +
+      'goes on. Its noise is made for a cap far beyond the horizon.',
+  },
+};
+
+export const mechanismNames = Object.keys(entries) as MechanismName[];
+
+export const mechanismGroups: readonly { title: string; names: readonly MechanismName[] }[] = [
+  ...new Set(Object.values(entries).map(({ group }) => group)),
+].map((title) => ({
+  title,
+  names: mechanismNames.filter((name) => entries[name].group === title),
+}));
+
+export const textOf = (mechanism: MechanismName): string => entries[mechanism].text;
