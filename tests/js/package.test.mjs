@@ -25,7 +25,8 @@ test('tarball: no sources, tests or folders that nobody asked for', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
     '^(dist|dist/[\\w-]+\\.(js|d\\.ts|wasm)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
-      'docs|docs/(math|adr)|docs/(math/|adr/)?[\\w-]+\\.md|examples|examples/(\\w+\\.csv|README\\.md))$',
+      'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w-]+\\.md|' +
+      'docs/images/\\w+\\.svg|examples|examples/(\\w+\\.csv|README\\.md))$',
   );
   assert.deepEqual(
     files.filter((file) => !known.test(file)),

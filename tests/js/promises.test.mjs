@@ -49,8 +49,8 @@ test('every test that docs/package.md names exists, and every row names one', ()
   assert.ok(!isTitle("import { build } from 'esbuild';\nfail('esbuild');", 'esbuild'));
 });
 
-test('the policy of the README is the one the consumers are served under', () => {
-  const [, policy] = /^ {4}Content-Security-Policy: (.*)$/m.exec(read('README.md'));
+test('the policy of package.md is the one the consumers are served under', () => {
+  const [, policy] = /^ {4}Content-Security-Policy: (.*)$/m.exec(read('docs/package.md'));
   const [, served] = /strictPolicy =\s*"([^"]*)/.exec(read('tests/consumers/support.mjs'));
   assert.ok(served.startsWith(policy), `${served} is not ${policy}`);
   assert.ok(!/unsafe-inline|'unsafe-eval'/.test(served));

@@ -1,49 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the README shows, run as it stands there: a reader's first minutes must work.
+// The programs and commands of README and guides, run as they stand there: a reader's first minutes
+// must work, and print what the page shows.
 
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { dpFtrl, freshConsumer, node, root } from './support/consumer.mjs';
+import { draw, picture } from '../../scripts/draw-readme.mjs';
+import { cli, dpFtrl, freshConsumer, importEntry, node, root, run } from './support/consumer.mjs';
+import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const choosing = 'docs/guide/choosing-a-mechanism.md';
 
-/** Of each test its own. */
+/** A folder for each test with the package, the example tables and an `npx` for the command. */
 let folder;
+let env;
 beforeEach(() => {
   folder = freshConsumer();
+  symlinkSync(join(root, 'examples'), join(folder, 'examples'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec '${cli}' "$@"\n`);
+  chmodSync(join(folder, 'bin/npx'), 0o755);
+  env = { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` };
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function blocks(language) {
-  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
-  return [...readme.matchAll(fence)].map((match) => match[1]);
+/** What draws noise of its own in every run. */
+const drawsNoise = {
+  js: /\b(release|releaseMany|contribute|learn|choose|winner|quantile|rounded)\(/,
+  sh: /dp-ftrl (release|learn|queries|choose|bench) /,
+};
+
+/** Programs of a page that run here; shell blocks are those with the command. */
+function runnable(page) {
+  return programs(read(page)).filter(
+    ({ language, code }) =>
+      language === 'js' || (language === 'sh' && code.includes('npx dp-ftrl ')),
+  );
 }
 
-/** Commands `npx dp-ftrl ...` of the shell blocks, as argument lists. */
-function commands() {
-  return blocks('sh')
-    .join('')
-    .replaceAll('\\\n', ' ')
-    .split('\n')
-    .filter((line) => line.startsWith('npx dp-ftrl '))
-    .map((line) => line.split(/\s+/).slice(2));
+for (const page of guides) {
+  test(`${page}: every program and command runs, and prints what is shown`, async () => {
+    for (const [i, { language, code, output }] of runnable(page).entries()) {
+      const file = join(folder, language === 'js' ? `program-${i}.mjs` : `program-${i}.sh`);
+      writeFileSync(file, code);
+      const { code: status, stdout, stderr } = await (language === 'js'
+        ? node([file], { cwd: folder, env })
+        : run('bash', ['-e', file], { cwd: folder, env }));
+      const where = `${page}, program ${i}:\n${code}`;
+      assert.equal(status, 0, `${where}\n${stderr}`);
+      if (language === 'js') {
+        assert.equal(stderr, '', where);
+        const words = stdout.trim().split(/\s+/);
+        assert.ok(words.length > 0 && words.every((word) => Number.isFinite(Number(word))), stdout);
+      }
+      if (output === undefined) continue;
+      const random = drawsNoise[language].test(code) && !/insecureSeed|--seed/.test(code);
+      assert.ok(showsOutput(output, stdout, random), `${where}\nprinted\n${stdout}`);
+    }
+  });
 }
 
-test('readme: every JavaScript program runs and prints numbers', async () => {
-  const programs = blocks('js');
-  assert.ok(programs.length > 0);
-  for (const [i, program] of programs.entries()) {
-    const file = join(folder, `readme-${i}.mjs`);
-    writeFileSync(file, program);
-    const { code, stdout, stderr } = await node([file], { cwd: folder });
-    assert.equal(code, 0, stderr);
-    assert.equal(stderr, '');
-    const lines = stdout.trim().split('\n');
-    assert.ok(lines.length > 0 && lines.every((line) => Number.isFinite(Number(line))), stdout);
-  }
+test('the comparison of outputs rejects other lines, other words, and other numbers', () => {
+  assert.ok(showsOutput('a 1.5\n', 'a 1.5\n', false));
+  assert.ok(showsOutput('a 1.5\n', 'a -2e-7\n', true));
+  assert.ok(showsOutput('a 1.5\n...\n', 'a 1.5\nb\nc\n', false));
+  assert.ok(!showsOutput('a 1.5\n', 'a 2.5\n', false));
+  assert.ok(!showsOutput('a 1.5\n', 'b 1.5\n', true));
+  assert.ok(!showsOutput('a 1.5\n', 'a 1.5\nb\n', true));
+  assert.ok(!showsOutput('a 1.5\nb\n', 'a 1.5\n', true));
+  assert.ok(!showsOutput('a 1.5\n...\n', 'a 1.5\n', true));
+});
+
+test('README and guides: every command of the help is shown', async () => {
+  const shown = guides.flatMap((page) =>
+    runnable(page).flatMap(({ code }) =>
+      Array.from(code.matchAll(/npx dp-ftrl (\w+)/g), ([, name]) => name),
+    ),
+  );
+  const { stdout } = await dpFtrl(['--help']);
+  const all = Array.from(stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) /gm), ([, name]) => name);
+  assert.ok(all.length > 10);
+  assert.deepEqual([...new Set(shown)].sort(), all.sort());
+});
+
+test('README: 140 lines at most', () => {
+  assert.ok(read('README.md').trimEnd().split('\n').length <= 140);
+});
+
+test('README: the picture is what its script draws', async () => {
+  const dp = await (await importEntry('dp-ftrl')).load();
+  assert.equal(readFileSync(picture, 'utf8'), draw(dp));
 });
 
 /** Lines of a program that are neither blank nor only a comment. */
@@ -51,20 +99,20 @@ function codeLines(program) {
   return program.split('\n').filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
 }
 
-test('readme: a counter in 5 lines, learning in 15, going on after a reload in 5 more', async () => {
-  const only = (what) => {
-    const found = blocks('js').filter((program) => program.includes(what));
+test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', async () => {
+  const only = (page, what) => {
+    const found = runnable(page).filter(({ code }) => code.includes(what));
     assert.equal(found.length, 1, what);
-    return found[0];
+    return found[0].code;
   };
-  const counter = codeLines(only('dp.prefixSum('));
+  const counter = codeLines(only('README.md', 'dp.prefixSum('));
   assert.ok(counter <= 5, `${counter}`);
-  const learning = codeLines(only('dp.learner('));
+  const learning = codeLines(only('docs/guide/learners.md', 'dp.predict('));
   assert.ok(learning <= 15, `${learning}`);
-  const goesOn = only('dp.ledger(');
+  const goesOn = only('docs/guide/ledgers.md', 'dp.ledger(');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
   // Three lives of it: each goes on after the other.
-  const file = join(folder, 'readme-reload.mjs');
+  const file = join(folder, 'reload.mjs');
   const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
   writeFileSync(file, told);
   for (const steps of [4, 8, 12]) {
@@ -73,26 +121,10 @@ test('readme: a counter in 5 lines, learning in 15, going on after a reload in 5
   }
 });
 
-test('readme: every command runs in the repository', async () => {
-  const all = commands();
-  const names = new Set(all.map((args) => args[0]));
-  assert.deepEqual([...names].sort(), [
-    ...['bench', 'calibrate', 'compare', 'error', 'learn', 'optimize', 'queries', 'release'],
-  ]);
-  // What is written goes to a folder of ours, and is read from there.
-  const place = (arg) => (arg.endsWith('.json') ? join(folder, arg) : arg);
-  for (const words of all) {
-    const [args, output] = words.includes('>') ? [words.slice(0, -2), words.at(-1)] : [words];
-    const { code, stdout, stderr } = await dpFtrl(args.map(place), { cwd: root });
-    assert.equal(code, 0, stderr);
-    assert.notEqual(stdout, '');
-    if (output !== undefined) writeFileSync(place(output), stdout);
-  }
-});
-
-test('readme: the table of errors is what the command prints', async () => {
+test('the table of errors is what the command prints', async () => {
+  const text = read(choosing);
   for (const mechanism of ['square-root', 'honaker', 'tree', 'independent', 'output']) {
-    const row = readme.match(new RegExp(`^\\| \`${mechanism}\` \\| ([0-9.]+) \\| ([0-9.]+) `, 'm'));
+    const row = text.match(new RegExp(`^\\| \`${mechanism}\` \\| ([0-9.]+) \\| ([0-9.]+) `, 'm'));
     assert.ok(row, `no row for ${mechanism}`);
     const args = ['error', '--mechanism', mechanism, '--steps', '1024', '--json'];
     const { maxError, meanError } = JSON.parse((await dpFtrl(args)).stdout);
@@ -100,5 +132,5 @@ test('readme: the table of errors is what the command prints', async () => {
     assert.ok(Math.abs(meanError - Number(row[2])) <= 6e-10, mechanism);
   }
   const { stdout } = await dpFtrl(['calibrate', '--epsilon', '1', '--delta', '1e-6', '--json']);
-  assert.ok(readme.includes(JSON.parse(stdout).noiseMultiplier.toFixed(6)));
+  assert.ok(text.includes(JSON.parse(stdout).noiseMultiplier.toFixed(6)));
 });

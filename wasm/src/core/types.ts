@@ -573,7 +573,7 @@ export interface PrefixSumOptions extends MechanismOptions {
   latticeNoise?: LatticeNoise;
   /** Mode 'lattice': bits after the point of the encoder's coefficients, up to 30. */
   precisionBits?: number;
-  /** Spacing of the released values, a power of two. Default: see the README. */
+  /** Spacing of the released values, a power of two. Default: see docs/guide/counters.md. */
   grid?: number;
   /**
    * Fixed seed: the output is then NOT private, and `insecure` says so. For tests and

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The pages of the documentation whose programs run, their programs, and what these are shown to
+// print.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './consumer.mjs';
+
+/** README and guides. */
+export const guides = [
+  'README.md',
+  ...readdirSync(join(root, 'docs/guide'))
+    .sort()
+    .map((name) => `docs/guide/${name}`),
+];
+
+export const read = (page) => readFileSync(join(root, page), 'utf8');
+
+/**
+ * Programs of a page in their order: `language`, `code`, and `output`, which is the text block that
+ * comes before the next program, if there is one.
+ */
+export function programs(text) {
+  const found = [];
+  for (const [, language, code] of text.matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
+    if (language !== 'text') found.push({ language, code });
+    else found.at(-1).output = code;
+  }
+  return found;
+}
+
+const masked = (text) => text.replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#');
+
+/**
+ * True if a program printed what its page shows; a last line `...` stands for at least one line.
+ * With `random` numbers may be others.
+ */
+export function showsOutput(shown, printed, random) {
+  const lines = shown.trimEnd().split('\n');
+  const all = printed.trimEnd().split('\n');
+  const goesOn = lines.at(-1) === '...';
+  if (goesOn) lines.pop();
+  if (goesOn ? all.length <= lines.length : all.length !== lines.length) return false;
+  const same = random ? (a, b) => masked(a) === masked(b) : (a, b) => a === b;
+  return lines.every((line, i) => same(line.trimEnd(), all[i].trimEnd()));
+}
