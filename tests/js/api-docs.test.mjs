@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The API documentation is made from the declarations that are shipped, and its examples run.
+// The documentation's site, whose API reference is made from the declarations that are shipped; and
+// the examples in those.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,11 +21,11 @@ function examplesIn(name) {
   );
 }
 
-test('api documentation: generated without a warning, with a page for everything', async () => {
+test('site: built without a warning, with a page for everything', async () => {
   const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
   try {
     const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
-    const options = join(root, 'wasm/typedoc.json');
+    const options = join(root, 'scripts/site/typedoc.json');
     const { code, stdout, stderr } = await node([typedoc, '--options', options, '--out', out]);
     assert.equal(code, 0, `${stdout}${stderr}`);
     const pages = [
@@ -33,10 +34,16 @@ test('api documentation: generated without a warning, with a page for everything
       'interfaces/index.DpFtrl.html',
       'interfaces/index.PrefixSum.html',
       'classes/index.DpError.html',
+      'index.html',
+      'guide/getting-started.html',
+      'math/grid.html',
+      'adr/index.html',
     ];
     for (const page of pages) assert.ok(existsSync(join(out, page)), page);
     const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
     assert.match(text, /Everything a privacy claim rests on/);
+    const guide = readFileSync(join(out, 'guide/counters.html'), 'utf8');
+    assert.match(guide, /href="[^"]*choosing-a-mechanism\.html#?"/);
   } finally {
     rmSync(out, { recursive: true, force: true });
   }
