@@ -60,9 +60,19 @@ apt_mirror() {
     "Codename: $codename" | awk '!/^cdrom:/ && !found++'
 }
 
-# The tools that scripts/setup chose. A build needs nothing else from set-up.
+# The tools that scripts/setup chose, at least those for the page. A build needs nothing else from
+# set-up.
 load_toolchain() {
-  [ -f "$toolchain/env" ] || "$root/scripts/setup"
+  [ -f "$toolchain/env" ] || "$root/scripts/setup" page
   # shellcheck source=/dev/null
   . "$toolchain/env"
+}
+
+# The same with what tests and builds for this machine take.
+load_all_tools() {
+  load_toolchain
+  [ "${DPFTRL_TOOLS:-}" = all ] || {
+    "$root/scripts/setup"
+    load_toolchain
+  }
 }
