@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { build as esbuild } from 'esbuild';
 import * as vite8 from 'vite';
-import { installed } from '../js/support/consumer.mjs';
+import { installed, rolldownOptions } from '../js/support/consumer.mjs';
 import { assertWorks, browsers, bundler, outcomeOf, page, prepare } from './support.mjs';
 import { project, serving, strictPolicy } from './support.mjs';
 
@@ -25,9 +25,6 @@ function viteProject(name) {
   page(folder, moduleScript('found.js'));
   return folder;
 }
-
-/** On a busy machine Rolldown warns of how long plugins took; that is no fault of the package. */
-const rolldownOptions = { checks: { bundlerTimings: false } };
 
 async function viteBuild(name, vite) {
   const root = viteProject(name);

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
 import puppeteer from 'puppeteer-core';
 import { build as viteBuild } from 'vite';
-import { consumer, installed, root } from './support/consumer.mjs';
+import { consumer, installed, rolldownOptions, root } from './support/consumer.mjs';
 
 const candidates = [
   process.env.DPFTRL_CHROMIUM,
@@ -313,8 +313,8 @@ test('chromium: bundled by Vite, every entry', async () => {
       configFile: false,
       logLevel: 'warn',
       base: './',
-      build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 5000 },
-      worker: { format: 'es' },
+      build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 5000, rolldownOptions },
+      worker: { format: 'es', rolldownOptions },
       customLogger: {
         info() {},
         warn: note,

@@ -121,3 +121,6 @@ export function node(args, options) {
 export function dpFtrl(args, options) {
   return run(cli, args, options);
 }
+
+/** On a busy machine Rolldown warns of how long plugins took; that is no fault of the package. */
+export const rolldownOptions = { checks: { bundlerTimings: false } };
