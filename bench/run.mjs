@@ -262,7 +262,7 @@ const comparisons = [
   ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
 ];
 
-/** What was aimed at: workload, figure, the most it was to be, and of which builds (else all). */
+/** Targets: workload, figure, the largest value aimed at, and the builds it is for (else all). */
 const targets = [
   ['float-window/blt/1048576', 'ratioToS', 0.15, ['native']],
   ['float-window/blt/1048576', 'ratioToJ', 0.25, ['wasm']],
@@ -323,7 +323,7 @@ function combine({ samples, contexts, busy }, options) {
         Object.entries(byBuild).map(([build, values]) => [build, ratio(values, other[build])]),
       );
     }
-    // Of the same loops: those for AVX2 and AVX-512 have no counterpart in WebAssembly.
+    // Compares the same loops: those for AVX2 and AVX-512 have no counterpart in WebAssembly.
     result.wasmToNative = ratio(byBuild.wasm, byBuild.sse2 ?? byBuild.native);
     results.push(result);
   }

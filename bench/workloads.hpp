@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What is timed: one list for every build, so that native and WebAssembly do the same work.
+/// Workloads to time: one list for every build, so that native and WebAssembly do the same work.
 
 #include <chrono>
 #include <cstddef>
@@ -40,8 +40,8 @@ using Run = std::function<void()>;
 
 struct Workload {
   std::string name;
-  /// Of one batch: coordinates x steps, normals, bytes, releases, flops, analyses, solutions,
-  /// steps.
+  /// Number of items in one batch: coordinates x steps, normals, bytes, releases, flops, analyses,
+  /// solutions, steps.
   double items;
   std::function<Run()> make;  ///< allocates and prepares, outside the timing
 };
@@ -93,7 +93,7 @@ inline Workload streamed_rows(const std::string& name, const StrategyOptions& st
           }};
 }
 
-/// With four buffers where the family has buffers.
+/// Parameters with four buffers where the family has buffers.
 inline StrategyParameters windowed_parameters(const std::string& name) {
   StrategyParameters parameters;
   if (name == "blt" || name == "optimal") parameters.num_buffers = 4;
@@ -344,7 +344,7 @@ inline Workload banded_toeplitz_optimum(std::int64_t num_steps) {
           }};
 }
 
-/// From dual weights to the numbers of the recursion and its norms, without the solver.
+/// Computes the numbers of the recursion and its norms from dual weights, without the solver.
 inline Workload recursion_of_optimum(std::int64_t num_steps) {
   return {"riccati/optimal/" + std::to_string(num_steps), static_cast<double>(num_steps),
           [=]() -> Run {

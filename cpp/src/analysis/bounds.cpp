@@ -20,10 +20,11 @@ using detail::multiply;
 using detail::nuclear_norm_bound;
 
 constexpr std::int64_t kMaxSummedSteps = std::int64_t{1} << 22;
-/// Where the published bounds were compared with the true values.
+/// Longest horizon for which the published bounds were compared with the true values.
 constexpr std::int64_t kMaxCheckedSteps = kMaxSummedSteps;
 constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
-/// Beyond that, of the diagonal blocks; in workloads whose blocks differ, up to so many steps.
+/// Longer horizons get the certificate of their diagonal blocks; in workloads whose blocks differ,
+/// only up to kMaxBlocksSteps.
 constexpr std::int64_t kBlockSteps = 128;
 constexpr std::int64_t kMaxBlocksSteps = 4096;
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kOne = std::int64_t{1} << kFactorBits;
 constexpr int kMaxPrecisionBits = 30;
 constexpr int kDefaultToeplitzBits = 16;
 constexpr int kDefaultBufferedBits = 30;
-/// Of the coefficients of buffers, rounded up.
+/// Bits after the point of the coefficients of buffers, which are rounded up.
 constexpr int kMajorantBits = 20;
 /// Covers the rounding of a few dozen doubles.
 constexpr double kRoundUp = 1 + 0x1p-45;
@@ -37,7 +37,7 @@ ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   const std::span<const double> c = strategy.toeplitz_encoder();
   double squares = 0;
   for (const double x : c) squares += x * x;
-  // What is claimed of a longer horizon would be lost in the integers of this one.
+  // A claim about a longer horizon would be lost in the integers of this one.
   if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
     fail(ErrorCode::unsupported, "lattice: " + std::string(strategy.name()) +
                                      " has no integer encoder for a horizon_cap "

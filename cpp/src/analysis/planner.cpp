@@ -21,7 +21,7 @@
 namespace dpftrl {
 namespace {
 
-/// For the rounding of errors and bounds.
+/// Margin for the rounding of errors and bounds.
 constexpr double kGapTolerance = 1.1;
 
 Objective objective_of(const PlannerOptions& options) {
@@ -96,8 +96,8 @@ double weighted_error(const Strategy& strategy, double sensitivity,
   return sensitivity * std::sqrt(sum / static_cast<double>(query_weights.size()));
 }
 
-/// Is what the search makes least the error that was asked for, and not that of plain sums or of
-/// one participation?
+/// Whether the search minimises the error that was asked for, and not that of plain sums or of one
+/// participation.
 bool is_searched_for(const PlannerOptions& options) {
   const StrategyOptions& wanted = options.strategy;
   const Workload workload = workload_of(options);
@@ -132,10 +132,10 @@ class Planner::Search {
   virtual PlannerProgress progress() const = 0;
   virtual StrategyPlan plan() const = 0;
   virtual SolverStatus status() const = 0;
-  /// On the error of every factorization, for the workload, participation and objective that were
-  /// asked for.
+  /// Lower bound on the error of every factorization, for the workload, participation and objective
+  /// that were asked for.
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
-  /// What the mechanism may lose to that bound where it is the optimum, and not near it.
+  /// Largest distance of the mechanism from that bound where it is the optimum, and not near it.
   virtual std::optional<double> gap() const { return std::nullopt; }
   /// How close the bounds on the least error are, where there is a lower one.
   virtual double proved_gap() const { return 0; }
@@ -297,7 +297,7 @@ namespace {
 using detail::Pieces;
 using detail::Task;
 
-/// What a search of a family found.
+/// Result of the search of a family.
 struct Found {
   FamilySearch search;
   std::vector<PlanNumbers> numbers;

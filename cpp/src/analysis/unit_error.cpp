@@ -23,18 +23,19 @@ constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
 constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
 /// Rates further apart, from each other or from 1, are not for double precision.
 constexpr double kMaxRateRatio = 1e12;
-/// With momentum, so many steps in all iterations together, but three of them at least.
+/// Limit with momentum on the steps of all iterations together, but at least three iterations are
+/// made.
 constexpr std::int64_t kMomentumStepsInAll = 40960;
 constexpr std::int64_t kMaxMomentumIterations = 40;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
 constexpr std::int64_t kMaxDenseIterations = 20;
-/// Where there are many blocks.
+/// Limit for each block where there are many.
 constexpr std::int64_t kFewDenseIterations = 5;
-/// In blocks that differ from each other.
+/// Longest horizon of workloads whose blocks differ from each other.
 constexpr std::int64_t kMaxDenseBlocksSteps = 4096;
 constexpr std::int64_t kMaxMomentumBlocksSteps = std::int64_t{1} << 17;
 
-/// For the dual of one participation.
+/// Solver that finds the dual of one participation.
 enum class Solver { linear, momentum, dense };
 
 Solver solver_for(const Workload& workload) {
@@ -51,7 +52,7 @@ std::int64_t longest_block(Solver solver) {
   return solver == Solver::momentum ? kMaxMomentumSteps : kMaxDenselySolvedSteps;
 }
 
-/// Beyond that blocks take too long.
+/// Blocks that differ take too long beyond these limits.
 bool has_blocks(Solver solver, const Workload& workload) {
   if (workload.is_toeplitz() || solver == Solver::linear) return true;
   return workload.num_steps() <=
@@ -91,7 +92,7 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
   return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
 }
 
-/// From the entries on the diagonal, blocks of one step.
+/// Computes the bound from the entries on the diagonal, blocks of one step.
 double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objective) {
   double largest = 0, sum = 0;
   for (const double entry : diagonal) {
@@ -162,7 +163,7 @@ Participation spread(std::int64_t num_steps, const Participation& participation)
   return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
 }
 
-/// By dense matrices, for fixed epochs of a short horizon; else 0.
+/// Computes the bound by dense matrices, for fixed epochs of a short horizon; else 0.
 LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   const bool is_single = epochs.participation == Participation::single();
   if (is_single || epochs.num_steps > kMaxDenselySolvedSteps)
@@ -256,8 +257,8 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
       .method = own.is_of_dense_search ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
       .min_dimension = own.min_dimension,
       .every_dimension = own.every_dimension};
-  // What is known of one participation says little about more; and dual variables need not be good
-  // ones, which long horizons are trusted to have.
+  // A bound for one participation says little about more; and dual variables need not be good ones,
+  // though those of long horizons are trusted to be.
   const std::int64_t n = strategy.num_steps();
   const bool is_repeated = participation.max_participations_within(n) > 1;
   if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;

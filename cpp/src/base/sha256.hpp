@@ -25,7 +25,7 @@ class Sha256 {
   void append(double number) { append(std::bit_cast<std::uint64_t>(number)); }
   void append(std::span<const double> numbers);
 
-  /// Of all that was appended; nothing may follow.
+  /// Digest of all that was appended; nothing may follow.
   /// @checked-by checkpoint_test "gives the digests of its standard"
   Digest finish();
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Unsigned integers of a fixed number of 32-bit digits (internal header). Results that do not fit
-/// wrap: whoever uses them shows that theirs fit.
+/// wrap: callers must show that theirs fit.
 
 #include <array>
 #include <cstddef>
@@ -83,7 +83,7 @@ class WideUnsigned {
     return false;
   }
 
-  /// At least the value, at most (1 + 2^-48) of it (for up to 16 digits).
+  /// Returns at least the value, and at most (1 + 2^-48) of it (for up to 16 digits).
   constexpr double to_double_above() const {
     double value = 0;
     for (std::size_t i = NumDigits; i-- > 0;)

@@ -57,7 +57,7 @@ void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
   hash.append(std::span(numbers));
 }
 
-/// What the sums do not know of: their own checkpoints tell mechanisms apart.
+/// Fingerprint of what the sums do not know: their own checkpoints tell mechanisms apart.
 detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
   detail::Sha256 hash;
   hash.append(options.dimension);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What learners with and without noise read alike of their options (internal header).
+/// Options that learners with and without noise read alike (internal header).
 
 #include <cstdint>
 #include <memory>

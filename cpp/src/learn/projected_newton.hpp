@@ -11,7 +11,7 @@
 
 namespace dpftrl {
 
-/// Where a search starts, and on return where the next one had better.
+/// Starting point of a search, and on return a better one for the next.
 struct ProjectedStart {
   Vector point;
   double width = 0;  ///< of the envelopes; 0: not known

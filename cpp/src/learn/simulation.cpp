@@ -181,7 +181,7 @@ void Simulation::State::make_learners(const SimulationOptions& options,
   RegretSetting exact = setting;
   exact.release_noise = 0;
   const Strategy& strategy = mechanism->strategy();
-  // Of doubling the first.
+  // Lambda in use; with doubling, the first one.
   const auto used = [&](double last) {
     const double own = options.doubling ? first_lambda(last, setting.num_steps) : last;
     return options.lambda.value_or(own);

@@ -25,7 +25,7 @@ constexpr std::size_t kCacheLength = std::size_t{1} << 14;
 Fft::Fft(int log2_size) : size_(std::size_t{1} << log2_size), cosines_(size_), sines_(size_) {
   const double total = log2_size * stage_constant();
   relative_error_bound_ = total / (1 - total);
-  // Those of the last stage; every other one of them makes the stage before it.
+  // Twiddle factors of the last stage; every other one of them makes the stage before it.
   const std::size_t last = size_ / 2;
   for (std::size_t k = 0; k < last; ++k) {
     const detail::SinCos turn =

@@ -14,7 +14,7 @@ namespace dpftrl {
 /// product with `2 length` terms of k, by transforms of `length` points.
 ///
 /// In the real polynomials modulo z^(2 length) + 1 what wraps around falls on the first half, which
-/// nobody asks for. Such a polynomial is given by its remainder modulo z^length - i, complex and of
+/// is not needed. Such a polynomial is given by its remainder modulo z^length - i, complex and of
 /// half as many coefficients; with z = e^(i pi / (2 length)) w the product of these is cyclic.
 class BlockProducts {
  public:
@@ -26,7 +26,7 @@ class BlockProducts {
 
   /// The transform of x, shorter ones being filled up with zeros.
   Spectrum transformed(std::span<const double> x) const;
-  /// That of another kernel of up to 2 length terms, given by its halves.
+  /// The transform of another kernel of up to 2 length terms, given by its halves.
   Spectrum transformed(std::span<const double> low, std::span<const double> high) const;
   /// Adds the spectrum of x times the kernel's terms from `piece` * length on.
   void add_product(const Spectrum& x, std::size_t piece, Spectrum& sum) const;

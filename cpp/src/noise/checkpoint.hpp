@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What checkpoints of every kind begin with, 64 bytes, numbers little-endian
-/// (docs/math/checkpoints.md):
+/// Header of checkpoints of every kind, 64 bytes, numbers little-endian (docs/math/checkpoints.md):
 ///
 ///     0   "dpfc", version (2 bytes), kind, precision
 ///     8   step, then the step of the state behind the header (at most `step`)

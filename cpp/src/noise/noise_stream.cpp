@@ -54,7 +54,7 @@ DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options)
            std::string(strategy.name()));
 }
 
-/// Where a stream is, for the refusals of a call.
+/// Position of a stream, for the messages of refused calls.
 struct Place {
   std::int64_t step;
   std::int64_t num_steps;

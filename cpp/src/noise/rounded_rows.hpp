@@ -24,15 +24,15 @@ class RoundedRows {
   /// @throws std::bad_alloc, Error{unsupported} see NoiseStream; the same call may be made again.
   std::span<const std::int64_t> operator()(std::int64_t step);
 
-  /// Those of the steps from `step` on, one after the other: at least one and at most `most`, as
-  /// far as they are made and need nothing recomputed after the first.
+  /// Rows of the steps from `step` on, one after the other: at least one and at most `most`, as far
+  /// as they are made and need nothing recomputed after the first.
   std::span<const std::int64_t> several(std::int64_t step, std::int64_t most);
 
   std::int64_t num_steps() const { return noise_.num_steps(); }
   /// Entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
-  /// As those of NoiseStream.
+  /// The same as those of NoiseStream.
   std::array<std::byte, 16> fingerprint() const { return noise_.fingerprint(); }
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     return noise_.write_state(step, out);

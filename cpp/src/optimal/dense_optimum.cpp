@@ -25,7 +25,7 @@ constexpr const char* kFunction = "find_dense_optimum";
 /// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
 /// and columns go to 0.
 constexpr double kLeastRoot = 3e-7;
-/// For the rounding of bounds.
+/// Margin for the rounding of bounds.
 constexpr double kGapTolerance = 1.1;
 /// A step leaves at least this much of the least root of a phase, or of a row.
 constexpr double kLeastKept = 0.3;
@@ -42,7 +42,7 @@ double log_of(double x) {
   return std::log(std::max(x, std::numeric_limits<double>::min()));
 }
 
-/// Of F, as far as rounding lets it be seen in G = F^T F.
+/// Rank of F, as far as rounding lets it be seen in G = F^T F.
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
   const Eigen::Index n = f.cols();
   if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
@@ -141,7 +141,7 @@ class Iteration {
     return proposed;
   }
 
-  /// What bounds are proved from, and no more: any numbers are dual variables.
+  /// The part of a point that bounds are proved from: any numbers are dual variables.
   DualPoint point(const DenseDuals& duals) const {
     DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
     if (is_max_) point.row_roots = levelled(duals.rows);
@@ -280,8 +280,8 @@ class Iteration {
     const double sensitivity_squared = pattern_sum(encoder) + k * k * rounding * squares;
     const double size = is_max_ ? rows.maxCoeff() : rows.norm();
     const double rest = is_max_ ? residuals.maxCoeff() : residuals.norm();
-    // What t^2 adds to the one factor and divides in the other, balanced. The residual is not 0:
-    // its bound is not.
+    // Balances what t^2 adds to the one factor and divides in the other. `rest`, a bound on the
+    // residual, is not 0.
     const double t_squared = rest * std::sqrt(sensitivity_squared / k) / size;
     const double rows_squared = size * size + rest * rest / t_squared;
     const double count = is_max_ ? 1 : static_cast<double>(queries_.rows());
@@ -414,7 +414,7 @@ class Iteration {
     return blocks;
   }
 
-  /// Of X, whose blocks are M^-T (W^T W)^(1/2) M^-1.
+  /// Squared sensitivity of X, whose blocks are M^-T (W^T W)^(1/2) M^-1.
   static double sensitivity_squared_of(const DualPoint& dual, const std::vector<Matrix>& roots) {
     double largest = 0;
     for (std::size_t s = 0; s < roots.size(); ++s) {

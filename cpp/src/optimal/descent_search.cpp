@@ -17,16 +17,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
 /// Newton's method bears any curvature; with more, L-BFGS needs a mild function and more rounds.
-/// That takes too long for thousands of parameters, where descents are cut short and end at a less
-/// small gradient, as far as the gap of duality makes it worth while.
+/// Such rounds take too long for thousands of parameters; their descents are cut short and end at a
+/// less small gradient, as far as the gap of duality makes it worth while.
 struct Schedule {
   double first;
   double growth;
   double most;
   std::int64_t num_rounds;
   std::int64_t max_line_searches;  ///< in a round
-  /// That gained less than a tenth of the gap that counts as converged, after which the rest is
-  /// not worth its time.
+  /// Limit on rounds that gained less than a tenth of the gap that counts as converged, after which
+  /// the rest is not worth its time.
   std::int64_t max_idle_rounds;
   /// The next multiplier of a row is at least this part of its first one. A few rows can carry all
   /// the weight while the others have nearly none; without a floor those are free to rise above the

@@ -24,7 +24,7 @@ struct Descent {
 };
 
 /// Runs descents on ln(error) and counts for all of them together. Between the pieces of a descent,
-/// some line searches each, it pauses if there is somebody to resume it.
+/// some line searches each, it pauses if a caller can resume it.
 class Search {
  public:
   explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)

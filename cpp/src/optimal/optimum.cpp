@@ -94,13 +94,13 @@ struct Evaluation {
   double relative_error;  ///< that and the error of the quadrature
 };
 
-/// What bounds are widened by on each side.
+/// Amount by which bounds are widened on each side.
 double error_of(std::size_t size, double evaluation_error) {
   return evaluation_error + 2 * summation_error(size) + 0x1p-49;
 }
 
-/// From one evaluation. With s = sum d: mean, n RMSE^2 in [s^2 / sum v, s max d / v]; max, gamma_2
-/// in [s / sum v, max d / v].
+/// Bounds from one evaluation. With s = sum d: mean, n RMSE^2 in [s^2 / sum v, s max d / v]; max,
+/// gamma_2 in [s / sum v, max d / v].
 OptimumBounds bounds_of(Objective objective, const std::vector<double>& v,
                         const Evaluation& value) {
   const std::vector<double>& d = value.diagonal;
@@ -125,8 +125,8 @@ class DualPoint {
       weights_.weights.rows.assign(static_cast<std::size_t>(problem.num_steps), 1);
   }
 
-  /// What follows from v. Without momentum columns scaled by the rates are columns with weights
-  /// chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal for u.
+  /// Sets all that follows from v. Without momentum columns scaled by the rates are columns with
+  /// weights chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal for u.
   void set(const std::vector<double>& v) {
     std::vector<double>& columns = weights_.weights.columns;
     columns = v;
@@ -256,7 +256,7 @@ class OptimumSolver::State {
     x_ = 2 * root.cwiseMax(before / 5).cwiseMax(least).array().log();
   }
 
-  /// Of the quadrature: far below the gap so far, down to a hundredth of the one that is asked for.
+  /// Accuracy of the quadrature: far below the gap so far, down to a hundredth of that requested.
   double accuracy() const {
     if (has_barrier()) return barrier_.weight() / 100;
     return std::max({kFinestQuadrature, last_gap() / 100, std::min(1e-3, gap() / 1000)});

@@ -64,7 +64,7 @@ double nome_power(double ratio_of_ends, double cells) {
                   (std::log(ratio_of_ends) + kTwiceLogOfFour) * (1 - 0x1p-40));
 }
 
-/// Of nodes and weights, relative to the root: some hundred units for ends 10^40 apart.
+/// Error of nodes and weights, relative to the root: some hundred units for ends 10^40 apart.
 constexpr double kNodeRounding = 0x1p-43;
 
 /// Below this ratio of its ends an interval is widened: the functions need k away from 0.

@@ -129,8 +129,9 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
                   std::ranges::copy(products, &with_earlier[t * q]);
                 });
 
-  // What the earlier columns of every phase left in the buffers, `since` their step and `before`
-  // this block: products of b factors, from one block's end and the next one's beginning.
+  // `states` holds what the earlier columns of every phase left in the buffers, `since` how it
+  // decays, by products of b factors: those from a column's step to the end of its block, then
+  // those from the beginning of the next one.
   std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
   for (std::size_t first = 0; first < n; first += b) {
     const std::size_t size = std::min(b, n - first);
@@ -298,7 +299,7 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       }
       root[i] = std::sqrt(covariance[i * size + i]);
     }
-    // What dominates the doubts in the norm of the roots is added to the diagonal.
+    // Adds to the diagonal what dominates the doubts in the norm of the roots.
     std::ranges::fill(excess, 0.0);
     for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
     for (std::size_t i = 0; i < size; ++i)
@@ -310,7 +311,7 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       covariance[i * size + i] += kSlack * root[i] * excess[i];
       for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
     }
-    // What is no number makes all later rows none either: `with_stddevs` finds it there.
+    // A NaN makes all later rows NaN, too: `with_stddevs` finds it there.
     for (std::size_t k = 0; k < q; ++k) {
       const double state = covariance[k * size + k];
       result.max_state = state <= result.max_state ? result.max_state : state;

@@ -29,13 +29,13 @@ class RoundingModel {
   explicit RoundingModel(bool has_decay)
       : plain_(has_decay ? 3 : 2), shared_(has_decay ? 5 : 3), inside_(has_decay ? 16 : 10) {}
 
-  /// Of a ratio after a block of `length` steps in which an error shrinks by `contraction`.
+  /// Error of a ratio after a block of `length` steps in which an error shrinks by `contraction`.
   Pair after(Pair error, Pair contraction, double length) const {
     const Pair most = kOnes * (shared_ * length);
     return contraction * error + smaller_of(most, plain_ * (kOnes / contraction - kOnes)) +
            (plain_ * length + 4);
   }
-  /// Of a product of two solutions inside a block, given those of the ratios at its ends.
+  /// Error of a product of two solutions inside a block, given those of the ratios at its ends.
   Pair inside(Pair below, Pair above, double length) const {
     return larger_of(below, above) + (inside_ * length + 8);
   }

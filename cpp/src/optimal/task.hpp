@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Searches in pieces: coroutines that pause between descents, so that whoever runs them can show
+/// Searches in pieces: coroutines that pause between descents, so that their caller can show
 /// progress, do something else, or give up. No thread is needed.
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace dpftrl::detail {
 
-/// Where the innermost of the tasks paused.
+/// The point at which the innermost of the tasks paused.
 class Pieces {
  public:
-  /// What a task awaits to pause; nobody there to resume it: it goes on.
+  /// Awaited by a task that pauses; without Pieces to resume it, the task goes on.
   struct Pause {
     Pieces* pieces;
     bool await_ready() const noexcept { return pieces == nullptr; }
@@ -25,7 +25,7 @@ class Pieces {
   };
 
   void begin(std::coroutine_handle<> task) { at_ = task; }
-  /// Until the next pause or the end.
+  /// Runs until the next pause or the end.
   void resume() { at_.resume(); }
   void count(std::int64_t iterations) { iterations_ = std::max(iterations_, iterations); }
   std::int64_t iterations() const { return iterations_; }
@@ -35,8 +35,8 @@ class Pieces {
   std::int64_t iterations_ = 0;
 };
 
-/// A value that is being computed. A task that is awaited runs at once, and whoever awaits it goes
-/// on when it has ended. What it refers to must outlive it.
+/// A value that is being computed. A task that is awaited runs at once, and its awaiter goes on
+/// when it has ended. What it refers to must outlive it.
 template <class Value>
 class [[nodiscard]] Task {
  public:
@@ -79,7 +79,7 @@ class [[nodiscard]] Task {
 
   Handle handle() const { return handle_; }
   bool is_done() const { return handle_.done(); }
-  /// Of a task that has ended, once; throws what it threw.
+  /// Result of a task that has ended, to be taken once; throws what the task threw.
   Value result() const {
     promise_type& promise = handle_.promise();
     if (promise.thrown) std::rethrow_exception(promise.thrown);
@@ -90,7 +90,7 @@ class [[nodiscard]] Task {
   Handle handle_;
 };
 
-/// All of it at once: a task that was given no Pieces.
+/// Runs the whole task at once: one that was given no Pieces.
 template <class Value>
 Value run(const Task<Value>& task) {
   task.handle().resume();

@@ -54,8 +54,8 @@ struct ScaledEncoder {
   double largest_eigenvalue = 1;  ///< of M^T M
 };
 
-/// What tells the number of records without noise. In products of several factors it is one
-/// measurement among the others.
+/// Measurements that tell the number of records without noise. In products of several factors it is
+/// one measurement among the others.
 std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   std::vector<Eigen::Index> totals;
   const QueryFactorization& factorization = mechanism.factorization();

@@ -89,7 +89,7 @@ void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& f
   factor.decoder.rightCols(m) = rest / static_cast<double>(t);
 }
 
-/// Of M, which is whole, but for its rows of zeros.
+/// Factor with `scaled`, a matrix of integers, as its M, less the rows of zeros.
 QueryFactorization::Factor whole_factor(const Matrix& f, const Matrix& scaled) {
   std::vector<Eigen::Index> rows;
   for (Eigen::Index i = 0; i < scaled.rows(); ++i)

@@ -31,7 +31,7 @@ std::vector<Scalar> ranges_along(const std::vector<Scalar>& x, std::size_t left,
 }
 
 /// (M_1 x M_2 x ...) x: each factor in turn runs along its own index of x. With integers every
-/// intermediate number is at most prod max|M| * sum |x|: whoever calls shows that this fits.
+/// intermediate number is at most prod max|M| * sum |x|: the caller must show that this fits.
 /// @param are_ranges  factors that make prefixes, of which ranges are asked; none: none.
 template <class AnyMatrix>
 std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatrix* const> factors,

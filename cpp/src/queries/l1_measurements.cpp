@@ -14,7 +14,7 @@ namespace {
 
 /// Eigenvalues of Gram matrices below this, of the largest, are rounding errors of zeros.
 constexpr double kLeastEigenvalue = 0x1p-44;
-/// Of trees; the best for 64 to 256 values have 8 or 16.
+/// Largest arity of trees; the best for 64 to 256 values have 8 or 16.
 constexpr Eigen::Index kMaxArity = 32;
 
 /// ||R|| from the rows of R, or from those of anything with rows of the same norms.

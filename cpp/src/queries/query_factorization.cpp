@@ -30,7 +30,7 @@ constexpr const char* kFunction = "query_factorization";
 constexpr std::size_t kMaxFactors = 3;
 /// Columns of M have a norm of about 2^bits, by the number of factors.
 constexpr int kBits[kMaxFactors] = {24, 18, 12};
-/// What measurements and their sums may be in magnitude.
+/// Largest magnitude of measurements and of their sums.
 constexpr double kMaxMeasurement = 0x1p60;
 constexpr double kMaxDistanceCost = 0x1p30;
 
@@ -38,7 +38,7 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// What to measure: M itself, for columns that differ, or what is known to be best.
+/// Measurements of a factor: M itself, for columns that differ, or what is known to be best.
 struct FactorOptimum {
   QueryStrategy measured;
   Matrix encoder;
@@ -56,7 +56,7 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
 /// Columns of F that differ, in the order in which they come. Those that are alike are one value
 /// for all queries.
 struct DistinctColumns {
-  /// @param with_zeros  whether values that nobody asks about are to be measured.
+  /// @param with_zeros  whether values that no query asks about are to be measured.
   DistinctColumns(const Matrix& f, bool with_zeros) {
     const Matrix columns = f.transpose();
     const auto entries = [&columns](Eigen::Index j) {
@@ -69,7 +69,7 @@ struct DistinctColumns {
       const auto differ = std::ranges::mismatch(entries(a), entries(b));
       return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
     });
-    // Of every column the first one like it.
+    // Finds for every column the first one like it.
     std::vector<Eigen::Index> like(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       const bool is_new = i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1]));
@@ -89,7 +89,7 @@ struct DistinctColumns {
     }
   }
 
-  /// Of the encoder of `first` that of all.
+  /// Expands the encoder of the distinct columns to all columns.
   IntegerMatrix expanded(const IntegerMatrix& encoder) const {
     IntegerMatrix all = IntegerMatrix::Zero(encoder.rows(), std::ssize(place));
     for (std::size_t j = 0; j < place.size(); ++j)
@@ -125,7 +125,7 @@ bool is_prefix(const Matrix& f) {
   return true;
 }
 
-/// What the quadrature may add to the distance of a bound.
+/// Amount that the quadrature may add to the distance of a bound.
 constexpr double kBoundAccuracy = 1e-10;
 
 /// The optimum of prefix sums in linear time, and the recursion that attains it.
@@ -136,7 +136,7 @@ FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& o
   const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   const Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), f.cols());
-  // Of these weights: the best bound that the solver met may be one of others.
+  // The bound is that of these weights: the best one that the solver met may belong to others.
   const double bound = optimum_bounds(problem, optimum.column_weights, kBoundAccuracy).lower;
   return {QueryStrategy::optimal, strategy.encoder(), detail::query_proof(f, bound, u, v)};
 }
@@ -161,12 +161,12 @@ double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   return largest;
 }
 
-/// A row of M that every value has the same number in.
+/// Whether a row of M has the same number for every value.
 bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
   return (encoder.row(row).array() == encoder(row, 0)).all();
 }
 
-/// Of the rows of R over the measurements that are chosen by 1, others having 0.
+/// Squared norms of the rows of R over the measurements chosen by 1, others having 0.
 Vector squared_norms(const QueryFactorization::Factor& factor, const Vector& chosen) {
   if (factor.is_ranges) return detail::range_norms_squared(factor.decoder * chosen.asDiagonal());
   return factor.decoder.cwiseAbs2() * chosen;
@@ -256,7 +256,7 @@ Matrix QueryFactorization::decoder() const {
 }
 
 Vector QueryFactorization::row_norms(Neighbours neighbours) const {
-  // Of what gets noise, and of the rest: a product is without noise where all its factors are.
+  // Separates what gets noise from the rest: a product is without noise where all its factors are.
   Matrix noisy = Matrix::Zero(1, 1), rest = Matrix::Ones(1, 1);
   for (const Factor& factor : factors) {
     Vector is_free = Vector::Zero(factor.encoder.rows());
@@ -364,8 +364,8 @@ QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOpti
   return QueryWorkload::matrix(workload.to_matrix());
 }
 
-/// What a search needs of the queries of a factor: their rows, or, for the root mean square error
-/// of ranges, what has it as well.
+/// Queries of a factor as a search needs them: their rows, or, for the root mean square error of
+/// ranges, a matrix with the same error.
 Matrix searched_queries(const QueryWorkload::Factor& factor,
                         const QueryFactorizationOptions& options) {
   if (!factor.is_ranges) return factor.queries;
@@ -379,7 +379,7 @@ Matrix searched_queries(const QueryWorkload::Factor& factor,
   return factor.matrix();
 }
 
-/// What the rounding of those can take from a bound.
+/// Largest amount that the rounding of those can take from a bound.
 double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
   const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
   return is_root ? detail::range_root_rounding(searched) : 0;
@@ -458,7 +458,7 @@ class QueryFactorizer::State {
   const QueryWorkload::Factor& factor() const {
     return factored_.factors()[result_.factors.size()];
   }
-  /// What is searched for.
+  /// Queries as they are searched.
   const Matrix& queries() const { return searched_; }
   void begin_search() { searched_ = searched_queries(factor(), options_); }
   OptimumProgress search_progress() const {
@@ -536,7 +536,7 @@ class QueryFactorizer::State {
     paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
     paired_.reset();
     is_solved_ = false;
-    // Of some columns, so of all of them.
+    // A bound for some of the columns is one for all of them.
     end_factor(detail::schatten_proof(f), std::move(found));
   }
 

@@ -9,7 +9,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// What proofs may lose to rounding and still show that nothing is better.
+/// Largest loss to rounding with which a proof still shows that nothing is better.
 constexpr double kTight = 0x1p-29;
 /// Cosines below this are rounding errors of right angles.
 constexpr double kRightAngle = 0x1p-40;

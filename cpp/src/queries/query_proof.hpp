@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What is proved about the optimum of one factor of a workload (internal header).
+/// Proofs about the optimum of one factor of a workload (internal header).
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace dpftrl::detail {
 
-/// What weights u of queries and v of values, both of sum 1, prove of a factor.
+/// Facts about a factor that weights u of queries and v of values, both of sum 1, prove.
 struct QueryProof {
   double lower_bound;    ///< ||D_u^(1/2) F D_v^(1/2)||_*
   double mean;           ///< ||D_u^(1/2) F v||

@@ -232,7 +232,7 @@ class ReplaceOneSolver::State {
     const Matrix error = (n + 8) * 0x1p-52 * multiply(magnitude, magnitude.transpose());
     double total = 0;
     for (Eigen::Index i = 0; i < root.rows(); ++i) {
-      // What is left of the diagonal is the weight of the pair with the last column.
+      // The rest of the diagonal is the weight of the pair with the last column.
       total += std::max(
           0.0, laplacian.row(i).sum() +
                    2 * (error.row(i).sum() + n * 0x1p-52 * laplacian.row(i).cwiseAbs().sum()));

@@ -19,11 +19,12 @@
 
 namespace dpftrl::detail {
 
-/// What the weights of all pairs of columns are searched for.
+/// Largest number of columns for which the weights of all pairs are searched.
 inline constexpr std::int64_t kMaxPairedColumns = 512;
 
 struct ReplaceOneOptimum {
-  /// Of the root mean square of ||R_i||, or of their largest (by the objective), times Delta.
+  /// Lower bound on the root mean square of ||R_i||, or on their largest (by the objective), times
+  /// Delta.
   /// @guarantee   never above the least of all factorizations, rounding included.
   /// @checked-by  query_factorization_test "the optimum for replace_one ..."
   double lower_bound;

@@ -69,8 +69,8 @@ std::int64_t discrete_laplace(Coin& coin, std::uint64_t scale) {
   }
 }
 
-/// What the sampler of variance v = numerator / 2^shift needs, t = floor(sqrt(v)) + 1. A proposal y
-/// is accepted with probability exp(-a / b),
+/// Parameters of the sampler of variance v = numerator / 2^shift, t = floor(sqrt(v)) + 1. A
+/// proposal y is accepted with probability exp(-a / b),
 ///     a = (|y| t 2^shift - numerator)^2,    b = 2 numerator 2^shift t^2.
 /// For 2^-10 <= v <= 2^92: a < 2^220, b < 2^190.
 struct GaussianParts {

@@ -52,7 +52,7 @@ constexpr std::size_t kWordsPerPair = std::is_same_v<T, float> ? 2 : 4;
 template <class T>
 constexpr std::size_t kNormalsPerGroup = 2 * kWordsPerGroup / kWordsPerPair<T>;
 
-/// Where the words of a pair came from: the block, and the first word in it.
+/// Origin of the words of a pair: the block, and the first word in it.
 struct Source {
   BlockAddress address;
   std::size_t first_word;

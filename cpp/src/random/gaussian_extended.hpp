@@ -11,12 +11,12 @@
 
 namespace dpftrl {
 
-/// |high + low - ideal| of every extended normal: what kNormalErrorBound is for those that are
-/// doubles, two hundred times less (docs/math/gaussian.md, theorem 6).
+/// Bound on |high + low - ideal| of every extended normal, two hundred times less than
+/// kNormalErrorBound, which is for those that are doubles (docs/math/gaussian.md, theorem 6).
 inline constexpr double kExtendedNormalErrorBound = 8e-18;
 
-/// What fill_normals and fill_normals_rows of gaussian.hpp fill in, as unevaluated sums of two
-/// doubles. Twice the time.
+/// Fills in the normals of fill_normals and fill_normals_rows of gaussian.hpp, as unevaluated sums
+/// of two doubles. Takes twice the time.
 ///
 /// @exactness   |out[i].high + out[i].low - ideal| <= kExtendedNormalErrorBound,
 ///              |out[i].low| <= ulp(out[i].high) / 2.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What a mode of release does with integer records (internal header): one engine a mode.
+/// Engines that process integer records (internal header): one for each mode of release.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ class ReleaseEngine {
                                        std::span<double> /*noisy*/) {
     return 0;
   }
-  /// Of the release made last; empty in mode grid, whose release they are.
+  /// Measurements of the latest release; empty in mode grid, where the release is the measurement.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;
 

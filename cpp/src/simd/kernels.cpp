@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once as it is, and on x86-64 once more for AVX2 with DPFTRL_KERNELS = avx2_kernels, and
 // for AVX-512 with avx512_kernels.
-// What is included here is in unnamed namespaces, but for small templates of
+// The code included here is in unnamed namespaces, but for small templates of
 // simd/normal_arithmetic.hpp whose types differ with the vector length: see
 // tests/cpp/CMakeLists.txt.
 #include "simd/simd.hpp"

@@ -24,13 +24,13 @@ struct PairFactor {
   const double* row_low;
 };
 
-/// Of one call.
+/// Largest number of steps in one call.
 inline constexpr std::size_t kMaxSteps = 64;
 
 inline constexpr std::size_t kMaxBuffers = 8;
 
-/// What w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w goes through, from
-/// coordinate to coordinate.
+/// Operands of w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w, at one
+/// coordinate after the other.
 template <class T>
 struct Buffers {
   std::size_t count;  ///< 1 .. kMaxBuffers
@@ -42,8 +42,8 @@ struct Buffers {
 
 inline constexpr std::size_t kMaxLags = 31;
 
-/// What w = factor_0 z + factor_1 x_1 + ... ; total = total + w goes through, from coordinate to
-/// coordinate, x_i being the w or the z of i steps ago.
+/// Operands of w = factor_0 z + factor_1 x_1 + ... ; total = total + w, at one coordinate after the
+/// other, x_i being the w or the z of i steps ago.
 template <class T>
 struct Bands {
   std::size_t num_lags;  ///< 1 .. kMaxLags
@@ -66,7 +66,7 @@ struct Steps {
   std::size_t row_stride;
 };
 
-/// What round_row makes integers of, and what it may be off by.
+/// Factor by which round_row scales a row to integers, and bounds on the errors of the row.
 struct Rounding {
   double scale;
   double absolute;  ///< of the row, before scaling

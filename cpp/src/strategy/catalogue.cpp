@@ -97,7 +97,7 @@ void require_horizon(const std::optional<Workload>& workload, const char* name,
                   to_text(workload->num_steps()));
 }
 
-/// That the family makes encoders for that workload, and decodes the prefix sums from them.
+/// Checks that the family makes encoders for that workload, and decodes the prefix sums from them.
 void require_encoder_workload(const FamilyRow& family, const StrategyOptions& options) {
   if (!options.encoder_workload || options.encoder_workload->is_prefix()) return;
   const StrategyParameters& given = options.parameters;

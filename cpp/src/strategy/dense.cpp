@@ -88,7 +88,7 @@ void normalise_phases(Matrix& encoder, const Participation& participation) {
   }
 }
 
-/// Where the solver in linear time takes the problem, what it finds; else nothing.
+/// Result of the solver in linear time where it takes the problem; else nothing.
 DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& options) {
   const bool has_rates = workload.kind() == Workload::Kind::rates;
   const bool is_solved =

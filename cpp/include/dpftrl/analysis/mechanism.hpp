@@ -65,15 +65,15 @@ struct DecoderResidual {
   std::int64_t num_steps;
 };
 
-/// Of the dense strategy with the same parameters, for the leading block of the workload.
+/// Residual of the dense strategy with the same parameters, for the leading block of the workload.
 DecoderResidual decoder_residual(const StrategyOptions& options);
-/// The same where the strategy with these options is at hand: short ones are not made again.
+/// The same for callers that have the strategy with these options: short ones are not made again.
 DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
 
 /// How good a mechanism is, and that its factors belong together: no privacy claim rests on it.
 struct Proof {
-  /// On the error of its objective, of every factorization, at unit noise multiplier; see
-  /// certified_lower_bound.
+  /// Lower bound on the error of its objective, for every factorization, at unit noise multiplier;
+  /// see certified_lower_bound.
   std::optional<LowerBound> lower_bound;
   DecoderResidual residual;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// From a mechanism that is optimised numerically to its plan, with what is known about it.
+/// Search for the plan of a mechanism optimised numerically, with what is known about it.
 
 #include <cstdint>
 #include <memory>
@@ -21,22 +21,23 @@ struct PlannerOptions {
   /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
   /// about 2 * 10^-2 above the least maximum.
   bool use_solver = true;
-  /// In all: of the solvers of `optimal`, or line searches of the others, over all their starts and
-  /// rounds. Unset: as many as the optimiser's own options say.
+  /// Total number of iterations of the solvers of `optimal`, or of line searches of the others,
+  /// over all their starts and rounds. Unset: as many as the optimiser's own options say.
   std::optional<std::int64_t> max_iterations = {};
   /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
-  /// What the mechanism loses to few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
+  /// The loss from using few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
   std::optional<double> gap = {};
   /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, 2^-40 .. 2^40,
-  /// one a step. What is made least is sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step
-  /// i; the objective error and the lower bound are of that. Empty: all 1.
+  /// one a step. The search minimises sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step i;
+  /// the objective error and the lower bound refer to that. Empty: all 1.
   std::vector<double> query_weights = {};
 };
 
 struct PlannerProgress {
   std::int64_t iterations;
-  /// 0 .. 1, never less than before: `optimal`, of the way to the gap that is asked for, on a
-  /// logarithmic scale; the others, which do not know their way, a guess from the iterations.
+  /// 0 .. 1, never less than before: for `optimal` the part done of the way to the requested gap,
+  /// on a logarithmic scale; for the others, which do not know how far they have to go, a guess
+  /// from the iterations.
   double fraction;
 };
 
@@ -45,20 +46,20 @@ struct PlannerResult {
   StrategyPlan plan;
   UnitError error;
   double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
-  /// Certified lower bound on that error of every factorization, if one is at hand: that of the
-  /// solver, or certified_lower_bound. It says for records of which dimension it holds.
+  /// Certified lower bound on that error for every factorization, if one is known: from the solver,
+  /// or certified_lower_bound. It says for records of which dimension it holds.
   std::optional<LowerBound> lower_bound;
-  /// Of the search. not_converged: the iterations were used up. infeasible: it has converged, but
-  /// there is none for this workload and participation, it was that for prefix sums, or for one
-  /// participation; or what was found is not proved to be as close as was asked for. stopped:
+  /// Status of the search. not_converged: the iterations were used up. infeasible: it has
+  /// converged, but for prefix sums or for one participation, because there is no search for this
+  /// workload and participation; or the result is not proved to be as close as requested. stopped:
   /// before the end, or weights in closed form, without a search.
   SolverStatus status;
   std::int64_t iterations;
 };
 
-/// The search for a plan, a piece at a time, for those who have to breathe in between: one
-/// iteration of the solvers of `optimal`, or a few line searches of the others. To give up is to
-/// ask for no more pieces.
+/// Searches for a plan in pieces, so that the caller can do something else in between: one
+/// iteration of the solvers of `optimal`, or a few line searches of the others, at a time. To give
+/// up, stop calling `advance`.
 class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
@@ -95,7 +96,7 @@ class Planner {
   std::unique_ptr<Search> search_;
 };
 
-/// All of it at once.
+/// Runs the whole search at once.
 PlannerResult find_plan(const PlannerOptions& options);
 
 }  // namespace dpftrl

@@ -73,7 +73,7 @@ class DpFtrl {
   ///         Error{past_horizon} after num_steps() batches; Error{bad_state} once an iterate left
   ///         the doubles (its examples were learned from).
   void step(std::span<const double> features, double label, std::span<double> scores);
-  /// For losses of one score: returns it.
+  /// The same for losses of one score, which it returns.
   double step(std::span<const double> features, double label);
 
   /// Learns from the slopes of any loss at the scores of `predict`, in place of those of loss():
@@ -93,7 +93,7 @@ class DpFtrl {
 
   /// W x with the current W. Learns nothing.
   void predict(std::span<const double> features, std::span<double> scores) const;
-  /// For losses of one score.
+  /// The same for losses of one score.
   double predict(std::span<const double> features) const;
 
   /// Bytes from which `restore_without_ledger` goes on, also between two examples of a batch. They
@@ -113,13 +113,13 @@ class DpFtrl {
 
   /// Valid until the next step.
   const Vector& iterate() const { return rule_->iterate(); }
-  /// Over the steps.
+  /// Average of the points already played.
   Vector average() const { return rule_->average(); }
-  /// That of the step which ended last; zeros before the first.
+  /// Release of the last completed step; zeros before the first.
   std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// As that of PrefixSum.
+  /// The same as PrefixSum::release_stddev.
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   const VectorLoss& loss() const { return *loss_; }
@@ -135,12 +135,12 @@ class DpFtrl {
   std::int64_t num_examples() const { return num_examples_; }
   /// Examples in the batch that is not ended yet.
   std::int64_t num_waiting() const { return num_waiting_; }
-  /// That of the next point to play; of descent the inverse of the next rate.
+  /// Regularisation of the point to play next; for descent the inverse of the next rate.
   double lambda() const;
   double grid() const { return sums_.grid(); }
 
  private:
-  /// One more example, of which `scales_` are the slopes.
+  /// Adds one more example, whose slopes are `scales_`.
   void take_gradient(std::span<const double> features);
   /// Ends the batch by a release.
   template <class Release>

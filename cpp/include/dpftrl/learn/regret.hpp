@@ -90,7 +90,7 @@ class ComparatorSolver {
   AverageLoss loss_;
   std::shared_ptr<const Domain> set_;  ///< bounded
   bool in_ball_;                       ///< set_ is a ball and the loss has no kinks
-  // Where the next search starts: the last w_nu or point, nu, d(1/||w_nu||)/d nu, and width.
+  // Starting point of the next search: the last w_nu or point, nu, d(1/||w_nu||)/d nu, and width.
   Vector warm_point_;
   double warm_multiplier_ = 0;
   double warm_slope_ = 0;

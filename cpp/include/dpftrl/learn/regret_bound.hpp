@@ -12,7 +12,7 @@
 
 namespace dpftrl {
 
-/// What the regret theorem is told.
+/// Inputs of the regret theorem.
 struct RegretSetting {
   std::int64_t num_steps = 0;  ///< n >= 1
   double gradient_bound = 1;   ///< L > 0: every gradient has norm at most L (the clip norm)
@@ -35,9 +35,9 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              const Domain& domain, double radius);
 
-/// What chance can make of release_noise all at once, as a part of it: an upper bound on the
+/// Share of release_noise by which chance can move all releases at once: an upper bound on the
 /// largest singular value of B over its Frobenius norm; 1 where nothing better is known.
-/// @exactness   upper bound. Of a ToeplitzDecoder the sum of the |coefficients|, which neither a
+/// @exactness   upper bound. For a ToeplitzDecoder the sum of the |coefficients|, which neither a
 ///              row nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
 /// @source      Schur's test.
 /// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"

@@ -61,8 +61,7 @@ struct RegretPoint {
   double comparator_gap;  ///< the regrets are at most this much above the values given
 };
 
-/// What happened in k consecutive steps of b = batch_size examples. Row i belongs to step
-/// first_step + i.
+/// Results of k consecutive steps of b = batch_size examples. Row i belongs to step first_step + i.
 ///
 /// noisy - true is the noise of the release, which `stddev` describes, and the truncation of each
 /// record toward zero to the grid: at most b (step + 1) * grid a coordinate, which no std
@@ -82,7 +81,7 @@ struct SimulationChunk {
   std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
 };
 
-/// Average loss on examples that nobody learned from, of fixed models of this run.
+/// Average loss of fixed models of this run on held-out examples, which none of them learned from.
 struct HeldOutRisk {
   double private_average;  ///< of the average of the points played: what online-to-batch is about
   double private_last;     ///< of the latest point
@@ -90,12 +89,12 @@ struct HeldOutRisk {
   double twin_last;
 };
 
-/// What the regret theorems say about the learners of a simulation.
+/// The regret theorems applied to the learners of a simulation.
 struct SimulationTheory {
   double private_lambda;  ///< used; of doubling the first
   double twin_lambda;     ///< used; of doubling the first
-  /// On the expected average regret after the last step. Nothing for descent with rates, momentum
-  /// or correlated noise.
+  /// Bounds on the expected average regret after the last step. Nothing for descent with rates,
+  /// momentum or correlated noise.
   std::optional<RegretBound> private_bound;
   std::optional<RegretBound> twin_bound;
   /// No gradient of this run can exceed the clip norm, which the theorem assumes. False: the bounds
@@ -134,7 +133,7 @@ class Simulation {
   std::int64_t dimension() const;
   double grid() const;
   const Mechanism& mechanism() const;
-  /// Nothing without a learner.
+  /// The theory; nothing without a learner.
   const std::optional<SimulationTheory>& theory() const;
   /// The learners' next points to play; empty without a learner.
   Vector private_iterate() const;

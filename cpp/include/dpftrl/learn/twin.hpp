@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What a learner would be without noise: NOT private.
+/// Twin of a learner, without noise: NOT private.
 
 #include <cstdint>
 #include <memory>

@@ -27,10 +27,10 @@ struct RowErrorBound {
   double relative;
 };
 
-/// What next_rounded writes for an entry whose rounding double precision leaves open.
+/// Marks an entry whose rounding double precision cannot decide, in the output of next_rounded.
 inline constexpr std::int64_t kUndecided = INT64_MIN;
 
-/// What makes the random bits. Fewer rounds are quicker, and for simulations.
+/// Generator of the random bits. Those of fewer rounds are quicker, and meant for simulations.
 enum class Generator { chacha20, chacha12, chacha8 };
 
 struct NoiseStreamOptions {
@@ -40,7 +40,7 @@ struct NoiseStreamOptions {
   /// next_rounded decides nothing, rounded_entry computes every digit: the same integers, slowly.
   bool exact_only = false;
   /// Rows of C^-1 Z, what a step adds to the noise of its sum, in place of rows of A C^-1 Z: for
-  /// whoever adds noise to each gradient. Their sums are the noise of sums, up to rounding. For
+  /// callers that add noise to each gradient. Their sums are the noise of sums, up to rounding. For
   /// encoders whose inverse has few bands (`independent`, banded-inverse-square-root, lambda-cgd),
   /// as they are for prefix sums: rows draw their normals again, so nothing is kept, seeking costs
   /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
@@ -191,11 +191,11 @@ class FloatNoiseStream {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t step() const { return step_; }
 
-  /// As NoiseStream::seek.
+  /// The same as NoiseStream::seek.
   void seek(std::int64_t step);
 
-  /// As NoiseStream::next and next_rows. A convolution in advance (ToeplitzDecoder) is made from
-  /// the doubles of NoiseStream, by ChaCha20 always, and rounded.
+  /// The same as NoiseStream::next and next_rows. A convolution in advance (ToeplitzDecoder) is
+  /// made from the doubles of NoiseStream, by ChaCha20 always, and rounded.
   void next(std::span<float> row);
   void next_rows(std::span<float> rows, std::int64_t num_rows);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the optimisers of parametrised families have in common: how to ask, and what comes back.
+/// Options and results shared by the optimisers of parametrised families.
 
 #include <cstdint>
 #include <functional>
@@ -33,8 +33,8 @@ struct FamilyOptions {
 struct FamilySearch {
   SolverStatus status = SolverStatus::not_converged;
   double gradient_norm = 0;  ///< of ln(error), where the search ended
-  /// Where the largest of many rows is minimised: largest ln(error) less its mean under the final
-  /// weights of the rows; 0 where the largest row is known.
+  /// For objectives that minimise the largest of many rows: largest ln(error) less its mean under
+  /// the final weights of the rows; 0 where the largest row is known.
   double duality_gap = 0;
   std::int64_t iterations = 0;   ///< line searches, over all descents
   std::int64_t evaluations = 0;  ///< of error and gradient

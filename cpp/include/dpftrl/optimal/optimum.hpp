@@ -13,7 +13,7 @@ namespace dpftrl {
 
 enum class Objective { max, mean };
 
-/// What is minimised: prefix sums with weight decay (A_ij = decay^(i-j)) and momentum, times
+/// Problem to solve: prefix sums with weight decay (A_ij = decay^(i-j)) and momentum, times
 /// learning rates on the columns, with weights on the rows.
 struct OptimumProblem {
   std::int64_t num_steps = 0;
@@ -24,7 +24,7 @@ struct OptimumProblem {
   std::vector<double> query_weights = {};  ///< rho_i, positive; empty: all 1. Mean objective only
 };
 
-/// What the horizon may be with momentum, which takes a hundred times as long.
+/// Longest horizon with momentum, which takes a hundred times as long.
 inline constexpr std::int64_t kMaxMomentumSteps = 1 << 16;
 
 /// With momentum, or decay over many times its memory, and the max objective some weights tend to 0
@@ -37,9 +37,9 @@ enum class SolverStatus {
   converged,
   stopped,        ///< before the end
   not_converged,  ///< the iterations were used up
-  /// What was asked for cannot be had: a gap below what rounding lets be proved, or a family that
-  /// cannot be optimised for the participation. The result is the best of what can: as close as can
-  /// be proved.
+  /// The request cannot be met: a gap below what rounding lets be proved, or a family that cannot
+  /// be optimised for the participation. The result is the best that can be had, as close as can be
+  /// proved.
   infeasible,
 };
 
@@ -71,7 +71,7 @@ struct Optimum {
   std::vector<double> row_weights;  ///< u, those of the rows
 };
 
-/// The iteration, one evaluation at a time, for those who have to breathe in between.
+/// The iteration, one evaluation at a time, so that the caller can do something else in between.
 class OptimumSolver {
  public:
   /// @throws Error{invalid_argument} a number out of range; Error{wrong_length};
@@ -103,8 +103,8 @@ struct OptimumBounds {
   double upper;
 };
 
-/// What dual variables prove by themselves, whoever found them: certified bounds on the least error
-/// of any factorization, from one evaluation. Any positive numbers give bounds that hold; the
+/// Certified bounds on the least error of any factorization, proved by dual variables alone,
+/// whatever their origin, from one evaluation. Any positive numbers give bounds that hold; the
 /// better the numbers, the closer they are.
 ///
 /// @param column_weights  v, one a step. Max objective: the rows have the same in reverse.

@@ -12,8 +12,8 @@ struct VaryingBands {
   std::int64_t num_bands;  ///< p, with the main diagonal
   /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p a step, 0 left of the matrix.
   std::vector<double> entries;
-  /// What the error bounds of its noise are made of: the largest standard deviation of a row
-  /// w_0 + ... + w_t, or more.
+  /// Number that the error bounds of its noise are computed from: the largest standard deviation of
+  /// a row w_0 + ... + w_t, or more.
   double max_row_stddev;
 };
 

@@ -12,8 +12,8 @@ struct VaryingBuffers {
   std::vector<double> inverse_scales;  ///< 1 / c_t, one a step, positive
   std::vector<double> gains;           ///< g_t, q a step
   std::vector<double> factors;         ///< phi_t, q a step, in (0, 1]
-  /// What the error bounds of its noise are made of: the largest standard deviations of a row
-  /// w_0 + ... + w_t and of a state, or more.
+  /// Numbers that the error bounds of its noise are computed from: the largest standard deviations
+  /// of a row w_0 + ... + w_t and of a state, or more.
   double max_row_stddev;
   double max_state_stddev;
 };

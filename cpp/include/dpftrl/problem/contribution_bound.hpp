@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Which records of a person count, so that one person's part in a stream is bounded.
+/// Decides which records of a person count, so that one person's part in a stream is bounded.
 
 #include <cstdint>
 #include <unordered_map>
@@ -10,9 +10,9 @@
 
 namespace dpftrl {
 
-/// Of each person the earliest steps that keep the pattern count: the first, and then each that
-/// comes at least `separation()` steps after the last one that counted, until there are
-/// `max_participations()`.
+/// Decides which steps of each person count: the earliest ones that keep the pattern, that is, the
+/// first, and then each that comes at least `separation()` steps after the last one that counted,
+/// until there are `max_participations()`.
 ///
 /// @guarantee   what counts of one person depends on nobody else, so leaving a person out changes
 ///              nothing else; and the steps that count are allowed by the participation schema.
@@ -22,7 +22,7 @@ class ContributionBound {
   /// @throws Error{invalid_argument} a fixed-epoch schema: no rule of this kind keeps it.
   explicit ContributionBound(const Participation& participation);
 
-  /// Does what the person contributes at this step count? Several records of a person at one step
+  /// Whether the person's contribution at this step counts. Several records of a person at one step
   /// are one contribution. The answer depends on data: it is not private.
   /// @param person  one number a person. Two persons with one number are not protected.
   /// @param step    not before that of an earlier call.

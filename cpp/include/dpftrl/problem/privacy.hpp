@@ -102,7 +102,7 @@ double mu_from_approximate_dp(const ApproximateDp& target);
 /// @checked-by    NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt.
 double noise_multiplier(const ApproximateDp& target);
 
-/// What epsilon-DP is in Gaussian DP: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every mechanism
+/// Gaussian DP that epsilon-DP implies: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every mechanism
 /// that is epsilon-DP is mu-GDP, and no smaller mu holds for all of them; near 0 it is 1.2533
 /// epsilon. So pure releases and Gaussian ones add up in mu (compose_mu).
 ///
@@ -192,7 +192,7 @@ double epsilon_from_rho(const RhoDelta& parameters);
 /// @checked-by    ConcentratedRhoIsAtMostTheThirtyDigitValueAndWithin1e12OfIt.
 double rho_from_approximate_dp(const ApproximateDp& target);
 
-/// What the textbook formula sqrt(2 ln(1.25 / delta)) / epsilon would give.
+/// Result of the textbook formula sqrt(2 ln(1.25 / delta)) / epsilon.
 struct ClassicalGaussian {
   double noise_multiplier;
   double actual_delta;   ///< exact delta at the target epsilon with that multiplier, rounded up

@@ -44,7 +44,7 @@ class Workload {
   static Workload momentum(const Momentum& options);
   /// A width of num_steps or more gives the prefix sums.
   static Workload sliding_window(const Window& options);
-  /// As many steps as rates.
+  /// The workload has as many steps as there are rates.
   static Workload learning_rates(Rates options);
   /// @throws Error{invalid_argument} not square, not lower triangular, a zero on the diagonal, an
   ///         entry that is not finite; Error{unsupported} more than kMaxDenseSteps steps.
@@ -56,7 +56,7 @@ class Workload {
   std::int64_t num_steps() const { return num_steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
   bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
-  /// Of kind `matrix`, with entries that depend on step - column alone.
+  /// True for kind `matrix` with entries that depend on step - column alone.
   bool has_toeplitz_matrix() const { return has_toeplitz_matrix_; }
 
   double momentum() const { return momentum_; }

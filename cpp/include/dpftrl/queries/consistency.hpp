@@ -12,8 +12,8 @@ namespace dpftrl {
 
 struct ConsistencyOptions {
   bool integer = false;  ///< counts rounded to integers of the same sum
-  /// What the counts sum to. Only with replace_one, where the number of records is public; where
-  /// the release tells it (QueryFactorization::public_measurements), by default that.
+  /// Sum of the counts. Only with replace_one, where the number of records is public; where the
+  /// release tells it (QueryFactorization::public_measurements), by default that.
   std::optional<std::int64_t> total = std::nullopt;
 };
 

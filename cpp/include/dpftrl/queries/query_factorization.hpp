@@ -19,7 +19,7 @@ namespace dpftrl {
 
 using IntegerMatrix = Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// What is measured.
+/// Choice of the measurements.
 enum class QueryStrategy {
   optimal,   ///< of least error, for Gaussian noise with a proof
   identity,  ///< every count of the histogram
@@ -30,13 +30,14 @@ enum class QueryNoise { gaussian, laplace };
 
 struct QueryFactorizationOptions {
   QueryStrategy strategy = QueryStrategy::optimal;
-  /// Which noise the measurements will get. laplace, as large as the l1 norm of a column:
-  /// QueryStrategy::optimal then is the best of several that are known to be good, and not proved
-  /// to be the best of all.
+  /// Noise that the measurements will get. With laplace, as large as the l1 norm of a column,
+  /// QueryStrategy::optimal is the best of several that are known to be good, and not proved to be
+  /// the best of all.
   QueryNoise noise = QueryNoise::gaussian;
-  /// Whom it is optimal for. replace_one: noise is as large as the largest distance of two columns,
-  /// and the number of records is public. For one factor with up to 512 different columns, or a
-  /// product of up to 512 values (kMaxQueryEntries / 4 numbers); else what is optimal for zero_out.
+  /// Neighbours it is optimal for. replace_one: noise is as large as the largest distance of two
+  /// columns, and the number of records is public. For one factor with up to 512 different columns,
+  /// or a product of up to 512 values (kMaxQueryEntries / 4 numbers); else what is optimal for
+  /// zero_out.
   Neighbours neighbours = Neighbours::zero_out;
   /// mean: root mean square over queries; max: the worst one.
   Objective objective = Objective::mean;
@@ -53,8 +54,8 @@ struct QueryFactorizationOptions {
 struct QuerySensitivity {
   double add_remove;   ///< one record more or less: norm of the largest column
   double replace_one;  ///< one record of another value: largest distance of two columns
-  /// What is usually said of replace_one: twice the norm of the largest column, here without rows
-  /// that are alike in all columns.
+  /// Usual bound for replace_one: twice the norm of the largest column, here without rows that are
+  /// alike in all columns.
   double textbook;
 };
 
@@ -81,14 +82,14 @@ struct QueryFactorization {
   /// what is known.
   /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
   double replace_one_lower_bound;
-  /// The error of this one with noise as large as its largest column.
+  /// Error of this factorization with noise as large as its largest column.
   double unit_error;
   Objective objective;
 
-  /// What sensitivities, measurements and noise rely on.
+  /// Checks what sensitivities, measurements and noise rely on.
   /// @throws Error{invalid_argument} not 1 to 3 factors, sizes that do not fit, an entry of M
-  /// beyond
-  ///         2^30 or columns whose l1 norms multiply to more than 2^60, an R that is not finite.
+  ///         beyond 2^30 or columns whose l1 norms multiply to more than 2^60, an R that is not
+  ///         finite.
   void require_sound() const;
 
   std::int64_t num_measurements() const;
@@ -99,8 +100,8 @@ struct QueryFactorization {
   Matrix decoder() const;
   /// Norms of the rows of R; for replace_one over the measurements that get noise.
   Vector row_norms(Neighbours neighbours = Neighbours::zero_out) const;
-  /// Which measurements tell the number of records and nothing else, their row of M being alike in
-  /// all columns: with replace_one they are public, and get no noise.
+  /// Marks the measurements that tell the number of records and nothing else, their row of M being
+  /// alike in all columns: with replace_one they are public, and get no noise.
   /// @exactness   exact.
   /// @checked-by  query_mechanism_test "what gets no noise is the same for all neighbours"
   std::vector<bool> public_measurements() const;
@@ -121,7 +122,7 @@ struct QueryFactorizerProgress {
   double fraction;          ///< part of the way to the end, 0 to 1
 };
 
-/// The search, one iteration at a time, for those who have to breathe in between.
+/// The search, one iteration at a time, so that the caller can do something else in between.
 /// @throws as factorize_queries, at the latest by the end.
 class QueryFactorizer {
  public:
@@ -134,7 +135,7 @@ class QueryFactorizer {
   bool advance();
   QueryFactorizerProgress progress() const;
   const QueryWorkload& workload() const;
-  /// Does what is left, if there is something.
+  /// Finishes the search, if it has not ended.
   QueryFactorization result();
 
  private:

@@ -28,8 +28,8 @@ struct QueryPrivacy {
   /// zero_out: one record more or less, so that their number is protected, too. replace_one: one
   /// record of another value; the number of records is public then.
   Neighbours neighbours = Neighbours::zero_out;
-  /// How many records one person may have: neighbours are a person more or less, with up to so
-  /// many. Whoever counts has to see to it. replace_one takes 1 only: persons with several records
+  /// Number of records that one person may have: neighbours are a person more or less, with up to
+  /// so many. The caller must enforce it. replace_one takes 1 only: persons with several records
   /// can have different numbers of them, and the number of all records is released without noise.
   std::int64_t max_contributions = 1;
 
@@ -70,18 +70,18 @@ class QueryMechanism {
   const QueryFactorization& factorization() const { return factorization_; }
   const QueryPrivacy& privacy() const { return privacy_; }
   QueryNoise noise() const { return noise_; }
-  /// What the noise was made for, in units of M: l2 (Gaussian) or l1 (Laplace). max_contributions
-  /// times that of one record, which for zero_out is exact.
+  /// Sensitivity that the noise was made for, in units of M: l2 (Gaussian) or l1 (Laplace).
+  /// max_contributions times that of one record, which for zero_out is exact.
   double sensitivity() const { return sensitivity_; }
   /// The textbook bound for the same neighbours.
   double textbook_sensitivity() const { return textbook_; }
-  /// Error at unit noise (standard deviation / distance by one record, in l2 for Gaussian noise
-  /// and in l1 for Laplace noise), by the objective of the factorization, and what that of any
-  /// factorization is at least. With Laplace noise that bound holds, as l1 norms are the larger
-  /// ones, and is not tight.
+  /// Error at unit noise (standard deviation / distance by one record, in l2 for Gaussian noise and
+  /// in l1 for Laplace noise), by the objective of the factorization, and a lower bound on that of
+  /// any factorization. With Laplace noise that bound holds, as l1 norms are the larger ones, and
+  /// is not tight.
   double unit_error() const { return unit_error_; }
   double lower_bound() const;
-  /// mu of Gaussian differential privacy; for Laplace noise that of all that is epsilon-DP.
+  /// mu of Gaussian differential privacy; for Laplace noise the mu of every epsilon-DP mechanism.
   double mu() const { return mu_; }
   /// Standard deviation of the Gaussian before rounding, or scale of the discrete Laplace law.
   double noise_scale() const { return noise_scale_; }

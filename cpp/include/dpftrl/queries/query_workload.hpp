@@ -19,10 +19,10 @@
 
 namespace dpftrl {
 
-/// What one factor may be: its optimum takes an eigendecomposition of so many columns.
+/// Limits of one factor: its optimum takes an eigendecomposition of so many columns.
 inline constexpr std::int64_t kMaxQueryValues = 2048;
 inline constexpr std::int64_t kMaxQueryRows = std::int64_t{1} << 16;
-/// What a factor may be in numbers, and a product in values and in queries.
+/// Limits on the entries of a factor, and on the values and the queries of a product.
 inline constexpr std::int64_t kMaxQueryEntries = std::int64_t{1} << 25;
 inline constexpr std::int64_t kMaxProductSize = std::int64_t{1} << 24;
 

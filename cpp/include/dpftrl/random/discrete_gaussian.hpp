@@ -29,7 +29,7 @@ inline constexpr std::int64_t kMaxLaplaceScale = std::int64_t{1} << 46;
 inline constexpr double kMinDiscreteVariance = 0x1p-10;
 inline constexpr double kMaxDiscreteVariance = 0x1p92;
 
-/// Where the words of a sample live.
+/// Address of the random words of a sample.
 struct SampleAddress {
   std::uint64_t row;         ///< below kMaxRows
   std::uint64_t coordinate;  ///< below kMaxBlocks
@@ -62,7 +62,7 @@ class DiscreteGaussian {
   DiscreteGaussian(DiscreteGaussian&&) noexcept;
   DiscreteGaussian& operator=(DiscreteGaussian&&) noexcept;
 
-  /// As DiscreteLaplace::sample. |sample| < 2^14 (sqrt(variance) + 1).
+  /// The same as DiscreteLaplace::sample. |sample| < 2^14 (sqrt(variance) + 1).
   /// @checked-by  discrete_gaussian_test
   std::int64_t sample(const Key& key, const SampleAddress& address) const;
   /// out[i] is the sample at coordinate first.coordinate + i.

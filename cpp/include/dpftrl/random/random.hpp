@@ -14,7 +14,7 @@
 
 namespace dpftrl {
 
-/// What the bits are for; streams of one key are independent of each other.
+/// Purpose of the random bits; streams of one key are independent of each other.
 enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
   noise_float = 1,     ///< noise of simulations, float sampler
@@ -43,7 +43,7 @@ inline constexpr std::size_t kWordsPerBlock = 16;
 inline constexpr std::size_t kBlocksPerGroup = 4;
 inline constexpr std::size_t kWordsPerGroup = kWordsPerBlock * kBlocksPerGroup;
 
-/// 256 bits that decide every random bit of a run. Whoever knows the key can remove the noise.
+/// 256 bits that decide every random bit of a run. Anyone who knows the key can remove the noise.
 ///
 /// The words are overwritten when a Key is destroyed (copies made by the compiler or the operating
 /// system are out of its reach).
@@ -80,7 +80,7 @@ class Key {
 std::array<std::uint32_t, kWordsPerBlock> chacha20_block(
     const Key& key, const std::array<std::uint32_t, 4>& counter_and_nonce);
 
-/// Where a block of 16 random words lives.
+/// Address of a block of 16 random words.
 struct BlockAddress {
   Stream stream;
   std::uint64_t row;        ///< row of Z, below kMaxRows

@@ -47,7 +47,7 @@ class PeopleSum {
   void release(std::span<double> noisy);
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// As those of PrefixSum.
+  /// The same as those of PrefixSum.
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   std::int64_t dimension() const { return sums_.dimension(); }
@@ -61,7 +61,7 @@ class PeopleSum {
  private:
   PrefixSum sums_;
   ContributionBound bound_;
-  /// Of the open step, by person; never leaves this object.
+  /// Contributions to the open step, by person; they never leave this object.
   std::unordered_map<std::int64_t, std::vector<double>> parts_;
 };
 

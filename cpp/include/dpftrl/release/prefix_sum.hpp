@@ -61,9 +61,9 @@ struct ProductRecord {
   std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
 };
 
-/// Is given a release block by block, each while it is in the cache; then the next iterate of a
-/// learner costs no way to memory of its own. Does not throw: the release is spent.
-/// Must not write to the record, of which later blocks are read afterwards.
+/// Receives a release block by block, each while it is in the cache, so that the next iterate of a
+/// learner needs no pass over memory of its own. Does not throw: the release is spent. Must not
+/// write to the record, of which later blocks are read afterwards.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
@@ -157,7 +157,7 @@ class PrefixSum {
 
   /// In mode lattice its noise is not that of the releases.
   const Mechanism& mechanism() const { return *mechanism_; }
-  /// What the releases of mode lattice claim; nullptr in mode grid.
+  /// Mechanism behind the claims of mode lattice; nullptr in mode grid.
   const LatticeMechanism* lattice() const { return lattice_.get(); }
   /// Std of the noise of each coordinate of the release at a step, input units, in either mode and
   /// with the rounding of noise to integers. What clipping and the truncation of records to the

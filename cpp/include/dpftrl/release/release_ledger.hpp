@@ -24,8 +24,8 @@ namespace dpftrl {
 /// release, and another record is refused. Records are remembered as keyed codes (HMAC-SHA256, cut
 /// to 128 bits, of the step and the record's bits), never as themselves.
 ///
-/// What a ledger cannot know: whether its bytes are the newest, and whether another process goes on
-/// from the same ones. That is the store's part: the stores of the package see to both.
+/// A ledger cannot know whether its bytes are the newest, nor whether another process goes on from
+/// the same ones. That is the store's part: the stores of the package see to both.
 class ReleaseLedger {
  public:
   /// @throws as PrefixSum.
@@ -75,7 +75,7 @@ class ReleaseLedger {
   void restore(std::span<const std::byte> bytes);
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// As those of PrefixSum.
+  /// The same as those of PrefixSum.
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   std::int64_t dimension() const { return sums_.dimension(); }

@@ -21,16 +21,16 @@ namespace dpftrl {
 ///         epochs, with another workload than the prefix sums.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
 
-/// What make_strategy refuses without making anything: an unknown name, parameters that the family
-/// does not take, a workload of another horizon.
+/// Refuses what make_strategy refuses before it makes anything: an unknown name, parameters that
+/// the family does not take, a workload of another horizon.
 void require_strategy_options(const StrategyOptions& options);
 
 /// All known strategies, in the order in which they are best explained.
 const std::vector<StrategyInfo>& strategy_catalogue();
 
-/// Can a plan define this mechanism?
+/// Whether a plan can define this mechanism.
 bool has_plans(std::string_view mechanism);
-/// All of them, comma-separated.
+/// Names of all such mechanisms, comma-separated.
 std::string names_with_plans();
 
 /// @param workload  the one the plan was made for; another one gets a strategy that is not optimal.

@@ -26,8 +26,8 @@ class DenseStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = kMaxDenseOptimumColumns;
 
-  /// What is known of the least error, from the search that the encoder comes from: the bound, or
-  /// what it is proved from again whenever it is asked for.
+  /// Lower bound on the least error, from the search that the encoder comes from: its value, or the
+  /// dual variables it is proved from again whenever it is asked for.
   struct Bound {
     Objective objective;
     Participation participation;
@@ -84,7 +84,7 @@ struct DenseOptimalOptions {
   OptimumOptions solver = {.gap = 1e-4, .max_iterations = 60};
 };
 
-/// What find_dense_optimum is given for such a strategy.
+/// Input of find_dense_optimum for such a strategy.
 struct DenseSearch {
   DenseOptimumProblem problem;
   OptimumOptions solver;
@@ -93,7 +93,7 @@ struct DenseSearch {
 /// @throws Error{invalid_argument} more than DenseStrategy::kMaxSteps steps.
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
 
-/// What a search found as an encoder of sensitivity 1, lower triangular.
+/// Result of a search as an encoder of sensitivity 1, lower triangular.
 Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
 
 /// find_dense_optimum as a strategy called "optimal": any workload up to 2048 steps, fixed epochs

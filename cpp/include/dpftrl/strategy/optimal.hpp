@@ -39,11 +39,11 @@ struct OptimalPlanResult {
   double lower_bound;  ///< of the solver, on the error of every factorization; 0 without it
 };
 
-/// What there is an optimum for: prefix sums, decay without momentum, positive rates without
-/// momentum (mean objective). Any other workload is served by the optimum for prefix sums.
+/// True for workloads that have an optimum: prefix sums, decay without momentum, positive rates
+/// without momentum (mean objective). Any other workload is served by the optimum for prefix sums.
 bool has_optimum(const Workload& workload, Objective objective);
 
-/// As the solver takes it.
+/// The problem in the form that the solver takes.
 /// @throws Error{unsupported} a workload without an optimum, or rates that are not positive.
 OptimumProblem optimum_problem(const Workload& workload, Objective objective);
 
@@ -63,7 +63,7 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
 class OptimalStrategy final : public VaryingBufferedStrategy {
  public:
   static constexpr std::string_view kName = "optimal";
-  /// Of those that are made by name: what the solver takes in time and memory sets it.
+  /// Limit for strategies that are made by name, set by the time and memory that the solver takes.
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 21;
   static constexpr std::int64_t kMaxBuffers = 64;
   /// The plan must have as many steps as the workload.
@@ -71,8 +71,8 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
   OptimalStrategy(Workload workload, OptimalPlan plan);
 
   const OptimalPlan& plan() const { return plan_; }
-  /// What the weights of the plan prove, taken as dual variables: computed anew at every call, in
-  /// O(num_steps) for each of some 30 nodes, with no trust in who found them.
+  /// Bound that the weights of the plan prove, taken as dual variables: computed anew at every
+  /// call, in O(num_steps) for each of some 30 nodes, with no trust in their origin.
   OwnBound certified_lower_bound(Objective objective,
                                  const Participation& participation) const override;
 
@@ -81,8 +81,8 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
 };
 
 inline constexpr std::int64_t kDefaultPlanBuffers = 8;
-/// Of the certificate of a strategy that is made by name. The error with so many buffers as are
-/// usual differs from the optimum by more, and a smaller gap costs a third more time.
+/// Gap of the certificate of a strategy that is made by name. The error with the usual number of
+/// buffers differs from the optimum by more, and a smaller gap costs a third more time.
 inline constexpr double kPlanGap = 1e-7;
 
 /// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
@@ -95,17 +95,17 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation);
 
-/// What the dense optimum of so many steps is found for: fixed epochs where it is known how, else
-/// one participation.
+/// Participation that the dense optimum of so many steps is found for: fixed epochs where a method
+/// is known, else one participation.
 Participation densely_optimised_for(const Workload& workload, const Participation& participation);
 
 /// @throws Error{unsupported} full accuracy (0 buffers) for a workload that no recursion is for.
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective);
 
-/// For those who will ask for the errors of a mechanism, before the search for it. Those of the
+/// Checks, before the search for a mechanism, that its errors will be known. The errors of the
 /// encoder for prefix sums, which stands in where there is no recursion (has_optimum), are known
-/// from dense matrices only. Nothing for other mechanisms, and for those that are saved.
+/// from dense matrices only. Accepts all other mechanisms, and those that are saved.
 /// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
 void require_known_errors(const StrategyOptions& options);
 

@@ -33,7 +33,7 @@ struct RowNorms {
   double mean_squared;  ///< ||B||_F^2 / num_steps
 };
 
-/// Of making rows of noise, in words.
+/// Cost of making rows of noise, in words.
 struct StreamCost {
   std::string_view step;    ///< time per step and coordinate
   std::string_view memory;  ///< vectors of state
@@ -72,7 +72,7 @@ struct RestartedColumns {
   const Strategy* epoch;
   std::int64_t epoch_length;
 };
-/// Nothing beyond what Strategy's functions say.
+/// Columns of which nothing is known beyond what Strategy's functions say.
 struct OtherColumns {};
 
 /// How the columns of an encoder are related, from which its sensitivity to several participations
@@ -125,7 +125,7 @@ class Strategy {
   /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
   /// for Gaussian noise, and rules out other noise there.
   virtual bool is_causal() const { return true; }
-  /// Where it is not that of the family.
+  /// Cost of its stream, where it is not that of the family.
   virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
   /// The parameters it was made with, by name, those that the family chose among them. Not here:
   /// lists of a number a step or more, which are in its plan.

@@ -49,7 +49,7 @@ struct StrategyParameters {
   bool normalize_columns = false;
 };
 
-/// What a mechanism with these parameters is made for; the largest error where they do not say.
+/// Objective that a mechanism with these parameters is made for; the largest error by default.
 inline Objective objective_of(const StrategyParameters& parameters) {
   return parameters.plan ? parameters.plan->objective
                          : parameters.objective.value_or(Objective::max);
@@ -60,13 +60,13 @@ struct StrategyOptions {
   std::int64_t num_steps = 0;
   /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
   std::optional<Workload> workload = {};
-  /// The encoder is made for this workload, while the prefix sums are decoded from it, for those
-  /// who compute the one from the other. Default: it is made for `workload`.
+  /// The encoder is made for this workload, while the prefix sums are decoded from it, for callers
+  /// that compute the one from the other. Default: it is made for `workload`.
   std::optional<Workload> encoder_workload = {};
   StrategyParameters parameters = {};
-  /// What the families that search for their parameters, and have a search for it, are optimised
-  /// for: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of the
-  /// strategy: sensitivities are computed for any participation.
+  /// Participation to optimise for, in the families that search for their parameters and have a
+  /// search for it: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of
+  /// the strategy: sensitivities are computed for any participation.
   Participation participation = Participation::single();
 };
 

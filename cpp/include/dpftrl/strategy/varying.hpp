@@ -18,8 +18,8 @@ namespace dpftrl {
 ///         [.  .  c2        ]
 ///
 /// Nothing is believed about the numbers: the norms of the columns, on which the sensitivity rests,
-/// and the variances of the rows are recomputed from them and from the scales, whoever made both.
-/// Numbers from a wrong recursion change what is stated here and not what is true of it.
+/// and the variances of the rows are recomputed from them and from the scales, whatever their
+/// origin. Numbers from a wrong recursion change what is stated here and not what is true of it.
 ///
 /// @exactness   norms by a recursion over all steps; encoder_slack() bounds what its rounding may
 ///              have taken from them
@@ -73,7 +73,7 @@ class VaryingBufferedStrategy : public Strategy {
   mutable std::vector<double> largest_products_;  ///< of columns, when they are asked for
 };
 
-/// With columns scaled to norm 1, to rounding.
+/// Makes the parts with columns scaled to norm 1, to rounding.
 VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers buffers);
 
 }  // namespace dpftrl

@@ -69,8 +69,8 @@ class VaryingBandedStrategy final : public Strategy {
   mutable std::vector<double> largest_products_;  ///< when they are asked for
 };
 
-/// What is searched for: by default 16 bands or as many as the separation, and more bands than that
-/// as for one participation, because columns of one user that overlap have no search.
+/// Problem to search: by default 16 bands or as many as the separation. More bands than that are
+/// optimised for one participation, because columns of one user that overlap have no search.
 /// @throws Error{invalid_argument} num_steps or num_bands out of range.
 BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
                              Objective objective, const Participation& participation);

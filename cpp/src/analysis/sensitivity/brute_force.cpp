@@ -38,7 +38,7 @@ class PatternSearch {
                                      to_text(num_steps_) + " steps");
   }
 
-  /// Where the next participation may be, `last` being the latest one so far or -1.
+  /// Steps at which the next participation may be, `last` being the latest one so far or -1.
   Range next_steps(std::int64_t count, std::int64_t last) const {
     const std::int64_t b = participation_.separation();
     if (count == participation_.max_participations()) return {0, 0};

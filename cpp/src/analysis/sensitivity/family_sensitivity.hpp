@@ -14,7 +14,7 @@ namespace dpftrl {
 /// that kind is known.
 std::int64_t orthogonal_distance(const Strategy& strategy);
 
-/// What the structure of a family gives for more than one participation:
+/// Sensitivity for more than one participation, from the structure of a family:
 ///
 ///     restarts             blocks are orthogonal: their squares add up
 ///     scaled columns       scaled_toeplitz_sensitivity; other bases as if every column were scaled

@@ -25,7 +25,7 @@ struct Level {
   std::int64_t longest_node;  ///< in steps
 };
 
-/// What one participation adds to sum_v w_v m_v^2 at the most.
+/// Largest contribution of one participation to sum_v w_v m_v^2.
 /// @param levels_per_step  the most levels on which one step has a node
 double largest_share(std::span<const Level> levels, std::size_t levels_per_step,
                      std::int64_t num_steps, const Participation& participation) {
@@ -127,7 +127,8 @@ std::vector<double> differences(std::vector<double> products) {
   return products;
 }
 
-/// Of a bound on the size of the products: none of them negative, and no product above its bound.
+/// Levels of a bound on the size of the products: no weight is negative, no product above its
+/// bound.
 std::vector<Level> binary_levels(std::vector<double> products) {
   for (double& product : products) product = std::abs(product);
   for (std::size_t m = products.size() - 1; m-- > 0;)

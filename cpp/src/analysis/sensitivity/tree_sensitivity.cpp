@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxNodeVisits = std::int64_t{1} << 29;
 constexpr std::int64_t kMaxOperations = std::int64_t{1} << 28;
-/// What looking up a sum costs, in entries of Gaps.
+/// Cost of looking up a sum, in entries of Gaps.
 constexpr std::int64_t kOperationsPerSum = 64;
 constexpr std::int64_t kMaxStoredGaps = std::int64_t{1} << 23;
 

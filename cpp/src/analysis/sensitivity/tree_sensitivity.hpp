@@ -18,8 +18,8 @@ namespace dpftrl {
 /// largest_tree_sum), else level_by_level_bound.
 Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& participation);
 
-/// That maximum for a min-separation schema, by dynamic programming over the levels; nothing if it
-/// takes more than 2^28 elementary operations.
+/// Computes that maximum for a min-separation schema by dynamic programming over the levels;
+/// nothing if it takes more than 2^28 elementary operations.
 std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
                                              const Participation& participation);
 

@@ -79,7 +79,7 @@ class BlockProgram final : public Program {
     return row;
   }
 
-  /// Of carry + scale * row.
+  /// Bound of carry + scale * row.
   Bound with_own(double scale, const Bound& own) const {
     const double magnitude = carry_bound_.magnitude + std::abs(scale) * own.magnitude;
     return {carry_bound_.error + std::abs(scale) * own.error +

@@ -31,7 +31,7 @@ std::size_t num_measurements(const ProgramOptions& options, const ToeplitzDecode
   return static_cast<std::size_t>(options.num_rows + decoder.num_future);
 }
 
-/// Of those, the ones that there are: what comes after them is 0.
+/// Number of those measurements that exist: what comes after them is 0.
 std::size_t num_normals(const ToeplitzDecoder& decoder, std::size_t num_measurements) {
   if (decoder.num_measurements == 0) return num_measurements;
   return std::min(num_measurements, static_cast<std::size_t>(decoder.num_measurements));
@@ -125,13 +125,13 @@ class ToeplitzProgram final : public Program {
   /// Several coordinates are cheaper row by row, a few one at a time.
   bool is_wide() const { return dimension_ > 4; }
 
-  /// Which of so many coordinates from `first` on are: begin and end among them.
+  /// Begin and end of the requested coordinates among `count` of them from `first` on.
   std::pair<std::size_t, std::size_t> asked_for(std::int64_t first, std::size_t count) const {
     const std::int64_t before = options_.first_coordinate - first;
     return {static_cast<std::size_t>(std::max<std::int64_t>(0, before)),
             std::min(count, static_cast<std::size_t>(before + options_.dimension))};
   }
-  /// Of a row, coordinate number i from `first` on.
+  /// Index in a row of coordinate number i from `first` on.
   std::size_t column_of(std::int64_t first, std::size_t i) const {
     return static_cast<std::size_t>(first - options_.first_coordinate) + i;
   }

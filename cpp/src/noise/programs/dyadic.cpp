@@ -67,7 +67,7 @@ class DyadicProgram final : public Program {
     }
   }
 
-  /// From the largest node of the expansion of step + 1 to the smallest.
+  /// Adds up from the largest node of the expansion of step + 1 to the smallest.
   Bound bound(std::int64_t step) override {
     double error = 0, variance = 0;
     std::uint64_t count = static_cast<std::uint64_t>(step) + 1;
@@ -89,7 +89,7 @@ class DyadicProgram final : public Program {
     double variance;
   };
 
-  /// Those that the rows asked for reach.
+  /// Weights of the levels that the requested rows reach.
   static std::vector<double> levels_of(const ProgramOptions& options,
                                        const DyadicDecoder& decoder) {
     std::vector<double> weights = decoder.node_weights;

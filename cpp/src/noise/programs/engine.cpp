@@ -11,11 +11,11 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Of the rows of a block; the rest of a level-1 cache is for normals and for what goes out.
+/// Size of the rows of a block; the rest of a level-1 cache is for normals and for what goes out.
 constexpr std::size_t kBlockBytes = 32 * 1024;
 constexpr std::size_t kMinBlockWidth = 128;
 constexpr std::size_t kMaxBlockWidth = 2048;
-/// Of the normals of all steps, where the states stay in registers.
+/// Size of the normals of all steps, where the states stay in registers.
 constexpr std::size_t kTileBytes = 16 * 1024;
 
 std::size_t padded(std::size_t width, std::size_t padding) {

@@ -22,7 +22,7 @@ namespace dpftrl::noise {
 /// The steps of a window and what they do.
 class Window {
  public:
-  /// Where the options say plain, choose_precision decides.
+  /// If the options say plain, choose_precision decides.
   /// @throws Error{resource_exhausted} noise generated in advance would need more than 1 GiB.
   Window(const ProgramOptions& options, const DecoderForm& form);
   Window(const Window&) = delete;
@@ -38,10 +38,10 @@ class Window {
   void resume(std::int64_t step);
   std::int64_t num_steps() const { return num_steps_; }
   std::span<const Operation> operations(std::int64_t i) const { return plan_.step(in_plan(i)); }
-  /// Without the shift.
+  /// The measurements drawn, without the shift.
   std::span<const std::int64_t> draws(std::int64_t i) const { return plan_.draws(in_plan(i)); }
   std::span<const Term> terms(const Operation& operation) const { return plan_.terms(operation); }
-  /// To be added to the measurements of these operations.
+  /// Shift to be added to the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
   const Bound& bound(std::int64_t i) const {
     return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
@@ -65,7 +65,7 @@ class Window {
  private:
   void emit(std::int64_t step);
   void append_bound(std::int64_t step);
-  /// Where the plan has a step of the window.
+  /// Index in the plan of step i of the window.
   std::size_t in_plan(std::int64_t i) const {
     if (period_ == 1) return 0;
     return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
@@ -104,7 +104,7 @@ class Sink {
   virtual void take(std::int64_t i, std::size_t first, std::span<const Value> values) = 0;
   /// The same entries will be taken soon: a hint to fetch what they are written to.
   virtual void expect(std::int64_t, std::size_t, std::size_t) {}
-  /// Where the rows go one after the other, if whoever makes them may write them there instead.
+  /// Destination of the rows, one after the other, if their maker may write them there directly.
   virtual Value* rows() { return nullptr; }
 };
 
@@ -122,7 +122,7 @@ class Machine {
   void clear() { state_.clear(); }
   /// Appends the first state slots, little-endian.
   void write_state(std::size_t num_slots, std::vector<std::byte>& out) const;
-  /// What write_state appended, of streams with the same options.
+  /// Reads what write_state appended, of streams with the same options.
   void read_state(std::span<const std::byte> bytes);
 
  private:

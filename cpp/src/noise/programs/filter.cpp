@@ -125,7 +125,7 @@ class FilteredProgram final : public Program {
     }
   }
 
-  /// Of a step, in units of the largest partial result.
+  /// Roundings of a step, in units of the largest partial result.
   double roundings() const { return workload_.is_prefix() ? 2 : 8; }
 
   Entries bound_entries(double num_steps) const {

@@ -147,7 +147,7 @@ class SmoothProgram final : public Program {
 
   void resume(std::int64_t step, Plan& plan) override {
     leaf_ = leaf_at(step);
-    // Those that leaf_ ends in were never moved: nothing is to the left of them.
+    // The 1-bits at the end of leaf_ were never moved: nothing is to the left of them.
     const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
     std::uint64_t upper = 0, rest = leaf_;
     for (std::size_t rank = 1; rank <= static_cast<std::size_t>(num_moved); ++rank) {
@@ -245,7 +245,7 @@ class HaarProgram final : public Program {
     plan.draw(levels_[level - 1], options_.first_measurement + first + support);
   }
 
-  /// Of the tent over the support that `count` is in.
+  /// Height of the tent over the support that `count` is in.
   static double height(std::size_t level, std::int64_t count) {
     const std::int64_t length = std::int64_t{1} << level;
     const std::int64_t into = count % length;

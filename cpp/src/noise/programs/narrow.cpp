@@ -74,7 +74,7 @@ Number Narrow<Number>::combine(const Term* terms, std::size_t num_terms, const N
 
 template <class Number>
 void Narrow<Number>::lay_out(const Window& window) {
-  // What a step does that comes again is laid out once.
+  // Steps that repeat are laid out once.
   if (!window.is_periodic()) terms_.clear();
   const std::span<const noise::Term> terms = window.plan().all_terms();
   for (std::size_t i = terms_.size(); i < terms.size(); ++i) terms_.push_back(make_term(terms[i]));

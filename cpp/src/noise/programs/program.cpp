@@ -7,12 +7,12 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Of the error of a row times num_rows: what the rounding test then leaves open, with up to 2^20
+/// Largest error of a row times num_rows: what the rounding test then leaves open, with up to 2^20
 /// grids a standard deviation, takes a few nanoseconds an entry to recompute.
 constexpr double kLargestPlainError = 0x1p-22;
 /// Beyond it the error is not even worth computing in advance.
 constexpr std::int64_t kMaxPlainRows = std::int64_t{1} << 16;
-/// Beyond it what normals are off by leaves open more than refined ones cost: an entry that is left
+/// Beyond it the errors of normals leave open more than refined ones cost: an entry that is left
 /// open takes all normals before it once more.
 constexpr std::int64_t kMaxUnrefinedRows = std::int64_t{1} << 17;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What makes the rows of one DecoderForm in order: one class a form, which emits the operations of
-/// a step and bounds their error. docs/math/grid.md derives every bound.
+/// Programs that make the rows of one DecoderForm in order: one class a form, which emits the
+/// operations of a step and bounds their error. docs/math/grid.md derives every bound.
 
 #include <cmath>
 #include <cstddef>
@@ -42,8 +42,8 @@ struct ProgramOptions {
   Stream float_stream = Stream::noise_float;  ///< of the normals if precision is single
 };
 
-/// Of one row: |computed - ideal| <= error and |ideal| <= magnitude, but for events of probability
-/// below 2^-280 an entry.
+/// Bounds of one row: |computed - ideal| <= error and |ideal| <= magnitude, but for events of
+/// probability below 2^-280 an entry.
 struct Bound {
   double error = 0;
   double magnitude = 0;
@@ -70,15 +70,15 @@ class Program {
   /// Appends what step `step` does, without Plan::finish; returns the slot of its row. Steps in
   /// order, each once, from 0 or from where `resume` went. State slots are 0 before step 0.
   virtual Slot emit(std::int64_t step, Plan& plan) = 0;
-  /// For the row of that step, steps in order. Trees of arity k, the smooth mechanism, blocks and
-  /// matrices: after emit. All others do not need it.
+  /// Bound of the row of that step, steps in order. Trees of arity k, the smooth mechanism, blocks
+  /// and matrices need it to be called after emit; all others do not.
   virtual Bound bound(std::int64_t step) = 0;
   /// Goes to `step` > 0, which resume_point gave, from wherever the program is: appends what makes
   /// the state slots those after step - 1. A form whose resume_point is 0 needs none.
   virtual void resume(std::int64_t /*step*/, Plan& /*plan*/) {}
   /// p > 0: step t + p does what step t does, with measurements p later. 0: steps differ.
   virtual std::int64_t period() const { return 0; }
-  /// Of every step, if they are such steps.
+  /// Shape of every step, if the steps have one.
   virtual std::optional<StepShape> shape() const { return std::nullopt; }
 };
 
@@ -90,7 +90,7 @@ inline constexpr double kSlack = 1 + 0x1p-24;
 /// Coefficients, weights and scales of a form; keeps rows within the range of exact_entry.
 inline constexpr double kMaxCoefficient = 0x1p20;
 inline constexpr double kMaxPregeneratedBytes = 0x1p30;
-/// In standard deviations: beyond it with probability below 2^-280.
+/// Number of standard deviations that is exceeded with probability below 2^-280.
 inline constexpr double kTail = 20;
 
 /// Rounding of one Plan::combine, relative to the sum of the magnitudes of its terms.
@@ -104,7 +104,7 @@ inline double step_error(Precision precision) {
   return is_extended(precision) ? 0x1p-97 : kUnitRoundoff;
 }
 
-/// Of a normal that was drawn.
+/// Bound on the error of a normal that was drawn.
 inline double normal_error(Precision precision) {
   return precision == Precision::refined ? kExtendedNormalErrorBound : kNormalErrorBound;
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// One bound serves for this part of the steps before it, as it grows slowly in all that is useful.
 constexpr std::int64_t kStepsPerBound = 16;
-/// What fades away becomes 0 here, instead of going through the slow subnormal numbers.
+/// Magnitudes below this become 0, instead of going through the slow subnormal numbers.
 constexpr double kTiny = 0x1p-200;
 
 double multiply_add(double factor, double x, double sum) {
@@ -58,8 +58,8 @@ struct Responses {
   std::vector<SquareSum> states;
 };
 
-/// What the roundings of w = C^-1 z amount to: w is what other z would give exactly, each off by at
-/// most `input`, and the sum of all w is off by at most `output` besides. Those of the impulse's
+/// Effect of the roundings of w = C^-1 z: w is what other z would give exactly, each off by at most
+/// `input`, and the sum of all w is off by at most `output` besides. The roundings of the impulse's
 /// own w amount to inputs whose magnitudes add up to `impulse`.
 struct Rounding {
   double input;
@@ -84,7 +84,7 @@ class BandedRecursion {
 
   std::int64_t period() const { return std::max<std::int64_t>(1, std::ssize(history_)); }
 
-  /// Where the normals of a step are drawn to.
+  /// Slot that the normals of a step are drawn to.
   Slot input(std::int64_t) const { return fresh_; }
 
   Slot emit(std::int64_t step, Plan& plan) {

@@ -71,7 +71,7 @@ class RowMaker {
       go_to(step);
       return;
     }
-    // What a program keeps besides its slots follows from the steps alone.
+    // The state that a program keeps besides its slots follows from the steps alone.
     window_.resume(0);
     for (std::int64_t done = 0; done < step; done += window_.num_steps())
       window_.prepare(done, std::min(step - done, max_window()));
@@ -134,7 +134,7 @@ class RowMaker {
   const Window& window() const { return window_; }
   /// Whether a row was given out since the start or the last seek.
   bool has_row() const { return last_bound_ >= 0; }
-  /// Of the row last given out.
+  /// Bound of the row last given out.
   const Bound& last_bound() const { return window_.bound(last_bound_); }
   const Value* buffered_row() const {
     return buffer_.data() + static_cast<std::size_t>(first_buffered_) * dimension();
@@ -168,7 +168,7 @@ class RowMaker {
     std::visit([&](const auto& machine) { machine.write_state(num_slots, out); }, machine_);
   }
 
-  /// Of one slot.
+  /// Size of one slot.
   std::size_t state_bytes() const {
     const std::size_t parts = is_extended(window_.precision()) ? 2 : 1;
     return dimension() * sizeof(Value) * parts;

@@ -88,7 +88,7 @@ class MovingSumProgram final : public Program {
     plan.combine(row_, terms_);
     return row_;
   }
-  /// Of the first rows, which have fewer terms, as well.
+  /// Holds for the first rows, which have fewer terms, as well.
   Bound bound(std::int64_t) override {
     return {sum_ * (normal_error_ + relative_ * kNormalMax), kTail * std::sqrt(squares_)};
   }

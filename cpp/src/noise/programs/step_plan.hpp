@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What a step does with rows of numbers, without saying how many coordinates a row has or what
-/// kind of number they are: draw normals, combine rows linearly, name the row of the step.
+/// Operations of a step on rows of numbers, whatever the number of coordinates in a row and the
+/// kind of number: draw normals, combine rows linearly, name the row of the step.
 
 #include <cstdint>
 #include <initializer_list>

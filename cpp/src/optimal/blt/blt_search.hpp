@@ -28,7 +28,7 @@ class BltObjective {
   Objective objective_;
 };
 
-/// Where a search starts that has nothing better.
+/// Starting point of a search that has nothing better.
 Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps);
 /// Points with one more pair of roots, next to each other, and almost the same error.
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);

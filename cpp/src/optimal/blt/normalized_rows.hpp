@@ -12,7 +12,7 @@
 
 namespace dpftrl::detail {
 
-/// Where a step lies between two knots of ln lambda.
+/// Position of a step between two knots of ln lambda.
 struct KnotPosition {
   Eigen::Index lower;
   double share_of_upper;
@@ -41,7 +41,7 @@ class NormalizedRows final : public RowErrors {
   void pull_back(const std::vector<double>& weights, Vector& gradient) override;
 
  private:
-  /// What cells of one length have in common, and the derivatives in it.
+  /// Quantities that cells of one length have in common, and the derivatives in them.
   struct Kind {
     explicit Kind(std::int64_t cell_length) : length(cell_length) {}
     std::int64_t length;

@@ -24,7 +24,7 @@ void for_each_entry(const ProductRecord& record, Use&& use) {
     for (const double x : record.features) use(scale * x);
 }
 
-/// Where the norm of a record is, as far as one pass over it tells.
+/// Range of the norm of a record, as far as one pass over it tells.
 enum class NormRange {
   within,             ///< at most the clip norm, whatever the roundings were
   too_close_to_tell,  ///< within rounding of the clip norm
@@ -36,7 +36,7 @@ NormRange norm_range(const ProductRecord& record, double clip_norm) {
   int exponent = 0;
   std::frexp(clip_norm, &exponent);
   if (std::abs(exponent) > kMaxExponent) return NormRange::unknown;
-  // By a power of two, so that squares of what counts neither overflow nor vanish.
+  // Scales by a power of two, so that squares of what counts neither overflow nor vanish.
   const double to_one = std::ldexp(1.0, -exponent);
   double sum = 0;
   for (const double scale : record.scales) {
@@ -55,7 +55,7 @@ NormRange norm_range(const ProductRecord& record, double clip_norm) {
 std::int64_t floor_of_square(double x) {
   const DoubleDouble square = two_product(x, x);
   const double whole = std::floor(square.high);
-  // Where the high part has a fraction, the low part is too small to reach an integer.
+  // If the high part has a fraction, the low part is too small to reach an integer.
   const double rest = whole == square.high ? std::floor(square.low) : 0;
   return static_cast<std::int64_t>(whole) + static_cast<std::int64_t>(rest);
 }
@@ -93,7 +93,7 @@ GridRecord::GridRecord(const ProductRecord& record, double clip_norm, double gri
   // Integers of magnitude at most |x| / grid, then, are no longer than the clip norm.
   if (norm == NormRange::within) return;
   const std::int64_t most = max_norm_squared(clip_norm, grid);
-  // What follows is what the privacy proof rests on: clipping rounds; the integers do not.
+  // The privacy proof rests on what follows: clipping rounds; the integers do not.
   if (norm == NormRange::too_close_to_tell && norm_squared() <= most) return;
   clip_ = Clip(record, clip_norm);
   const std::int64_t clipped = norm_squared();
@@ -129,7 +129,7 @@ void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
     const double scale = record_.scales[first / width];
     const std::size_t count = std::min(width - first % width, sums.size());
     const double* const features = record_.features.data() + first % width;
-    // At most 2^31 and a little, by their norm.
+    // The integers are at most 2^31 and a little, by their norm.
     if (!clip_.changes() && is_exact(scale, per_grid_))
       simd::kernels().add_integers(scale * per_grid_, features, count, sums.data());
     else

@@ -246,7 +246,7 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
                                             : FilteredStrategy::kMaxToeplitzSteps;
 }
 
-/// Names the limit of errors, too: whoever asks for them must not be sent from one to the other.
+/// Names the limit of errors, too: callers that need them must not be sent from one to the other.
 void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
   const std::int64_t n = base.num_steps();
   if (n <= FilteredStrategy::kMaxSteps) return;

@@ -20,7 +20,7 @@ std::vector<double> column_of_matrix(const Workload& workload) {
   return column;
 }
 
-/// Of the matrix divided by its diagonal, which is in the decoder.
+/// Root of the matrix divided by its diagonal, which is in the decoder.
 std::vector<double> matrix_root(const Workload& workload, bool inverse) {
   std::vector<double> series = column_of_matrix(workload);
   const double diagonal = series[0];

@@ -133,7 +133,7 @@ class ExtremeRow {
     return {sign_ * beta, sign_ * gamma, first};
   }
 
-  /// From intervals of length 2^m to their halves.
+  /// Goes from intervals of length 2^m to their halves.
   std::vector<Line> halves(const std::vector<Line>& lines, std::size_t m) const {
     const std::int64_t half = power_of_two(m - 1);
     const double width = static_cast<double>(half);
@@ -152,7 +152,7 @@ class ExtremeRow {
       return a.beta != b.beta ? a.beta < b.beta : a.gamma > b.gamma;
     });
     std::vector<Line> kept;
-    // Where b, the steeper one, overtakes a.
+    // Point at which b, the steeper one, overtakes a.
     const auto meet = [](const Line& a, const Line& b) {
       return (a.gamma - b.gamma) / (b.beta - a.beta);
     };

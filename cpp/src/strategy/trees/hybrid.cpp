@@ -11,7 +11,7 @@
 namespace dpftrl {
 namespace {
 
-/// Of the rows of `haar` and of a total: sqrt(2).
+/// Scale of the rows of `haar` and of a total: sqrt(2).
 double scale() {
   return std::sqrt(2.0);
 }

@@ -70,7 +70,7 @@ double RestartStrategy::column_norm_squared(std::int64_t step) const {
 }
 
 double RestartStrategy::max_column_norm_squared() const {
-  // Of a completed tree every column has the same norm.
+  // Every column of a completed tree has the same norm.
   return epoch_->max_column_norm_squared();
 }
 

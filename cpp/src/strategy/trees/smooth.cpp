@@ -77,7 +77,7 @@ double SmoothStrategy::column_norm_squared(std::int64_t step) const {
   return static_cast<double>(1 + num_zeros_above_a_one(own, differing));
 }
 
-// Of the steps that leave leaf n at bit q, with a ones above it, one has its w - a >= 1 ones so
+// Among the steps that leave leaf n at bit q, with a ones above it, one has its w - a >= 1 ones so
 // that all q - (w - a) zeros are above one of them. q + a does not grow from one bit of leaf n to
 // the next, so the highest bit is the best.
 double SmoothStrategy::max_column_norm_squared() const {

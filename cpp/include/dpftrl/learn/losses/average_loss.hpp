@@ -39,7 +39,7 @@ class AverageLoss {
   /// @cost  O(t d).
   double at(const Vector& point, Vector& gradient) const;
 
-  /// What `envelope` says of a point.
+  /// Result of `envelope` at a point.
   struct Envelope {
     double value = 0;   ///< of the smoothed f
     double actual = 0;  ///< f itself
@@ -52,7 +52,7 @@ class AverageLoss {
     double width = 1;  ///< > 0, see Loss::smoothed
     bool with_hessian = true;
   };
-  /// For losses without kinks f itself, whatever the width.
+  /// The smoothed f at a point; for losses without kinks f itself, whatever the width.
   /// @cost  O(t d), with the Hessian O(t d^2).
   Envelope envelope(const Vector& point, const EnvelopeOptions& options) const;
 

@@ -16,8 +16,8 @@
 
 namespace dpftrl {
 
-/// What the user knows of a loss. A constant that is too small makes bounds on regret wrong, never
-/// privacy: gradients are clipped whatever the loss.
+/// Constants of a loss that the user knows. One that is too small makes bounds on regret wrong,
+/// never privacy: gradients are clipped whatever the loss.
 struct FunctionLossOptions {
   std::optional<double> lipschitz = {};  ///< sup of |dl/dp|; >= 0
   std::optional<double> curvature =

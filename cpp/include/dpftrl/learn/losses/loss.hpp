@@ -19,7 +19,7 @@ class VectorLoss {
   virtual ~VectorLoss() = default;
 
   virtual std::string_view name() const = 0;
-  /// What it was made with: tells losses of one name apart.
+  /// Parameters it was made with; they tell losses of one name apart.
   virtual std::vector<double> parameters() const { return {}; }
   virtual std::int64_t num_scores() const = 0;
   /// The loss, for a label as `label` returns it; overwrites `slopes` by its gradient in the
@@ -180,7 +180,7 @@ class HingeLoss final : public MarginLoss {
   double max_slope(double max_prediction, double max_label) const override;
 };
 
-/// What some losses need beside their name.
+/// Parameters that some losses need beside their name.
 struct LossParameters {
   double quantile = 0.5;         ///< level of "quantile", between 0 and 1
   double huber_threshold = 1.0;  ///< of "huber", > 0

@@ -16,7 +16,7 @@
 
 namespace dpftrl {
 
-/// What gradient descent is told beside its rate.
+/// Parameters of gradient descent beside its rate.
 struct DescentSchedule {
   /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 where
   /// there are none, and from their end on the last one.

@@ -29,13 +29,13 @@ class Domain {
   virtual ~Domain() = default;
 
   virtual std::string_view name() const = 0;
-  /// What it was made with: tells sets of one name apart.
+  /// Parameters it was made with; they tell sets of one name apart.
   virtual std::vector<double> parameters() const { return {}; }
   /// Overwrites the point by the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
-  /// The same in part: returns the factor that is still missing from every coordinate, so that who
-  /// reads them anyway can bring it along. Here 1.
+  /// The same in part: returns the factor that is still missing from every coordinate, so that a
+  /// caller that reads them anyway can apply it. Here 1.
   /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
   virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
   /// Whether `factor_of` has an answer for all points but the extreme ones.

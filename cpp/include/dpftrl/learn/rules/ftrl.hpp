@@ -23,7 +23,7 @@ struct FtrlOptions {
 };
 
 /// lambda for the point played at `step` (0-based): `first` without doubling, else `first` times
-/// the square root of the least power of two that is at least step + 1, for horizons nobody knows.
+/// the square root of the least power of two that is at least step + 1, for unknown horizons.
 double lambda_at(double first, bool doubling, std::int64_t step);
 
 /// The `first` of a doubling lambda that is about `last` at the horizon.
@@ -51,7 +51,7 @@ class Ftrl final : public UpdateRule {
   double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                      double sum_of_squares) override;
   std::optional<Line> next_line() const override;
-  /// Of the next point.
+  /// Regularisation of the next point.
   double next_lambda() const { return lambda_at(lambda_, doubling_, num_updates() + 1); }
 
   double lambda_;

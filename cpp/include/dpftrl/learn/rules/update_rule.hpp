@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// From prefix sums of gradients to the next point to play.
+/// The way from prefix sums of gradients to the next point to play.
 
 #include <array>
 #include <cstdint>
@@ -34,8 +34,8 @@ class UpdateRule {
   virtual bool is_finite_for(double largest_entry) const = 0;
   /// From now on updates come in parts, of sums that cannot make it throw, by way of `prefix_sum`:
   /// dimension() numbers that stay where they are, now 0 and afterwards the latest sum. Where the
-  /// iterate is a simple function of that, it takes no row in memory until somebody asks for it.
-  /// To be called before the first update.
+  /// iterate is a simple function of that, it is materialised lazily. To be called before the first
+  /// update.
   void follow(std::span<const double> prefix_sum);
   /// One update: `advance` with each block of the prefix sum once, in order, while it is in the
   /// cache and not yet written to where the latest sum is, then `finish` once it is. Blocks have
@@ -45,10 +45,10 @@ class UpdateRule {
 
   /// w_{t+1} after t updates: the point to play next. Valid until the next update.
   const Vector& iterate() const;
-  /// Where iterate() has its numbers, whether they are written or not.
+  /// Address of the numbers of iterate(), whether they are written or not.
   const double* place_of_iterate() const { return iterate_.data(); }
-  /// <w, x> over the coordinates of x from `first` on: the bits of iterate()'s, without a way to
-  /// memory of its own.
+  /// <w, x> over the coordinates of x from `first` on: the same bits as from iterate(), without a
+  /// pass over memory of its own.
   double score(std::size_t first, std::span<const double> features) const;
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
   Vector average() const;
@@ -57,8 +57,8 @@ class UpdateRule {
   /// Regularisation of the point to play next: 1 / lambda is the size of a step.
   virtual double lambda() const = 0;
 
-  /// What it goes on from, beside its options and num_updates(): row after row of dimension()
-  /// numbers.
+  /// State to continue from, beside its options and num_updates(): rows of dimension() numbers, one
+  /// after the other.
   std::vector<double> state();
   /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
   void require_state(std::span<const double> state);
@@ -96,25 +96,25 @@ class UpdateRule {
   /// @return  as Domain::project_up_to_factor.
   virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                              double sum_of_squares) = 0;
-  /// What `next` makes of a sum from scratch, if it is that, and all that is left is the domain's
-  /// factor.
+  /// Line along which `next` computes an iterate from the sum alone, if it does so and only the
+  /// domain's factor is left to apply.
   virtual std::optional<Line> next_line() const { return std::nullopt; }
   void advance_along(const std::optional<Line>& line, std::size_t first,
                      std::span<const double> block);
   void finish_along(const std::optional<Line>& line, std::span<const double> prefix_sum);
-  /// What it goes on from beside the iterate and the sum of those that were played; null where
+  /// Vectors it continues from beside the iterate and the sum of the iterates played; null where
   /// there are fewer.
   virtual std::array<Vector*, 2> own_rows() { return {}; }
   std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
-  /// The iterate is factor_ * iterate_: a projection takes no way to memory of its own. Where it is
-  /// not written, it is factor_ * line_(latest sum).
+  /// The iterate is factor_ * iterate_, so that a projection needs no pass over memory of its own.
+  /// Until iterate_ is written, the iterate is factor_ * line_(latest sum).
   mutable Vector iterate_;
   mutable double factor_ = 1;
   mutable bool is_written_ = true;
   Line line_{};
-  std::span<const double> latest_sum_;  ///< of those that follow
+  std::span<const double> latest_sum_;  ///< of rules that `follow`
   double sum_of_squares_ = 0;           ///< of the blocks of the next iterate so far
   Vector played_sum_;
   std::int64_t num_updates_ = 0;

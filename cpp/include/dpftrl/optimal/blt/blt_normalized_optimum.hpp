@@ -32,7 +32,7 @@ struct BltNormalizedOptimum {
   std::vector<double> inverse_decays;  ///< theta^
   /// ln lambda at the knots, see `row_scale`; empty without scale_rows.
   std::vector<double> log_row_scales;
-  /// Of C' exactly, whatever the search looked at; the sensitivity is 1.
+  /// Errors of C' itself, not of the search's approximation to it; the sensitivity is 1.
   FamilyErrors errors;
 };
 

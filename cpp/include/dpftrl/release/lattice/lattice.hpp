@@ -31,7 +31,7 @@ std::string_view to_string(LatticeNoise noise);
 struct LatticeOptions {
   std::int64_t dimension = 1;
   LatticeNoise noise = LatticeNoise::discrete_gaussian;
-  /// What a record entry counts in, a power of two; default `default_grid`.
+  /// Unit in which record entries are counted, a power of two; default `default_grid`.
   std::optional<double> grid = {};
   /// Bits after the point of the encoder's coefficients. Default: IntegerEncoder's; down to 16 of
   /// them if that gives a step room for 2^20 contributions, and fewer where the widths of the

@@ -32,7 +32,7 @@ struct ScaledBuffers {
 /// More gain less than 0.1 %, and their search takes long.
 inline constexpr std::int64_t kDefaultScaledBuffers = 3;
 
-/// Those of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
+/// Numbers of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
 ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem);
 ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t num_steps);
 BltNormalizedProblem scaled_problem(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,

@@ -51,7 +51,7 @@ class FilteredStrategy final : public Strategy {
   ColumnStructure columns() const override {
     return ScaledColumns{.base = options_.base.get(), .scales = options_.column_scales};
   }
-  /// That of the base, if the columns are not scaled.
+  /// First column of the base's encoder, if the columns are not scaled.
   std::span<const double> toeplitz_encoder() const override;
   std::int64_t num_bands() const override { return options_.base->num_bands(); }
   bool has_nonnegative_gram() const override { return options_.base->has_nonnegative_gram(); }

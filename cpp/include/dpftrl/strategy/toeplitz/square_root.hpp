@@ -21,8 +21,8 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
-/// That the workload is a Toeplitz matrix, and its own root has no larger a largest error than that
-/// of prefix sums. Coefficients of a root can grow exponentially.
+/// True if the workload is a Toeplitz matrix, and the largest error of its own root is no larger
+/// than that of the root of prefix sums. Coefficients of a root can grow exponentially.
 bool has_better_root(const Workload& workload);
 
 /// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`, for other

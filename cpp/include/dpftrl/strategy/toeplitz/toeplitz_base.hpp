@@ -8,14 +8,14 @@
 
 namespace dpftrl {
 
-/// What a family of Toeplitz encoders is asked for: an encoder made for the workload `designed_for`
-/// and the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; they are the same, or
+/// Request to a family of Toeplitz encoders: an encoder made for the workload `designed_for` and
+/// the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; they are the same, or
 /// `workload` is the prefix sums. Families whose encoder does not depend on the workload ignore the
 /// first.
 struct ToeplitzRequest {
   Workload designed_for;
   Workload workload;
-  Participation participation = Participation::single();  ///< of those who search
+  Participation participation = Participation::single();  ///< of families that search
 };
 
 /// A lower-triangular Toeplitz encoder C for a Toeplitz workload. n = 4:

@@ -26,7 +26,7 @@ class RestartStrategy final : public Strategy {
     std::int64_t num_steps;
     std::int64_t epoch_length;
     bool complete_epochs = false;
-    /// For prefix sums of epoch_length steps; completed, a DyadicStrategy of P steps.
+    /// Strategy for prefix sums of epoch_length steps; completed, a DyadicStrategy of P steps.
     std::shared_ptr<const Strategy> epoch_strategy;
   };
   /// @throws Error{invalid_argument} epoch_length outside 1..num_steps, an epoch_strategy of
@@ -63,7 +63,7 @@ class RestartStrategy final : public Strategy {
   bool has_nonnegative_gram() const override { return epoch_->has_nonnegative_gram(); }
   double encoder_slack() const override { return epoch_->encoder_slack(); }
   bool is_causal() const override { return epoch_->is_causal(); }
-  /// Of the strategy of an epoch, and its length.
+  /// Parameters of the strategy of an epoch, and the epoch's length.
   std::vector<PlanNumbers> parameters() const override;
 
  private:

@@ -21,9 +21,9 @@ namespace dpftrl {
 ///
 /// Measurement 2 i is the only node that ends with leaf i and has a leaf to its right: leaves i and
 /// i + 1 differ first, from above, in one bit, so one node splits between them.
-/// Where a 1-bit has only ones below it, the sibling has no leaf: an empty sum, measured all the
-/// same, so that all rows have variance w. Measurement 2 t + 1 stands for row t's empty siblings,
-/// a of them, with factor sqrt(a).
+/// If a 1-bit has only ones below it, the sibling has no leaf: an empty sum, measured all the same,
+/// so that all rows have variance w. Measurement 2 t + 1 stands for row t's empty siblings, a of
+/// them, with factor sqrt(a).
 class SmoothStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "smooth-tree";
