@@ -73,7 +73,7 @@ val classical(const ApproximateDp& target) {
   return object;
 }
 
-/// What epsilon-DP is in Gaussian DP.
+/// Returns the mu of Gaussian DP that epsilon-DP implies.
 val pure_mu(double epsilon) {
   return guarded([&] { return mu_from_pure_dp(epsilon); });
 }
@@ -144,8 +144,8 @@ val compose(const std::string& account, const val& costs, double epsilon, double
   });
 }
 
-/// Of workload and participation alone: their names, and the bound on every factorization for
-/// `objective`.
+/// Returns what follows from workload and participation alone: their names, and the bound on every
+/// factorization for `objective`.
 val problem(const val& options) {
   return guarded([&] {
     const Problem given = problem_of(options);
@@ -168,13 +168,13 @@ val error_object(const UnitError& error) {
   return object;
 }
 
-/// A strategy that is asked for its errors.
+/// Returns a strategy whose errors are asked for.
 std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options) {
   require_known_errors(options);
   return make_strategy(options);
 }
 
-/// Besides the error what of the strategy is not as in the catalogue.
+/// Returns the error and those properties of the strategy that are not as in the catalogue.
 val unit_error_of(const val& options) {
   return guarded([&] {
     Problem given = problem_of(options);
@@ -199,7 +199,7 @@ val published(const PublishedBound& bound) {
   return object;
 }
 
-/// Of all factorizations of the prefix sums, and of the square root.
+/// Bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double num_steps) {
   return guarded([&] {
     const std::int64_t n = count_of(num_steps);
@@ -220,8 +220,8 @@ val bounds(double num_steps) {
   });
 }
 
-/// All that there is to say about a factorization: its error, the bound for its objective, and the
-/// residual of its matrices.
+/// Returns everything there is to say about a factorization: its error, the bound for its
+/// objective, and the residual of its matrices.
 val appraisal(const val& options) {
   return guarded([&] {
     const Problem given = problem_of(options);
@@ -285,7 +285,7 @@ val planner_create(const val& options) {
       [&] { return handles().add(std::make_unique<Planner>(planner_options(options))); });
 }
 
-/// One piece of the search.
+/// Runs one piece of the search.
 val planner_advance(double handle) {
   return guarded([&] {
     Planner& planner = handles().get<Planner>(handle);

@@ -28,7 +28,7 @@ const browserEntries = ['index', 'external', 'worker', 'worker-client', 'indexed
 const nodeEntries = ['file-store'];
 /** Stands for the WebAssembly text while the code around it is broken into lines. */
 const placeholder = '@@wasm@@';
-/** What no file for browsers may contain: it breaks bundlers or a strict policy. */
+/** Texts that no file for browsers may contain: they break bundlers or a strict policy. */
 const forbidden = [
   'require(',
   '__dirname',
@@ -134,7 +134,7 @@ async function keepDeclarations(dist, out) {
 
 /**
  * Writes the declarations of the entries and of what they mention, nothing else, beside each other:
- * the folders of the sources are nobody's business outside.
+ * the folders of the sources are no part of the package.
  */
 async function declarations(out, scratch) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');

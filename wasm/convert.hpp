@@ -40,7 +40,7 @@ inline emscripten::val owned_bytes(std::span<const std::byte> bytes) {
   return owned_array(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
 
-/// Of a Uint8Array.
+/// Copies the bytes of a Uint8Array.
 inline std::vector<std::byte> bytes_of(const emscripten::val& array) {
   const auto given = emscripten::convertJSArrayToNumberVector<std::uint8_t>(array);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(given));
@@ -111,7 +111,7 @@ inline std::optional<Objective> optional_objective(const emscripten::val& given)
   return objective_named(value.as<std::string>());
 }
 
-/// What was saved of a search; nullptr where it is undefined.
+/// Returns the saved result of a search; nullptr where it is undefined.
 inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given) {
   const emscripten::val value = given["plan"];
   if (value.isUndefined()) return nullptr;
@@ -179,7 +179,7 @@ inline Participation participation_of(const emscripten::val& given) {
   return Participation::single();
 }
 
-/// What is released, and who contributes when.
+/// The workload, and who contributes when.
 struct Problem {
   Workload workload;
   Participation participation;
@@ -319,7 +319,8 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   return object;
 }
 
-/// Of the releases of a mode: the mechanism's, with what mode lattice has of its own in its place.
+/// Converts the certificate of releases in a mode: that of the mechanism, with the values of mode
+/// lattice in place of its own.
 inline emscripten::val to_object(const Certificate& certificate, const LatticeMechanism* lattice) {
   emscripten::val object = to_object(certificate);
   if (lattice == nullptr) return object;

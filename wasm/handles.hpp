@@ -24,7 +24,7 @@
 
 namespace dpftrl::wasm {
 
-/// By number. A number is never used twice.
+/// Objects by number. A number is never used twice.
 class Handles {
  public:
   template <typename Object>

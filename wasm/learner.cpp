@@ -31,7 +31,7 @@ void write_to(const val& target, const double* values, std::size_t size) {
   target.call<void>("set", val(emscripten::typed_memory_view(size, values)));
 }
 
-/// What learners with and without noise are told alike.
+/// Sets the options that learners with and without noise share.
 template <typename Options>
 Options with_rule(Options made, const val& options) {
   made.dimension = count(options, "dimension");

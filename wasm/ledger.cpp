@@ -32,7 +32,7 @@ val ledger_create(const val& options) {
   });
 }
 
-/// How many steps are decided; how many of those are stored.
+/// Returns how many steps are decided, and how many of those are stored.
 val ledger_steps(double handle) {
   return guarded([&] {
     const ReleaseLedger& ledger = handles().get<ReleaseLedger>(handle);
@@ -81,7 +81,7 @@ val ledger_acknowledge(double handle, double num_steps) {
   });
 }
 
-/// Of steps first_step .. first_step + num_steps - 1, one after the other.
+/// Returns the releases of steps first_step .. first_step + num_steps - 1, one after the other.
 val ledger_released(double handle, double first_step, double num_steps) {
   return guarded([&] {
     const ReleaseLedger& ledger = handles().get<ReleaseLedger>(handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What losses and update rules are called on the other side.
+/// Losses and update rules, made from the facade's options.
 
 #include <emscripten/val.h>
 
@@ -22,7 +22,8 @@ inline LossParameters loss_parameters(const emscripten::val& options) {
           .huber_threshold = number(options, "huberThreshold")};
 }
 
-/// Of a learner. One of the caller's own has the slopes from there: any of one score will do.
+/// The loss of a learner. A loss of the caller's own gets its slopes from JavaScript: here any loss
+/// of one score will do.
 inline std::shared_ptr<const VectorLoss> learner_loss(const emscripten::val& options) {
   const std::string name = text(options, "loss");
   if (name == "softmax") return std::make_shared<const SoftmaxLoss>(count(options, "numClasses"));
@@ -36,8 +37,8 @@ inline std::optional<DescentSchedule> descent_of(const emscripten::val& options)
   return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
 }
 
-/// With the encoder for the workload of the descent, where that is asked for. Rates have an optimum
-/// that streams for the mean objective, which is the default then.
+/// Options of a learner's mechanism, with the encoder for the workload of the descent where that is
+/// asked for. Rates have an optimum that streams for the mean objective, which is the default then.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];

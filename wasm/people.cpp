@@ -20,7 +20,7 @@ namespace {
 
 using emscripten::val;
 
-/// One person a row.
+/// Takes one person a row.
 val people_sum_contribute(double handle, const val& persons, const val& records) {
   std::vector<double> ids;
   return over_rows<PeopleSum>(handle, records,
@@ -30,7 +30,7 @@ val people_sum_contribute(double handle, const val& persons, const val& records)
                               });
 }
 
-/// Each row is a step of its own.
+/// Makes each row a step of its own.
 val people_sum_release_each(double handle, const val& persons, const val& records) {
   std::vector<double> ids;
   return over_rows<PeopleSum>(handle, records,

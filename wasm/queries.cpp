@@ -124,7 +124,7 @@ val queries_advance(double handle) {
   });
 }
 
-/// What the search of `handle` found, as a handle of its own.
+/// Returns the result of the search of `handle`, as a handle of its own.
 val queries_result(double handle) {
   return guarded([&] {
     QuerySearch& search = handles().get<QuerySearch>(handle);
@@ -137,7 +137,7 @@ val queries_result(double handle) {
   });
 }
 
-/// F, R and M, so scaled that a record moves what is measured by at most 1.
+/// Returns F, R and M, scaled so that a record moves the measurements by at most 1.
 val queries_matrices(double handle) {
   return guarded([&] {
     const Queries& queries = handles().get<Queries>(handle);

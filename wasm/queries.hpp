@@ -6,13 +6,13 @@
 
 namespace dpftrl::wasm {
 
-/// What a handle of linear queries owns.
+/// Contents of a handle of linear queries.
 struct Queries {
   QueryWorkload workload;
   QueryMechanism mechanism;
 };
 
-/// What a handle of their search owns.
+/// Contents of a handle of a search for linear queries.
 struct QuerySearch {
   QueryFactorizer factorizer;
   QueryPrivacy privacy;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What running totals of every kind have in common.
+/// Functions shared by running totals of every kind.
 
 #include <emscripten/val.h>
 
@@ -19,7 +19,7 @@
 
 namespace dpftrl::wasm {
 
-/// How totals are released; the facade has checked the names.
+/// Options of the releases; the facade has checked the names.
 inline PrefixSumOptions totals_options(const emscripten::val& options) {
   const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
   return {.key = key_of(options),
@@ -40,7 +40,7 @@ std::unique_ptr<Totals> make_totals(const emscripten::val& options) {
                                   totals_options(options));
 }
 
-/// A handle of theirs, and what the facade keeps.
+/// Makes a handle of the totals, with the facts that the facade keeps.
 template <typename Totals>
 emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   emscripten::val object = emscripten::val::object();

@@ -28,7 +28,7 @@ function hashOf(bytes: Uint8Array): string {
  */
 export class FileStore implements ReleaseStore {
   private readonly queue = new StoreQueue('FileStore');
-  /** Of what was read or saved last; undefined of no file. */
+  /** Hash of the bytes that were read or saved last; undefined if there was no file. */
   private seen: string | undefined;
   private failed: unknown;
 
@@ -101,7 +101,7 @@ export class FileStore implements ReleaseStore {
         await replaceFile(this.path, bytes);
         this.seen = hashOf(bytes);
       } catch (error) {
-        // What a failed sync left on the disk is unknown, and another sync would not tell.
+        // The disk's contents after a failed sync are unknown, and another sync would not tell.
         this.failed = error;
         if (hasCode(error, 'store_in_use')) throw error;
         const what = `${this.path} could not be saved (${reasonOf(error)})`;
@@ -110,7 +110,7 @@ export class FileStore implements ReleaseStore {
     });
   }
 
-  /** Lets others have the file, when what is being saved is saved. */
+  /** Lets others have the file, once a pending save has finished. */
   async close(): Promise<void> {
     return this.queue.close(this.unlock);
   }
@@ -124,7 +124,10 @@ export class FileStore implements ReleaseStore {
     }
   }
 
-  /** Whoever saved here without this lock has released steps that this store does not know. */
+  /**
+   * Requires that the file is unchanged: another process that saved here without this lock has
+   * released steps that this store does not know.
+   */
   private async requireSame(): Promise<void> {
     const bytes = await this.read();
     if ((bytes && hashOf(bytes)) === this.seen) return;

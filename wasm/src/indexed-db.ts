@@ -33,7 +33,7 @@ function openDatabase(): Promise<IDBDatabase> {
  */
 export class IndexedDbStore implements ReleaseStore {
   private readonly queue = new StoreQueue('IndexedDbStore');
-  /** Of the row that was read or saved last; 0 of none. */
+  /** Generation of the row that was read or saved last; 0 if there is none. */
   private generation = 0;
 
   private constructor(
@@ -72,7 +72,7 @@ export class IndexedDbStore implements ReleaseStore {
     return this.queue.add(() => this.replace(bytes));
   }
 
-  /** Ends the connection, when what is being saved is saved. */
+  /** Ends the connection, once a pending save has finished. */
   async close(): Promise<void> {
     return this.queue.close(async () => this.database.close());
   }

@@ -17,7 +17,7 @@ import type {
 } from './worker/protocol.js';
 import type { Question, SimulationInfo, StreamInfo } from './worker/protocol.js';
 
-/** Which worker, and what it loads. */
+/** The worker to connect to, and the bytes it loads. */
 export interface ConnectOptions {
   /**
    * A worker that runs `dp-ftrl/worker`, or a port that reaches one. Default: a new module worker
@@ -31,25 +31,25 @@ export interface ConnectOptions {
   wasm?: api.LoadOptions['wasm'];
 }
 
-/** Of a call that may take long. */
+/** Options of a call that may take long. */
 export interface CallOptions {
   /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
   signal?: api.LoadOptions['signal'];
 }
 
-/** Of a call that may search. */
+/** Options of a call that may search. */
 export interface OptimizeCallOptions extends CallOptions {
   /** Called now and then while a search goes on, or a comparison; not where none takes long. */
   onProgress?: (progress: api.OptimizeProgress) => void;
 }
 
-/** Of a call with many rows. */
+/** Options of a call with many rows. */
 export interface BatchCallOptions extends CallOptions {
   /** Called after each piece of about 8 ms. */
   onProgress?: (progress: BatchProgress) => void;
 }
 
-/** Of steps of a simulation. */
+/** Options of a call that runs steps of a simulation. */
 export interface AdvanceOptions extends BatchCallOptions {
   /** Returns with fewer steps after about this time. Default: no limit. */
   maxMilliseconds?: number;
@@ -228,7 +228,7 @@ export interface Client {
   prefixSum(options: api.PrefixSumOptions, call?: OptimizeCallOptions): Promise<RemotePrefixSum>;
   /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleSum}. */
   peopleSum(options: api.PeopleSumOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSum>;
-  /** Of a loss with a name: functions stay on this side. */
+  /** As in the library, for a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
   comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
@@ -423,7 +423,7 @@ function readCall(where: string, call: Call = {}, known: string[] = ['signal']):
   return given;
 }
 
-/** What a search or a batch takes. */
+/** Options of a search or a batch. */
 const WITH_PROGRESS = ['signal', 'onProgress'];
 
 /** A thing of the worker, known by the call that made it. */
@@ -456,7 +456,7 @@ class Remote {
   }
 }
 
-/** What is handed out: facts and methods of a remote, and those of every handle. */
+/** Makes the object to be handed out: facts and methods of a remote, and those of every handle. */
 function handle<T extends object>(remote: Remote, members: T): Readonly<T & RemoteHandle> {
   Object.defineProperty(members, 'disposed', { get: () => remote.disposed, enumerable: true });
   const dispose = { value: () => remote.dispose() };
@@ -607,7 +607,7 @@ async function createNoise(
   });
 }
 
-/** What totals have in common. */
+/** Members that all totals share. */
 function totalsOf(stream: RemoteStream): Omit<RemoteTotals, keyof RemoteHandle> {
   return {
     ...stream.info,
@@ -731,7 +731,7 @@ export function connect(options: ConnectOptions = {}): Client {
   const ready = connection.call('load', source === undefined ? {} : { wasm: source }, {
     epoch: Infinity,
   });
-  ready.catch(() => {}); // Whoever awaits it still sees the failure; every call fails with it too.
+  ready.catch(() => {}); // Awaiting it still shows the failure; every call fails with it too.
   return Object.freeze<Client>({
     ready,
     mechanisms: () => connection.call('mechanisms', undefined),

@@ -18,11 +18,11 @@ import type { Port, Request } from './worker/protocol.js';
 /** Longest time between two looks at the messages, so that a cancel is seen. */
 const SLICE_MILLISECONDS = 8;
 
-/** What lives here for the client. */
+/** An object that lives here for the client. */
 interface Held {
   object: Simulation | Stream | Queries | Noise;
   epoch: number;
-  /** Of simulations: steps that took about a slice, learnt as they run. */
+  /** For simulations: number of steps that took about a slice, learnt as they run. */
   sliceSteps: number;
 }
 
@@ -97,12 +97,12 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 /** Answers the calls of one client. */
 class Server {
   private loadOptions: Methods['load'][0] = {};
-  /** By the call that made them. */
+  /** Objects by the call that made them. */
   private readonly handles = new Map<number, Held>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private running = false;
-  /** Calls that nobody waits for any more, the one that is running among them. */
+  /** Calls that were given up, the one that is running among them. */
   private readonly aborted = new Set<number>();
 
   constructor(private readonly port: Port) {}
@@ -335,7 +335,10 @@ class Server {
     return { id, info: { ...sizes, neighbours, noise, mu, ...errors, standardErrors } };
   }
 
-  /** Piece by piece, several a slice where they are short; undefined when nobody waits any more. */
+  /**
+   * Runs piece by piece, several a slice where they are short; undefined once the call was given
+   * up.
+   */
   private async inPieces<T>(call: Call, pieces: Pieces<T>): Promise<T | undefined> {
     const { id } = call;
     const post = (progress: OptimizeProgress): void =>
@@ -359,7 +362,7 @@ class Server {
     }
   }
 
-  /** In slices, with a look at the messages between them. */
+  /** Advances in slices, with a look at the messages between them. */
   private async advance(call: Call): Promise<SimulationChunk> {
     const { id, maxSteps, maxMilliseconds } = call.argument as Methods['advance'][0];
     const held = this.held(id);

@@ -24,7 +24,7 @@ interface Candidate {
   saved: boolean;
 }
 
-/** Besides the defaults; what a mechanism does not take is passed over. */
+/** Variants besides the defaults; parameters that a mechanism does not take are passed over. */
 function variantsOf(name: MechanismName, problem: CoreProblem): MechanismParameters[] {
   const { numSteps, participation } = problem;
   const variants: MechanismParameters[] = [];
@@ -41,7 +41,10 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** Of an error that says that there is no such mechanism at this size; else throws it again. */
+/**
+ * Returns the message of an error that says that there is no such mechanism at this size; throws
+ * any other error again.
+ */
 function reasonOf(error: unknown): string {
   const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
   if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
@@ -91,7 +94,7 @@ class Table {
     }
   }
 
-  /** Errors that no row has yet; with other columns, less than by default. */
+  /** Whether its errors are in no row yet and, with other columns, less than by default. */
   private isUseful({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const isNew = this.rows.every(
       (row) => !isClose(row.maxError, error.maxError) || !isClose(row.meanError, error.meanError),
@@ -101,7 +104,7 @@ class Table {
     return this.aim(error) < this.aim(plain) * (1 - SAME);
   }
 
-  /** By normalised columns, which are no row of their own then. */
+  /** Whether normalised columns raise the error; they are no row of their own then. */
   private isRaised({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const plain = this.rows.find((row) => row.mechanism === entry.name);
     if (!parameters.normalizeColumns || plain === undefined) return false;
@@ -112,7 +115,7 @@ class Table {
     return this.objective === 'max' ? error.maxError : error.meanError;
   }
 
-  /** Why there is no such mechanism, as far as the catalogue says it. */
+  /** Says why there is no such mechanism, as far as the catalogue tells. */
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
@@ -132,7 +135,7 @@ class Table {
     });
   }
 
-  /** A strategy that was found before, under the problem of the table. */
+  /** Adds a strategy that was found before, under the problem of the table. */
   addSaved(entry: CatalogueEntry, factorization: CoreFactorization): void {
     const error = this.core.call('unitError', factorization);
     this.add({ entry, parameters: {}, saved: true }, error);
@@ -156,7 +159,7 @@ class Table {
     });
   }
 
-  /** One line for what is not tried at long horizons. */
+  /** Adds one line for everything that is not tried at long horizons. */
   leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
     if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;
@@ -175,14 +178,14 @@ class Table {
   }
 }
 
-/** Best first; equal ones in the order of the catalogue, which is that of the rows. */
+/** Sorts best first; equal rows in the order of the catalogue, which is theirs already. */
 function sort(rows: ComparedMechanism[], objective: Comparison['objective']): void {
   const aim = objective === 'max' ? 'maxError' : 'meanError';
   const other = objective === 'max' ? 'meanError' : 'maxError';
   rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
 }
 
-/** The saved strategies, each with its entry of the catalogue. */
+/** Reads the saved strategies, each with its entry of the catalogue. */
 function readStrategies(
   reader: Reader,
   catalogue: readonly CatalogueEntry[],
@@ -191,7 +194,7 @@ function readStrategies(
   if (!reader.has('strategies')) return [];
   const given = reader.raw('strategies');
   if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
-  // Spelt out: what is left away would be the workload and participation of the strategy.
+  // Spelt out: a missing field would be taken from the strategy.
   const problem = new Reader(where, {
     numSteps: reader.raw('numSteps'),
     workload: reader.raw('workload') ?? 'prefix',
@@ -207,7 +210,7 @@ function readStrategies(
   });
 }
 
-/** All the rows there will be, one a piece. */
+/** Makes all the rows there will be, one a piece. */
 function* tableRows(
   table: Table,
   catalogue: readonly CatalogueEntry[],
@@ -239,7 +242,7 @@ export function makeComparison(
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
   const problem = readProblem(reader);
-  // What is wrong with the problem itself is refused here, and does not leave out every mechanism.
+  // Errors in the problem itself are refused here, and do not leave out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
   const strategies = readStrategies(reader, catalogue);
   const table = new Table(core, problem, bound.lowerBound, objective);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Linear queries on a histogram, and what it has most of or in the middle.
+// Linear queries on a histogram, winners and quantiles.
 
 import {
   float64s,
@@ -63,7 +63,7 @@ function readMatrix(where: string, value: unknown): { size: number; values: Floa
   return { size: rows.length, values };
 }
 
-/** Every field is there, if without a meaning. */
+/** Reads a workload into an object that has every field, if without a meaning. */
 function readWorkload(where: string, value: unknown, depth = 0): CoreQueryWorkload {
   const known = [...new Set(Object.values(KINDS).flat())];
   const fields: Fields = optionsObject(`${where}: workload`, value, known);
@@ -232,7 +232,7 @@ export function choose(core: Core, options: ChooseOptions): number {
   return withKey(where, complete, (given) => core.call('queriesChoose', given));
 }
 
-/** What winners and quantiles have in common. */
+/** Reads the options that winners and quantiles share. */
 function readChoice(where: string, options: unknown, more: readonly string[]) {
   const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
   const reader = new Reader(where, optionsObject(where, options, known));

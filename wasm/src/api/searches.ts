@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Mechanisms whose parameters take long to find: which they are, and their search piece by piece
-// before they are used, for those who show progress or can be told to give up.
+// Mechanisms whose parameters take long to find, and their search piece by piece before they are
+// used, for callers who show progress or can be told to give up.
 
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
@@ -13,7 +13,7 @@ import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from 
 import type { SavedStrategy, UnitError, UnitErrorOptions } from '../core/types.js';
 import { readProblem } from './options.js';
 
-/** Something that is made piece by piece. */
+/** A computation that runs piece by piece. */
 export type Pieces<T> = Generator<OptimizeProgress, T, void>;
 
 /** Beyond so many steps the search for the best parameters takes several seconds. */
@@ -24,7 +24,7 @@ const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   'banded-toeplitz': 2 ** 16,
   banded: 128,
 };
-/** Where the optimum is found with dense matrices. */
+/** The same limit where the optimum is found with dense matrices. */
 const MAX_QUICK_DENSE_STEPS = 128;
 /** From here on there are no dense optima: that for prefix sums or one participation stands in. */
 const MAX_DENSE_STEPS = 2048;
@@ -39,7 +39,7 @@ const NOT_SEARCHED: readonly ParameterName[] = [
   'completeEpochs',
 ];
 
-/** Undefined where there is no search, or a quick one at any horizon. */
+/** The limit of a mechanism; undefined where there is no search, or a quick one at any horizon. */
 export function quickLimit(name: MechanismName, problem: CoreProblem): number | undefined {
   const { numSteps, workload, participation } = problem;
   const { kind, momentum } = workload;
@@ -50,7 +50,7 @@ export function quickLimit(name: MechanismName, problem: CoreProblem): number | 
   return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
 }
 
-/** The search that options of a mechanism ask for, if it takes long. */
+/** Returns the search that the options of a mechanism ask for, if it takes long. */
 function longSearch(options: ErrorOptions | MechanismOptions): OptimizeOptions | undefined {
   const { mechanism = DEFAULT_MECHANISM, numSteps, workload, participation } = options;
   if (typeof mechanism !== 'string') return undefined;
@@ -64,7 +64,7 @@ function longSearch(options: ErrorOptions | MechanismOptions): OptimizeOptions |
   return Object.fromEntries(given) as unknown as OptimizeOptions;
 }
 
-/** A whole search. */
+/** Runs a whole search. */
 export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
   const search = api.optimization(options);
   try {
@@ -76,18 +76,20 @@ export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedS
   }
 }
 
-/** The search for the mechanism that is asked for; nothing where it takes none, or not long. */
+/**
+ * Runs the search for the mechanism that is asked for; undefined if there is none, or a quick one.
+ */
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
   try {
     search = longSearch(options as ErrorOptions);
   } catch {
-    // What is wrong is said by the one that the options are for.
+    // The function that the options are for reports what is wrong with them.
   }
   return search && (yield* searching(api, search));
 }
 
-/** The same options with what was found by name, if finding it takes long. */
+/** Returns the same options with the mechanism that was found, if finding it takes long. */
 export function* foundFirst<Options extends object>(
   api: DpFtrl,
   options: Options,
@@ -102,7 +104,7 @@ function withSaved<Options extends object>(options: Options, mechanism: SavedStr
   return { ...Object.fromEntries(others), mechanism } as Options;
 }
 
-/** With how close the error that is aimed at is to the bound of every factorization. */
+/** Adds how close the error that is aimed at is to the bound of every factorization. */
 export function rated<
   Result extends Pick<UnitError, 'objective' | 'maxError' | 'meanError' | 'lowerBound'>,
 >(result: Result): Result & Pick<UnitError, 'ratio' | 'gap'> {
@@ -112,7 +114,10 @@ export function rated<
   return { ...result, ratio, gap: ratio - 1 };
 }
 
-/** What the search has proved is not proved again from what was saved, or not as well. */
+/**
+ * Takes over the bound that the search proved: from what was saved it is not proved again, or not
+ * as well.
+ */
 function withBound<Result extends UnitError | CheckedCertificate>(
   result: Result,
   saved: SavedStrategy,
@@ -145,7 +150,7 @@ export function* certificateInPieces(
 ): Pieces<CheckedCertificate> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.certificate(options);
-  // Its errors and its bound are at unit noise, whoever the neighbours are.
+  // Its errors and its bound are at unit noise, for either kind of neighbours.
   return withBound(api.certificate(withSaved(options, saved)), saved, 1);
 }
 

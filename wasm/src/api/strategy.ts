@@ -38,13 +38,16 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What was asked for: fields that go into the object as they are. */
+/** The problem that was asked for: fields that go into the object as they are. */
 export type Asked = Pick<
   SavedStrategy,
   'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
 >;
 
-/** What a bound needs that rests on all participations: docs/math/optimal.md, section 5. */
+/**
+ * Least dimension of records for a bound that rests on all participations: docs/math/optimal.md,
+ * section 5.
+ */
 function leastDimension({ participation, numSteps }: Asked): number {
   if (participation === 'single') return 1;
   const most =
@@ -92,7 +95,7 @@ export interface ReadStrategy {
   plan: CorePlan;
 }
 
-/** The fields of something that claims to be a saved strategy of this version. */
+/** Reads the fields of something that claims to be a saved strategy of this version. */
 function readFields(where: string, value: object): Reader {
   const { format, version } = value as { format?: unknown; version?: unknown };
   if (format !== FORMAT) throw outOfRange(where, 'format', JSON.stringify(FORMAT), format);

@@ -2,7 +2,7 @@
 
 import { PARAMETER_NAMES } from '../core/parameters.js';
 
-/** What is wrong with the input and where, without any of its cells: safe to publish. */
+/** A fault of the input and its place, without any of the input's cells: safe to publish. */
 export interface Fault {
   code: string;
   /** 1-based, without the header. */
@@ -18,14 +18,14 @@ export class Misuse extends Error {
   constructor(
     message: string,
     readonly fault: Fault = { code: 'misuse' },
-    /** What the input has there: said only where nothing is private. */
+    /** Cell of the input in that place: shown only where nothing is private. */
     readonly cell?: string,
   ) {
     super(message);
   }
 }
 
-/** Of an error whose message may quote the input. */
+/** Returns the fault of an error whose message may quote the input. */
 export function faultOf(error: Error): Fault {
   if (error instanceof Misuse) return error.fault;
   const { code } = error as { code?: unknown };
@@ -49,17 +49,17 @@ export function exitCodeOf(error: unknown): 1 | 2 {
   return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
 }
 
-/** What messages of the library begin with: a function that no user of a command called. */
+/** Beginning of the library's messages: a function that no user of a command called. */
 const FUNCTION = /^[a-z][A-Za-z]*: /;
 
-/** Of other numbers that have an option. */
+/** Further numbers that have an option. */
 const MORE_NAMES: readonly string[] = [
   ...['numSteps', 'clipNorm', 'maxIterations', 'gap', 'epsilon', 'delta', 'maxContributions'],
   ...['mechanism', 'workload', 'window', 'momentum', 'decay', 'rates', 'matrix', 'epochs'],
   ...['participations', 'minSeparation', 'queryWeights'],
 ];
 
-/** Where the option of a number has another name. */
+/** Names of the options that are not called as their number is. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   numSteps: 'steps',
   clipNorm: 'clip',
@@ -71,7 +71,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   matrix: 'workload matrix',
 };
 
-/** Where the command has no number for it. */
+/** Messages about numbers that no option gives, reworded for the command. */
 const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/^numValues must be (.*), got /, '--domain must have $1 values in all, got '],
   [/^grid must (be at most .*), got /, '--clip is too large: the grid made for it must $1, got '],

@@ -6,7 +6,7 @@ import { DEFAULT_MECHANISM } from '../core/defaults.js';
 import type { CatalogueEntry } from '../core/types.js';
 import { paragraph } from './output/table.js';
 
-/** Where the mechanisms of the catalogue go. */
+/** Placeholder for the mechanisms of the catalogue. */
 const MECHANISMS = '@@mechanisms@@';
 const INDENT = ' '.repeat(19);
 
@@ -21,7 +21,7 @@ export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEnt
     .replace(/\bexamples\/\w+\.csv/g, exampleFile);
 }
 
-/** Where a table of the package is, as a shell takes it from here. */
+/** Path of a table of the package, written for a shell in the current folder. */
 function exampleFile(name: string): string {
   const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
   const near = relative('', path);

@@ -71,7 +71,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
     const line = `${who}: ${lineOf(error, argv.includes('--show-nonprivate'))}\n`;
-    // Of an end that somebody asked for there is something to say only where steps are released.
+    // An end that was asked for needs a message only where steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
     if (!isAsked || error.mustBeSaid) {
       await new Promise((resolve) => process.stderr.write(line, resolve));

@@ -22,7 +22,7 @@ export class Interruption {
   private readonly signalled = new Promise<never>((_, reject) => (this.interrupt = reject));
 
   constructor() {
-    this.signalled.catch(() => undefined); // Nobody may be waiting.
+    this.signalled.catch(() => undefined); // Possibly nothing awaits it.
     for (const signal of SIGNALS) process.on(signal, this.onSignal);
   }
 
@@ -31,7 +31,7 @@ export class Interruption {
     if (this.caught) throw this.caught;
   }
 
-  /** The items until a signal comes: waiting for the next one is given up. */
+  /** Passes on the items until a signal comes: waiting for the next one is given up. */
   async *of<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     const each = (async function* () {
       yield* items;

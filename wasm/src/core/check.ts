@@ -9,7 +9,7 @@ export type Fields = Record<string, unknown>;
 
 const SHORT = 20;
 
-/** What a value is, for a message: "string", "null", "array", "number 5". */
+/** Describes a value in a message: "string", "null", "array", "number 5". */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -44,9 +44,9 @@ export function requireCount(where: string, name: string, value: unknown, most: 
 }
 
 /**
- * The own enumerable properties of an options object, each read once. A key we do not know is
+ * Reads the own enumerable properties of an options object, each once. A key we do not know is
  * refused, and so is a known one that is not an own property: a misspelt or an inherited
- * `neighbours` must not be ignored. What others put on `Object.prototype` is nobody's option.
+ * `neighbours` must not be ignored. What others put on `Object.prototype` is no option.
  */
 export function optionsObject(where: string, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -167,8 +167,8 @@ export function newFloat64s(
 }
 
 /**
- * A copy as plain Float64Array, which nobody else can reach, resize or take away. Entries have to
- * be numbers: `null` or `"1"` are not read as 0 or 1.
+ * Copies to a plain Float64Array, which no other code can reach, resize or take away. Entries have
+ * to be numbers: `null` or `"1"` are not read as 0 or 1.
  */
 export function float64s(where: string, name: string, value: unknown): Float64Array {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
@@ -215,7 +215,7 @@ export function writableLength(where: string, name: string, value: unknown): num
 export class Scratch {
   private kept: Float64Array = new Float64Array();
 
-  /** What it held before stays in it. */
+  /** Returns an array of this length, in which earlier contents may remain. */
   array(where: string, name: string, length: number): Float64Array {
     if (this.kept.length !== length) this.kept = newFloat64s(where, name, length);
     return this.kept;

@@ -11,8 +11,8 @@ import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, UnitError } from './types.js';
 
-// Every field of what goes to the core is there, if undefined: a missing one would be looked for on
-// Object.prototype.
+// Every object that goes to the core has all its fields, even if undefined: a missing one would be
+// looked for on Object.prototype.
 
 export interface CoreWorkload {
   kind: 'prefix' | 'momentum' | 'window' | 'rates' | 'matrix';
@@ -29,7 +29,7 @@ export interface CoreParticipation {
   separation: number;
 }
 
-/** What is released, and who contributes when. */
+/** The workload, and who contributes when. */
 export interface CoreProblem {
   numSteps: number;
   workload: CoreWorkload;
@@ -115,7 +115,7 @@ export type CoreUnitError = Pick<
   'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
 >;
 
-/** With what is not as the catalogue says of the family. */
+/** The errors, and the properties that are not as the catalogue says of the family. */
 export interface CoreComparedError extends CoreUnitError {
   causal: boolean;
   stepCost?: string;
@@ -137,7 +137,7 @@ export type CoreAppraisal = Omit<
 
 export interface CoreQueryWorkload {
   kind: string;
-  /** Of values, of bits, or the number of rows. */
+  /** Number of values, of bits or of rows. */
   size: number;
   order: number;
   withLowerOrders: boolean;
@@ -170,7 +170,7 @@ export interface CoreQueries {
   standardErrors: Float64Array;
 }
 
-/** What draws once from a histogram; with a key or a seed. */
+/** Arguments of one draw from a histogram; with a key or a seed. */
 export interface CoreDraw {
   histogram: Float64Array;
   insecureSeed: bigint | undefined;
@@ -334,7 +334,7 @@ function callerOf(name: string): string {
 /** `released`: entries that were released before the refused record. */
 type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
 
-/** What follows when an instance becomes unusable. */
+/** Reaction to an instance that becomes unusable. */
 export interface Renewal {
   onAbort(): void;
   /** How to get another one: 'load() again'. */

@@ -28,9 +28,9 @@ const BRAND: unique symbol = Symbol.for('dp-ftrl.DpError') as never;
 
 /** A failure that is neither a value out of range nor a wrong type. */
 export class DpError extends Error {
-  /** Not the one that a minifier gives it. */
+  /** Fixed here, because a minifier would change it. */
   static override readonly name = 'DpError';
-  /** What went wrong, stable across versions. */
+  /** Kind of the failure, stable across versions. */
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {

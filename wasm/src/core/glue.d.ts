@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the build puts in place of these two names.
+// Declarations of the two names that the build replaces.
 
 declare module 'dp-ftrl:glue' {
   /** Emscripten's module factory. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parameters of mechanisms, once: the facade checks them, the command has an option for each.
+// The parameters of mechanisms, in one place: the facade checks them, the command has an option for
+// each.
 
 import type { MechanismParameters } from './types.js';
 
@@ -36,7 +37,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   num_epochs: 'epochs',
   max_participations: 'participations',
 };
-/** Those that are also English: only where they are what is wrong. */
+/** Names that are also English words: replaced only where they name what is wrong. */
 const RENAMED_WORDS: Readonly<Record<string, string>> = {
   width: 'window',
   strategy: 'mechanism',
@@ -53,7 +54,7 @@ export function camelCase(text: string): string {
   return text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, camelCaseName);
 }
 
-/** What messages of the core begin with that says something here, beside names of mechanisms. */
+/** Beginnings of the core's messages that mean something here, besides names of mechanisms. */
 const TOPICS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
 
 /**

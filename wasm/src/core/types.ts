@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
 
-// Types of the host by name, so that these declarations also compile where the DOM library or
-// Node's types are absent.
+// Host types are looked up by name, so that these declarations also compile where the DOM library
+// or Node's types are absent.
 type HostType<Name extends string> = typeof globalThis extends {
   [name in Name]: { prototype: infer Type };
 }
@@ -41,25 +41,25 @@ export type MechanismName =
   | 'blt-scaled'
   | 'optimal';
 
-/** Parameters of mechanisms that have some; the catalogue tells which takes which. */
+/** Parameters of mechanisms; the catalogue says which mechanism takes which. */
 export interface MechanismParameters {
-  /** Non-zero diagonals, the main one included. */
+  /** Number of non-zero diagonals, the main one included. */
   bands?: number;
-  /** Buffers; of `optimal` 8 by default, 'exact' (or 0) for full accuracy. */
+  /** Number of buffers; for `optimal` 8 by default, 'exact' (or 0) for full accuracy. */
   buffers?: number | 'exact';
-  /** What the optimised mechanisms minimise. Default 'max'. */
+  /** Error that the optimised mechanisms minimise. Default 'max'. */
   objective?: 'max' | 'mean';
   /** BLT: theta, each in [0, 1). */
   decays?: ArrayLike<number>;
-  /** BLT: omega, as many as decays. */
+  /** BLT: omega, one per decay. */
   weights?: ArrayLike<number>;
-  /** Children of a node. */
+  /** Number of children of a node. */
   arity?: number;
   /** Trees of odd arity: nodes are also subtracted. */
   subtractive?: boolean;
-  /** Smooth tree: bits of a leaf. */
+  /** Smooth tree: number of bits of a leaf. */
   height?: number;
-  /** Smooth tree: ones of a leaf. */
+  /** Smooth tree: number of ones among the bits of a leaf. */
   weight?: number;
   nu?: number;
   lambda?: number;
@@ -69,7 +69,7 @@ export interface MechanismParameters {
   loglogPower?: number;
   /** Log-perturbed: steps the noise is scaled for, at least numSteps. */
   horizonCap?: number;
-  /** Any mechanism for prefix sums: start afresh every so many steps. */
+  /** Any mechanism for prefix sums: restart after this many steps. */
   epochLength?: number;
   /** Trees with epochLength: complete a finished epoch to a power of two. */
   completeEpochs?: boolean;
@@ -78,9 +78,9 @@ export interface MechanismParameters {
 }
 
 /**
- * What is answered at every step: sums of all records; an exponentially averaged sum (momentum,
- * with weight decay); sums of the last `window` records; sums weighted by learning rates; or any
- * lower-triangular matrix, numSteps * numSteps entries, row-major.
+ * The linear queries answered at every step: sums of all records; an exponentially averaged sum
+ * (momentum, with weight decay); sums of the last `window` records; sums weighted by learning
+ * rates; or any lower-triangular matrix, numSteps * numSteps entries, row-major.
  */
 export type Workload =
   | 'prefix'
@@ -90,8 +90,8 @@ export type Workload =
   | { matrix: ArrayLike<number> };
 
 /**
- * To which steps one user may contribute: one; one in each of so many epochs, always at the same
- * place; or at most so many, at least `minSeparation` (j - i) apart.
+ * The steps to which one user may contribute: a single one; one in each of `epochs` epochs, always
+ * at the same place; or at most `participations`, at least `minSeparation` (j - i) apart.
  */
 export type Participation =
   | 'single'
@@ -99,31 +99,31 @@ export type Participation =
   | { participations: number; minSeparation: number };
 
 /**
- * An optimised mechanism as plain data: JSON keeps it, and from its numbers on there is only
- * + - * / and sqrt, so that it gives the same noise, bit for bit, wherever it is used. It stands
- * wherever a mechanism is named. Sensitivity and errors are computed again from the numbers: a
- * damaged strategy costs accuracy, never privacy.
+ * An optimised mechanism as plain data that survives JSON. Only + - * / and sqrt are applied to its
+ * numbers, so it gives the same noise, bit for bit, wherever it is used. It can be passed wherever
+ * a mechanism is named. Sensitivity and errors are computed again from the numbers: a damaged
+ * strategy costs accuracy, never privacy.
  */
 export interface SavedStrategy {
   format: 'dp-ftrl strategy';
   version: 1;
   mechanism: MechanismName;
-  /** Horizon, the only one it serves. */
+  /** The only horizon it serves. */
   numSteps: number;
   workload: Workload;
-  /** What it was optimised for, and what it is used for where no participation is given. */
+  /** Participation that it was optimised for, and the default where none is given. */
   participation: Participation;
   objective: 'max' | 'mean';
-  /** What the steps counted in `error` and `lowerBound`, where that was not all the same. */
+  /** Weights of the steps in `error` and `lowerBound`, where they were not all the same. */
   queryWeights?: number[];
-  /** The error that was minimised, of this mechanism as it is run, at unit noise multiplier. */
+  /** The error that was minimised, for this mechanism as it is run, at unit noise multiplier. */
   error: number;
-  /** As in `CertifiedBound`, when the search ended. */
+  /** As in `CertifiedBound`, at the end of the search. */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
   /**
-   * As in `CertifiedBound`; missing where it is 1, and from files of before. There it is the least d
-   * with (d + 1) (d + 2) / 2 above the participations: 2 from 3 on, 3 from 6 on.
+   * As in `CertifiedBound`; missing where it is 1, and in files of older versions. In those it is
+   * the least d with (d + 1) (d + 2) / 2 above the participations: 2 from 3 on, 3 from 6 on.
    */
   lowerBoundMinDimension?: number;
   /** As in `CertifiedBound`; missing where `lowerBoundMinDimension` is. */
@@ -131,49 +131,53 @@ export interface SavedStrategy {
   /** error / lowerBound */
   ratio: number | null;
   /**
-   * Of the search: converged, as far as can be proved for `optimal` and to a stationary point for
-   * the others; stopped before; the iterations were used up; or infeasible: there is no search for
-   * the workload and participation that were asked for, and this is what is best for prefix sums,
-   * or for one participation; or no proof as close as was asked for.
+   * How the search ended. 'converged': as far as can be proved for `optimal`, and to a stationary
+   * point for the others. 'stopped': before its end. 'not converged': the iterations were used up.
+   * 'infeasible': there is no search for the workload and participation that were asked for, and
+   * this is the best for prefix sums, or for one participation; or there is no proof as close as
+   * was asked for.
    */
   status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;
-  /** All that defines it, by name. */
+  /** Everything that defines it, by name. */
   parameters: Record<string, number[]>;
 }
 
 /**
- * The parameters a mechanism was made with, those that were chosen for it among them, by the names
- * of `MechanismParameters`, and short lists that the optimised ones have besides (`coefficients`,
- * `shifts`). What is as long as the horizon is not here but in a `SavedStrategy`.
+ * The parameters a mechanism was made with, including those chosen for it, under the names of
+ * `MechanismParameters`, together with short lists that only the optimised ones have
+ * (`coefficients`, `shifts`). Lists as long as the horizon are not here but in a `SavedStrategy`.
  */
 export type EffectiveParameters = Record<string, number | boolean | number[]>;
 
 /**
- * How a lower bound was found: from dual variables of the optimum, in linear time or with dense
- * matrices, or as the Schatten-1 norm of the workload.
+ * Method by which a lower bound was found: from dual variables of the optimum, in linear time or
+ * with dense matrices, or as the Schatten-1 norm of the workload.
  */
 export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
 
 /** Proved bounds on the least error that a factorization can have; null where none is known. */
 export interface CertifiedBound {
   /**
-   * Certified lower bound on that error of every factorization whose Gaussian noise is scaled to
-   * its sensitivity, for records of `lowerBoundMinDimension` numbers or more. Mechanisms that are
-   * no factorizations with Gaussian noise can have smaller errors.
+   * Certified lower bound on the error of every factorization whose Gaussian noise is scaled to its
+   * sensitivity, for records of `lowerBoundMinDimension` numbers or more. Mechanisms that are no
+   * factorizations with Gaussian noise can have smaller errors.
    */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
-  /** 1 up to 2 participations: fewer numbers a record can be moved less by more contributions. */
+  /**
+   * Least dimension of records for which `lowerBound` holds; 1 up to 2 participations. Records of
+   * fewer numbers can be moved less by more contributions.
+   */
   lowerBoundMinDimension: number | null;
-  /** The same for records of every dimension, one number too: at most `lowerBound`. */
+  /** The same for records of every dimension, even of one number: at most `lowerBound`. */
   lowerBoundEveryDimension: number | null;
 }
 
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
 
-/** Where the WebAssembly bytes come from; not needed for the `.` entry, which carries them. */
+/** Source of the WebAssembly bytes; not needed for the `.` entry, which carries them. */
 export interface LoadOptions {
   wasm?:
     | string
@@ -191,21 +195,21 @@ export interface CatalogueEntry {
   summary: string;
   stepCost: string;
   memoryCost: string;
-  /** Its own parameters. Each mechanism takes epochLength and normalizeColumns besides. */
+  /** Its own parameters. Every mechanism also takes epochLength and normalizeColumns. */
   parameters: (keyof MechanismParameters)[];
   /**
-   * 'adapted': Toeplitz workloads get an encoder of their own; 'decoded': the encoder is that for
-   * prefix sums, and those are decoded further.
+   * 'adapted': Toeplitz workloads get an encoder of their own; 'decoded': the encoder is the one
+   * for prefix sums, whose releases are decoded further.
    */
   workloads: 'adapted' | 'decoded';
-  /** Longest horizon of its formulas. */
+  /** Longest horizon that its formulas cover. */
   maxSteps: number;
   /** Its measurements read no later step than the one at which they are used. */
   causal: boolean;
   /**
-   * Laplace noise in place of the Gaussian would give pure differential privacy (delta = 0), for
-   * records chosen in the light of releases, too. Sums of this package draw Gaussian noise;
-   * `queries` and the exponential mechanism serve delta = 0.
+   * Whether pure differential privacy (delta = 0) would follow from Laplace noise in place of
+   * Gaussian noise, also for records chosen in the light of releases. Sums of this package draw
+   * Gaussian noise; `queries` and the exponential mechanism serve delta = 0.
    */
   pureDp: boolean;
 }
@@ -228,14 +232,14 @@ export interface Calibration {
   noiseMultiplier: number;
   epsilon: number;
   delta: number;
-  /** Zero-concentrated DP: as given, or that of the Gaussian mechanism, mu^2 / 2. */
+  /** Zero-concentrated DP: as given, or mu^2 / 2, that of the Gaussian mechanism. */
   rho: number;
   /**
    * Gaussian DP. null where rho was given: a rho-zCDP mechanism need not be a Gaussian one, and
    * epsilon is then an upper bound for all of them.
    */
   mu: number | null;
-  /** Which theorem the numbers come from. */
+  /** Theorem from which the numbers come. */
   method: string;
   /** The textbook formula, for comparison only. */
   classical: {
@@ -259,25 +263,25 @@ export interface CompositionOptions extends ApproximateDp {
    */
   account: 'mu' | 'rho';
   /**
-   * mu or rho of each release, > 0: of certificates and `calibrate`, or `pureMu(epsilon)` and
-   * `pureRho(epsilon)` of a pure release.
+   * mu or rho of each release, > 0: from certificates and `calibrate`, or for a pure release
+   * `pureMu(epsilon)` and `pureRho(epsilon)`.
    */
   costs: readonly number[] | Float64Array;
 }
 
 export interface Composition {
-  /** mu or rho of all together, rounded up; 0 of none. */
+  /** mu or rho of all releases together, rounded up; 0 without releases. */
   total: number;
   /** The largest total that stays within (epsilon, delta), rounded down. */
   limit: number;
-  /** Epsilon of the total at delta, rounded up; 0 of none. */
+  /** Epsilon of the total at delta, rounded up; 0 without releases. */
   epsilon: number;
   /** total <= limit. */
   fits: boolean;
 }
 
 export interface ErrorOptions extends MechanismParameters {
-  /** A saved one has its horizon and its workload, and takes no parameters. */
+  /** A saved strategy brings its horizon and workload, and takes no parameters. */
   mechanism: MechanismName | SavedStrategy;
   /** Horizon, 1 .. 2^40. */
   numSteps: number;
@@ -302,25 +306,28 @@ export interface UnitError extends CertifiedBound {
   workload: string;
   /** 'single', 'fixed-epoch' or 'min-separation'. */
   participation: string;
-  /** Most steps of a user: 1 where `participation` is 'single'. */
+  /** Largest number of steps of one user: 1 where `participation` is 'single'. */
   maxParticipations: number;
-  /** j - i of two steps of a user: exactly, or at least, as `participation` says. */
+  /** Distance j - i between two steps of a user: exact or least, as `participation` says. */
   separation: number;
   neighbours: Neighbours;
-  /** Distance of the measurements of neighbours, in clip norms. */
+  /** Distance between the measurements of neighbours, in clip norms. */
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
-  /** How it was computed. */
+  /** Method by which it was computed. */
   sensitivityMethod: string;
   /** sensitivity * max_t ||B_t||, unit noise multiplier */
   maxError: number;
   /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
   meanError: number;
-  /** Which error the bound, ratio and gap are about: the mechanism's `objective`, or 'max'. */
+  /** The error that bound, ratio and gap refer to: the mechanism's `objective`, or 'max'. */
   objective: 'max' | 'mean';
-  /** That error / lowerBound. */
+  /** The error named by `objective`, divided by `lowerBound`. */
   ratio: number | null;
-  /** ratio - 1: no factorization that is bounded is better by more than this share of the bound. */
+  /**
+   * ratio - 1: no factorization that the bound covers is better by more than this share of the
+   * bound.
+   */
   gap: number | null;
   /** With `normalizeColumns`: whether the error of the objective is larger than without. */
   raisedByNormalizing?: boolean;
@@ -330,7 +337,7 @@ export interface UnitError extends CertifiedBound {
 }
 
 export interface OptimizeOptions extends MechanismParameters {
-  /** One whose parameters are searched for. Default 'optimal'. */
+  /** A mechanism whose parameters are searched for. Default 'optimal'. */
   mechanism?: MechanismName;
   /** Horizon. */
   numSteps: number;
@@ -338,44 +345,52 @@ export interface OptimizeOptions extends MechanismParameters {
   workload?: Workload;
   /**
    * Default 'single'. 'blt', 'banded-toeplitz' and 'banded' are optimised for it, 'optimal' for
-   * epochs up to 1024 steps. What is optimised for another one has status 'infeasible'.
+   * epochs up to 1024 steps. A mechanism optimised for another participation instead has status
+   * 'infeasible'.
    */
   participation?: Participation;
   /**
-   * Of 'optimal', for prefix sums: 'none' takes weights in closed form, at once and a little worse;
-   * the status is 'stopped'.
+   * For 'optimal' and prefix sums: 'none' skips the search and takes weights in closed form, which
+   * is immediate and a little worse; the status is then 'stopped'.
    */
   solver?: 'exact' | 'none';
-  /** Gives up after so many in all, over all starts and rounds: `status` then says so. */
+  /**
+   * Iterations after which the search gives up, over all starts and rounds; `status` then says so.
+   */
   maxIterations?: number;
   /**
-   * Of 'optimal': the search ends when the bounds on the optimum are this close, relative, above 0
-   * and below 1. Default 1e-7, with dense matrices 1e-4.
+   * For 'optimal': the search ends when the relative gap between the bounds on the optimum is this
+   * small, above 0 and below 1. Default 1e-7, with dense matrices 1e-4.
    */
   gap?: number;
   /**
-   * Of 'optimal', objective 'mean', one participation, for sums, decay and positive rates: weights
-   * w, 2^-40 to 2^40, one a step. `error` and `lowerBound` are then sqrt(sum_i w_i e_i^2 / n), e_i
-   * the error of step i of n; `dp.error` of what was found tells the errors without weights.
+   * For 'optimal' with objective 'mean' and one participation, for sums, decay and positive rates:
+   * weights w, 2^-40 to 2^40, one a step.
+   * `error` and `lowerBound` are then sqrt(sum_i w_i e_i^2 / n), e_i the error of step i of n;
+   * `dp.error` of the result gives the errors without weights.
    */
   queryWeights?: ArrayLike<number>;
 }
 
 export interface OptimizeProgress {
   iterations: number;
-  /** Part of the way, 0 to 1: to the certified gap; of families a guess; of comparisons the share. */
+  /**
+   * Share of the work that is done, 0 to 1: for `optimal` measured by the certified gap, for other
+   * families a guess, for comparisons the share of the rows.
+   */
   fraction: number;
 }
 
-/** A search that is made piece by piece. */
+/** A search that runs piece by piece. */
 export interface Optimization extends Handle {
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
   /**
-   * One piece: an iteration of `optimal`, some of the others. False when nothing is left.
+   * Runs one piece: an iteration of `optimal`, some of the others. Returns false when nothing is
+   * left.
    */
   advance(): boolean;
-  /** The best so far. Before the end its status is 'stopped'. */
+  /** Returns the best so far. Before the end its status is 'stopped'. */
   result(): SavedStrategy;
 }
 
@@ -387,7 +402,7 @@ export interface Matrices {
   encoder: Float64Array;
   /** B, numSteps x numMeasurements. */
   decoder: Float64Array;
-  /** sensitivity^2 B B^T, numSteps x numSteps: the noise at unit noise multiplier. */
+  /** sensitivity^2 B B^T, numSteps x numSteps: covariance of the noise at unit noise multiplier. */
   noiseCovariance: Float64Array;
 }
 
@@ -396,23 +411,23 @@ export interface CompareOptions {
   numSteps: number;
   workload?: Workload;
   participation?: Participation;
-  /** What the table is sorted by. Default 'max'. */
+  /** Error by which the table is sorted. Default 'max'. */
   objective?: 'max' | 'mean';
-  /** Saved strategies that are compared, too. */
+  /** Saved strategies to be compared as well. */
   strategies?: readonly SavedStrategy[];
 }
 
 export interface ComparedMechanism {
   mechanism: MechanismName;
-  /** Those that differ from the defaults. */
+  /** Parameters that differ from the defaults. */
   parameters: MechanismParameters;
-  /** One of the saved strategies that were given. */
+  /** Whether this is one of the saved strategies that were given. */
   saved: boolean;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;
   meanError: number;
-  /** Error of the objective / lowerBound; null where no bound is at hand. */
+  /** Error of the objective / lowerBound; null where no bound is available. */
   ratio: number | null;
   stepCost: string;
   memoryCost: string;
@@ -428,14 +443,19 @@ export interface Comparison extends CertifiedBound {
   objective: 'max' | 'mean';
   /** Best first. */
   mechanisms: ComparedMechanism[];
-  /** What has no formula at this size or takes too long, with the reason. */
+  /** Mechanisms that have no formula at this size or take too long, with the reason. */
   leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
-  /** Whose error of the objective normalised columns would raise: tried up to 256 steps. */
+  /**
+   * Mechanisms whose error of the objective would rise with normalised columns: tried up to 256
+   * steps.
+   */
   raisedByNormalizing: MechanismName[];
 }
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
-  /** Default 'optimal'. A saved one has its horizon and its workload, and takes no parameters. */
+  /**
+   * Default 'optimal'. A saved strategy brings its horizon and workload, and takes no parameters.
+   */
   mechanism?: MechanismName | SavedStrategy;
   /** Horizon: the number of releases the noise is calibrated for. */
   numSteps: number;
@@ -449,41 +469,46 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   workload?: Workload;
 }
 
-/** A comparison that is made mechanism by mechanism. */
+/** A comparison that runs mechanism by mechanism. */
 export interface PiecewiseComparison {
-  /** Its iterations are rows of the table, those that will be left out among them. */
+  /** Iterations count the rows of the table, including those that will be left out. */
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
-  /** One piece. False when nothing is left. */
+  /** Runs one piece. Returns false when nothing is left. */
   advance(): boolean;
-  /** At the end; before it a DpError of code 'bad_state'. */
+  /** Returns the table at the end; before that throws a DpError of code 'bad_state'. */
   result(): Comparison;
 }
 
 /** A bound from the literature, and whether it was found to hold at this horizon. */
 export interface PublishedBound {
   value: number;
-  /** False where it fails, and beyond `checkedTo` steps, where nobody looked. */
+  /** False where it fails, and beyond `checkedTo` steps, where it was not checked. */
   holds: boolean;
-  /** Found to hold from so many steps to `checkedTo`; null: it fails wherever it was looked at. */
+  /**
+   * Least horizon from which it was found to hold up to `checkedTo`; null if it fails at every
+   * horizon that was checked.
+   */
   holdsFrom: number | null;
   checkedTo: number;
 }
 
-/** On errors of factorizations of the prefix sums, unit noise, one participation. */
+/** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
 export interface ErrorBounds {
   numSteps: number;
   /** Certified: no factorization has a smaller largest error. */
   max: number;
   /** Certified: no factorization has a smaller root mean squared error. */
   mean: number;
-  /** Schatten-1 norm of the prefix sums over n, below both; a bound of that beyond 2^22 steps. */
+  /**
+   * Schatten-1 norm of the prefix sums over n, below both; beyond 2^22 steps a lower bound on it.
+   */
   schatten: number;
-  /** Upper bounds on the errors of the square root. */
+  /** Upper bounds on the errors of the square root factorization. */
   squareRoot: { max: number; mean: number };
   /**
-   * As printed by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the errors of the square
-   * root, and a lower bound on the mean error of every factorization.
+   * Bounds as printed by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the errors of the
+   * square root, and a lower bound on the mean error of every factorization.
    */
   published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
 }
@@ -493,7 +518,7 @@ export interface Certificate {
   mechanism: MechanismName;
   workload: string;
   participation: string;
-  /** Most steps of a user, and their distance, as in `UnitError`. */
+  /** Largest number of steps of a user, and their distance, as in `UnitError`. */
   maxParticipations: number;
   separation: number;
   numSteps: number;
@@ -511,25 +536,39 @@ export interface Certificate {
   noiseStddev: number;
   maxError: number;
   meanError: number;
-  /** The error that the mechanism is made for; 'max' where it has no objective. */
+  /** The error for which the mechanism is made; 'max' where it has no objective. */
   objective: 'max' | 'mean';
   effectiveParameters: EffectiveParameters;
-  /** Of releases in mode 'lattice', whose sensitivity and noise are those of the integers. */
+  /**
+   * Present for releases in mode 'lattice', whose sensitivity and noise are those of the integers.
+   */
   lattice?: LatticeClaim;
 }
 
-/** With how good the mechanism is, and that its factors belong together. */
+/**
+ * A certificate together with how good the mechanism is, and a check that its factors belong
+ * together.
+ */
 export interface CheckedCertificate extends Certificate, CertifiedBound {
-  /** That error / lowerBound: both are at noise multiplier 1, whoever the neighbours are. */
+  /**
+   * The error named by `objective`, divided by `lowerBound`: both are at noise multiplier 1, for
+   * either kind of neighbours.
+   */
   ratio: number | null;
-  /** ratio - 1: no factorization that is bounded is better by more than this share of the bound. */
+  /**
+   * ratio - 1: no factorization that the bound covers is better by more than this share of the
+   * bound.
+   */
   gap: number | null;
-  /** max |A - B C| over the leading `residualSteps` steps, of the strategy for those. */
+  /**
+   * max |A - B C| over the leading `residualSteps` steps, for the strategy made for that many
+   * steps.
+   */
   decoderResidual: number;
   residualSteps: number;
 }
 
-/** Handles own memory of the WebAssembly heap: call `dispose()` or use `using`. */
+/** An object that owns memory of the WebAssembly heap: call `dispose()` or use `using`. */
 export interface Handle {
   dispose(): void;
   [Symbol.dispose](): void;
@@ -537,25 +576,28 @@ export interface Handle {
 }
 
 /**
- * Of mode 'lattice': discrete Gaussians, which are zCDP with the certificate's `rho` (some 7 % more
- * noise at epsilon 1, delta 1e-6), or exactly rounded ones, which are GDP with its `mu`.
+ * Laws of the noise in mode 'lattice': discrete Gaussians, which are zCDP with the certificate's
+ * `rho` (some 7 % more noise at epsilon 1, delta 1e-6), or exactly rounded ones, which are GDP with
+ * its `mu`.
  */
 export type LatticeNoise = 'discrete-gaussian' | 'rounded-gaussian';
 
-/** What mode 'lattice' claims beside the certificate. Lengths in units of a measurement. */
+/**
+ * Claims of mode 'lattice' beside those of the certificate. Lengths are in units of a measurement.
+ */
 export interface LatticeClaim {
   noise: LatticeNoise;
-  /** Bits after the point of the encoder's coefficients. */
+  /** Number of bits after the binary point in the encoder's coefficients. */
   precisionBits: number;
-  /** What a measurement counts, input units. */
+  /** Unit of a measurement, in input units. */
   measurementUnit: number;
-  /** Of the integer noise. */
+  /** Variance of the integer noise. */
   noiseVariance: number;
-  /** Upper bound on how far a user moves all measurements, l2. */
+  /** Upper bound on the l2 distance by which one user moves all measurements. */
   distance: number;
-  /** Upper bound on what the roundings of integer buffers add to a measurement; 0 elsewhere. */
+  /** Upper bound on what the rounding of integer buffers adds to a measurement; 0 elsewhere. */
   roundingDeviation: number;
-  /** To one step. */
+  /** Largest number of contributions to one step. */
   maxContributions: number;
 }
 
@@ -563,15 +605,15 @@ export interface PrefixSumOptions extends MechanismOptions {
   /** Entries of each record. Default 1. */
   dimension?: number;
   /**
-   * How a release is made. 'grid' (default): integer sums plus exactly rounded noise. 'lattice':
-   * noisy integer measurements, decoded afterwards; only with mechanisms that have an integer
-   * encoder (trees 'tree' and 'honaker', buffers 'blt' and 'blt-rational', and others with a
-   * Toeplitz encoder), not with the default one: the rest is refused by name.
+   * Construction of a release. 'grid' (default): integer sums plus exactly rounded noise.
+   * 'lattice': noisy integer measurements, decoded afterwards; only with mechanisms that have an
+   * integer encoder (trees 'tree' and 'honaker', buffers 'blt' and 'blt-rational', and others with
+   * a Toeplitz encoder), not with the default one: the others are refused by name.
    */
   mode?: 'grid' | 'lattice';
   /** Mode 'lattice': law of the integer noise. Default 'discrete-gaussian'. */
   latticeNoise?: LatticeNoise;
-  /** Mode 'lattice': bits after the point of the encoder's coefficients, up to 30. */
+  /** Mode 'lattice': bits after the binary point in the encoder's coefficients, up to 30. */
   precisionBits?: number;
   /** Spacing of the released values, a power of two. Default: see docs/guide/counters.md. */
   grid?: number;
@@ -582,7 +624,7 @@ export interface PrefixSumOptions extends MechanismOptions {
   insecureSeed?: number | bigint;
 }
 
-/** As of `prefixSum`. */
+/** Options as for `prefixSum`. */
 export type PeopleSumOptions = PrefixSumOptions;
 
 /** Private running totals, of records or of people's contributions. */
@@ -590,19 +632,20 @@ export interface Totals extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
   readonly numSteps: number;
-  /** Releases already made. */
+  /** Number of releases already made. */
   readonly step: number;
   readonly grid: number;
   /** A fixed seed was given: the totals are NOT private, whatever the certificate says. */
   readonly insecure: boolean;
   /**
-   * Predicted std of the noise of each coordinate of the release at a 0-based step, input units, with
-   * its rounding to the grid. What clipping and the grid take of records is a bias that no std tells.
+   * Returns the predicted std of the noise of each coordinate of the release at a 0-based step, in
+   * input units, including its rounding to the grid. Clipping records and putting them on the grid
+   * causes a bias, which no std shows.
    */
   stddev(step: number): number;
   /**
-   * Ends the open step with what was contributed to it, and `numSteps - 1` more to which nobody
-   * did, and returns their totals. Default: one step. If it fails on the way, the error's
+   * Ends the open step with the contributions made to it, then `numSteps - 1` further steps without
+   * any, and returns their totals. Default: one step. If it fails on the way, the error's
    * `released` holds the totals of the steps before.
    */
   endSteps(numSteps?: number, out?: Float64Array): Float64Array;
@@ -610,7 +653,7 @@ export interface Totals extends Handle {
 
 /** A private running total of a stream of records. */
 export interface PrefixSum extends Totals {
-  /** Takes one record as a step, returns the private running total. */
+  /** Takes one record as a step and returns the private running total. */
   release(record: ArrayLike<number>, out?: Float64Array): Float64Array;
   /**
    * Takes `records.length / dimension` records, row after row, and returns as many totals. If a
@@ -619,28 +662,30 @@ export interface PrefixSum extends Totals {
   releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array;
   /**
    * Adds `records.length / dimension` contributions to the open step, which `endSteps` ends. Each
-   * is clipped by itself. Protected is who contributes no more than once to a step, and to steps
-   * that `participation` allows: that is up to the caller here, and `peopleSum` makes sure of it.
-   * If one is refused, the error's `contributed` says how many there were before it.
+   * is clipped by itself. A user is protected who contributes no more than once to a step, and only
+   * to steps that `participation` allows: the caller has to ensure that here, whereas `peopleSum`
+   * enforces it. If one is refused, the error's `contributed` says how many there were before it.
    */
   contribute(records: ArrayLike<number>): void;
 }
 
 /**
- * A private running total of what people contribute. Of each the earliest contributions count that
- * keep `participation`, which must be 'single' or `participations` with `minSeparation`; those of
- * one person to one step are added up and clipped together. So a person is protected, not a record.
+ * A private running total of people's contributions. Each person's earliest contributions that keep
+ * `participation` count; it must be 'single' or `participations` with `minSeparation`. One person's
+ * contributions to one step are added up and clipped together. So the privacy unit is a person, not
+ * a record.
  */
 export interface PeopleSum extends Totals {
-  /** Contributions that did not count so far. It depends on the data: NOT private. */
+  /** Number of contributions so far that did not count. It depends on the data: NOT private. */
   readonly numDropped: number;
   /**
-   * Adds to the open step, which `endSteps` ends: for each record of `dimension` entries the
-   * person it is from. If one is refused, the error's `contributed` says how many there were
-   * before it.
+   * Adds records of `dimension` entries to the open step, which `endSteps` ends, with the person
+   * each is from. If one is refused, the error's `contributed` says how many there were before it.
    */
   contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): void;
-  /** As many steps as records, each with one contribution; the totals as of `releaseMany`. */
+  /**
+   * Makes every record a step with one contribution, and returns the totals as `releaseMany` does.
+   */
   releaseEach(
     people: ArrayLike<string>,
     records: ArrayLike<number>,
@@ -652,15 +697,16 @@ export interface NoiseOptions extends ErrorOptions {
   /** Entries of a row. Default 1. */
   dimension?: number;
   /**
-   * Where the row begins in that of the whole: shards that share a key together have the numbers of
-   * the whole. Default 0.
+   * Coordinate at which these rows begin within the whole: shards that share a key together have
+   * the numbers of the whole. Default 0.
    */
   firstCoordinate?: number;
   /**
-   * Rows of what a step adds to the noise of its sum, for those who add noise to each gradient; their
-   * sums are the noise of sums, up to rounding. For `independent`, `banded-inverse-square-root` and
-   * `lambda-cgd` over prefix sums. Nothing is kept from step to step: seeking costs nothing, and a
-   * row as many normals as the inverse encoder has bands. Default false.
+   * Gives rows of increments, what each step adds to the noise of its sum, for callers who add
+   * noise to each gradient; their sums are the noise of sums, up to rounding. For `independent`,
+   * `banded-inverse-square-root` and `lambda-cgd` over prefix sums. No state is kept from step to
+   * step: seeking costs nothing, and a row costs as many normals as the inverse encoder has bands.
+   * Default false.
    */
   increments?: boolean;
   /**
@@ -672,45 +718,55 @@ export interface NoiseOptions extends ErrorOptions {
   insecureSeed?: number | bigint;
 }
 
-/** Rows of a mechanism's noise, one a step, for those who add it to integers themselves. */
+/** Rows of a mechanism's noise, one a step, for callers who add it to integers themselves. */
 export interface Noise extends Handle {
   readonly dimension: number;
   readonly numSteps: number;
   /** The step of the next row. */
   readonly step: number;
-  /** The row of `step`, 0 .. numSteps, is the next one, with the numbers that it always has. */
+  /** Makes the row of `step`, 0 .. numSteps, the next one, with the numbers that it always has. */
   seek(step: number): void;
   /**
-   * The next rows, one after the other: floor(scale * entry + 1/2) of the ideal entries, exactly.
-   * Unit noise: `scale` is the noise std in units of the integers that it is added to, up to 2^40.
+   * Returns the next rows, one after the other: floor(scale * entry + 1/2) of the ideal entries,
+   * exactly. The noise is unit noise: `scale` is the noise std in units of the integers to which it
+   * is added, up to 2^40.
    */
   rounded(options: { numRows: number; scale: number }): Float64Array;
-  /** Bytes from which `restore` goes on, here or natively. Without the key; as secret as it. */
+  /**
+   * Returns bytes from which `restore` continues, here or natively. They do not hold the key, and
+   * are as secret as it.
+   */
   checkpoint(): Uint8Array;
-  /** Repeats noise if rows were used since: only for the newest checkpoint. See `ledger`. */
+  /**
+   * Continues from a checkpoint. Repeats noise if rows were used since: only for the newest
+   * checkpoint. See `ledger`.
+   */
   restore(bytes: Uint8Array): void;
 }
 
-/** What is asked of a histogram over values 0 .. m - 1. */
+/** Linear queries on a histogram over values 0 .. m - 1. */
 export type QueryWorkload =
-  /** The count of every one of so many values. */
+  /** The count of each of `identity` values. */
   | { identity: number }
-  /** Of every v, how many have a value of at most v. */
+  /** For every v, the number of records with a value of at most v. */
   | { prefix: number }
-  /** How many have a value from i to j, for all i <= j: up to 2048 values; objective 'max': 361. */
+  /**
+   * For all i <= j, the number of records with a value from i to j: up to 2048 values; objective
+   * 'max': 361.
+   */
   | { ranges: number }
-  /** All tables of counts of `order` attributes, of which these are the sizes. */
+  /** All marginal tables of `order` attributes; `marginals` lists the sizes of the attributes. */
   | { marginals: ArrayLike<number>; order: number }
-  /** Parities of `order` of so many bits: sums of 1 and -1. */
+  /** Parities of `order` out of `parities` bits: sums of 1 and -1. */
   | { parities: number; order: number; withLowerOrders?: boolean }
   /** Any queries, one a row. */
   | { matrix: readonly ArrayLike<number>[] }
   /**
-   * Every query of one on its attribute and of the next on the next; of a value with several
-   * attributes the first counts slowest. At most three parts.
+   * Every query of one part on its attribute combined with every query of the next on the next; in
+   * a value with several attributes the first counts slowest. At most three parts.
    */
   | { product: readonly QueryWorkload[] }
-  /** The queries of all, about the same values. */
+  /** The queries of all parts, on the same values. */
   | { union: readonly QueryWorkload[] };
 
 export interface QueriesOptions {
@@ -720,19 +776,20 @@ export interface QueriesOptions {
   /** Below 1. 0: pure differential privacy, by Laplace noise. */
   delta: number;
   /**
-   * Default 'zero-out': one record more or less. 'replace-one': one record of another value; their
-   * number is public then, answers tell it exactly, and the others are better for it.
+   * Default 'zero-out': one record more or less. 'replace-one': one record of another value; the
+   * number of records is then public, answers reveal it exactly, and the other answers are more
+   * accurate for it.
    */
   neighbours?: Neighbours;
   /**
-   * How many records of one person a histogram may have: then that person is protected. See to it
-   * that nobody has more. Default 1, and with 'replace-one' always 1: persons can have different
-   * numbers of records, and the number of all records is public there.
+   * Largest number of records of one person in a histogram: that person is then protected. The
+   * caller has to ensure that no person has more. Default 1, and with 'replace-one' always 1:
+   * persons can have different numbers of records, and the number of all records is public there.
    */
   maxContributions?: number;
   /**
-   * What is measured. Default 'optimal': what gives the least error, for Gaussian noise with a
-   * proof; for Laplace noise (delta 0) the best of several that are known to be good.
+   * Measurements to be made. Default 'optimal': those with the least error, for Gaussian noise with
+   * a proof; for Laplace noise (delta 0) the best of several that are known to be good.
    */
   strategy?: 'optimal' | 'identity' | 'queries';
   /**
@@ -743,13 +800,16 @@ export interface QueriesOptions {
 }
 
 export interface QueryReleaseOptions {
-  /** Answers of the nearest histogram without negative counts: post-processing. Default false. */
+  /**
+   * Gives the answers of the nearest histogram without negative counts: post-processing. Default
+   * false.
+   */
   consistent?: boolean;
-  /** With `consistent`: of whole numbers. */
+  /** With `consistent`: the histogram has whole numbers. */
   integer?: boolean;
   /**
-   * With `consistent` and 'replace-one': what the counts sum to. By default what the measurements
-   * tell.
+   * With `consistent` and 'replace-one': sum of the counts. By default the sum that the
+   * measurements give.
    */
   total?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
@@ -765,8 +825,8 @@ export interface QueryAnswers {
 }
 
 /**
- * The factorization mechanism F = R M: measurements M h get integer noise, answers are made of
- * them by R.
+ * The factorization mechanism F = R M: measurements M h get integer noise, and R turns them into
+ * answers.
  */
 export interface Queries extends Handle {
   readonly numQueries: number;
@@ -774,35 +834,35 @@ export interface Queries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** Of Gaussian differential privacy; of Laplace noise `pureMu(epsilon)`. */
+  /** mu of Gaussian differential privacy; for Laplace noise `pureMu(epsilon)`. */
   readonly mu: number;
   /**
-   * Error at unit noise (std / distance by one record, l2 for Gaussian, l1 for Laplace noise), by
-   * the objective.
+   * Error at unit noise (std / distance by which one record moves the measurements, l2 for
+   * Gaussian, l1 for Laplace noise), as `objective` measures it.
    */
   readonly unitError: number;
-  /** Certified: that of ANY factorization is at least this. */
+  /** Certified lower bound on this error of ANY factorization. */
   readonly lowerBound: number;
   /**
-   * unitError / lowerBound: hardly above 1 for what is 'optimal'. With Laplace noise the bound is
-   * that of the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
+   * unitError / lowerBound: barely above 1 for 'optimal'. With Laplace noise the bound is that of
+   * the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
    */
   readonly ratio: number;
-  /** Textbook bound of the sensitivity / that used here. */
+  /** Textbook bound on the sensitivity / the bound used here. */
   readonly textbookRatio: number;
-  /** Of the answers, one a query, before `consistent`. 0 for what is public. */
+  /** Standard errors of the answers, one a query, before `consistent`. 0 for public answers. */
   readonly standardErrors: Float64Array;
-  /** What query number `query` asks. */
+  /** Returns a text that says what query number `query` asks. */
   label(query: number): string;
-  /** What each of them asks. */
+  /** Returns such a text for every query. */
   labels(): string[];
-  /** F, R and M, up to 2^25 entries each. */
+  /** Returns F, R and M, up to 2^25 entries each. */
   matrices(): QueryMatrices;
-  /** Each call is a release of its own, with noise of its own: privacy losses add up. */
+  /** Answers the queries. Each call is a release with noise of its own: privacy losses add up. */
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
 }
 
-/** F = R M, row-major, so scaled that a record moves what is measured by at most 1. */
+/** F = R M, row-major, scaled so that one record moves the measurements by at most 1. */
 export interface QueryMatrices {
   numQueries: number;
   numValues: number;
@@ -815,21 +875,21 @@ export interface QueryMatrices {
   encoder: Float64Array;
 }
 
-/** The search for what is best measured, piece by piece. */
+/** The search for the best measurements, piece by piece. */
 export interface QuerySearch extends Handle {
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
-  /** One piece: an eigendecomposition or a few. False when nothing is left. */
+  /** Runs one piece: an eigendecomposition or a few. Returns false when nothing is left. */
   advance(): boolean;
-  /** Does what is left, and makes a new handle. */
+  /** Does the rest of the search, and makes a new handle. */
   result(): Queries;
 }
 
 export interface ChooseOptions {
-  /** How good each candidate is: integers below 2^53 in magnitude, up to 2^24 of them. */
+  /** Utility of each candidate: integers below 2^53 in magnitude, up to 2^24 of them. */
   utilities: ArrayLike<number>;
   /**
-   * By how much one utility can differ between neighbouring data sets, at most: below 2^31. The
+   * Upper bound on the difference of one utility between neighbouring data sets: below 2^31. The
    * guarantee rests on it, and nothing here can check it.
    */
   sensitivity: number;
@@ -852,8 +912,8 @@ export interface WinnerOptions {
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
   /**
-   * How many records of one person a histogram may have: then that person is protected. See to it
-   * that nobody has more. Default 1.
+   * Largest number of records of one person in a histogram: that person is then protected. The
+   * caller has to ensure that no person has more. Default 1.
    */
   maxContributions?: number;
   /** Fixed noise, for tests and demonstrations: NOT private. */
@@ -861,25 +921,28 @@ export interface WinnerOptions {
 }
 
 export interface QuantileOptions extends WinnerOptions {
-  /** As a fraction: [1, 2] is the median. */
+  /** Quantile as a fraction: [1, 2] is the median. */
   quantile: readonly [numerator: number, denominator: number];
 }
 
 /**
- * Where a ledger keeps its bytes. `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
- * (dp-ftrl/indexed-db) are such stores. The bytes hold the key and the true sums: as secret as the
- * records. A ledger has its store to itself until it is disposed of; another one is refused with
- * `store_in_use`. It is known by the object: do not wrap one store in two.
+ * Storage for the bytes of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
+ * (dp-ftrl/indexed-db). The bytes hold the key and the true sums: as secret as the records. A
+ * ledger has exclusive use of its store until it is disposed of; another ledger is refused with
+ * `store_in_use`. A store is identified by its object: do not wrap one store in two.
  */
 export interface ReleaseStore {
-  /** The bytes that were saved last, or undefined (or null) where there never were any. */
+  /** Returns the bytes that were saved last, or undefined (or null) if none were ever saved. */
   load(): Promise<Uint8Array | null | undefined>;
   /**
    * Replaces the bytes, all or nothing. Resolves when they would outlive a crash; rejects, and
    * replaces nothing, where others have saved since `load`.
    */
   save(bytes: Uint8Array): Promise<void>;
-  /** Lets go when what is being saved is saved or has failed; `save` rejects from then on. */
+  /**
+   * Lets go of the storage once a pending save has succeeded or failed; `save` rejects from then
+   * on.
+   */
   close(): Promise<void>;
 }
 
@@ -888,8 +951,8 @@ export interface LedgerOptions extends PrefixSumOptions {
 }
 
 /**
- * A private running total that survives restarts: a step is released for one record, ever. What is
- * handed out has been stored before.
+ * A private running total that survives restarts: each step is released for one record, ever. A
+ * release is stored before it is handed out.
  */
 export interface ReleaseLedger extends Handle {
   readonly certificate: Certificate;
@@ -901,34 +964,35 @@ export interface ReleaseLedger extends Handle {
   readonly insecure: boolean;
   stddev(step: number): number;
   /**
-   * The private running total after a 0-based step, up to `step`. Asked again with the same record
-   * it gives the same total; with another one it rejects with code `already_released`.
+   * Returns the private running total after a 0-based step, up to `step`. Asked again with the same
+   * record it gives the same total; with another one it rejects with code `already_released`.
    */
   release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
-  /** The same for `records.length / dimension` steps from `firstStep` on, stored once. */
+  /** Does the same for `records.length / dimension` steps from `firstStep` on, stored once. */
   releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
   /**
-   * The same for steps that several contribute to: of each step all contributions, one after the
-   * other, `dimension` entries each, or none. Each is clipped by itself: add up before what one
-   * person contributes to a step. `memo` is stored with them, all or nothing; without steps it is
-   * stored alone, with the key.
+   * Does the same for steps with several contributions: `steps` holds for each step all
+   * contributions, one after the other, `dimension` entries each, or none. Each is clipped by
+   * itself: add up before what one person contributes to a step. `memo` is stored with them, all or
+   * nothing; without steps it is stored alone, with the key.
    */
   releaseSteps(
     firstStep: number,
     steps: readonly ArrayLike<number>[],
     memo?: Uint8Array,
   ): Promise<Float64Array>;
-  /** What was stored last with `releaseSteps`: as secret as the rest. */
+  /** The memo stored last with `releaseSteps`: as secret as the rest. */
   readonly memo: Uint8Array | undefined;
   /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
   readonly identity: string;
 }
 
-/** Of a prediction and a label; the first two want labels 0 and 1, or -1 and +1. */
+/** Losses of a prediction and a label; the first two want labels 0 and 1, or -1 and +1. */
 export type LossName = 'logistic' | 'hinge' | 'squared' | 'huber' | 'absolute' | 'quantile';
 /**
- * `heavy-tailed` has features of infinite variance, so that clipping matters; `sparse` has zeros in 7
- * of 8; `adversarial` answers the private learner's weights with the example that costs it most.
+ * Synthetic streams. `heavy-tailed` has features of infinite variance, so that clipping matters;
+ * `sparse` has zeros in 7 of 8; `adversarial` answers the private learner's weights with the
+ * example that costs it most.
  */
 export type StreamName =
   | 'stationary'
@@ -937,22 +1001,22 @@ export type StreamName =
   | 'heavy-tailed'
   | 'sparse'
   | 'adversarial';
-/** Where the weights stay: see `radius`. */
+/** Constraint sets of the weights: see `radius`. */
 export type DomainName = 'ball' | 'whole-space' | 'box' | 'simplex' | 'simplex-entropic';
 
-/** What a learner optimises, and where. */
+/** Loss, constraint set and update rule of a learner. */
 export interface LossOptions {
   /** Default 'logistic'. */
   loss?: LossName;
   /** Level of the `quantile` loss, between 0 and 1. Default 0.5. */
   quantile?: number;
-  /** Where the `huber` loss goes over from a parabola to lines, in units of the label. Default 1. */
+  /** Distance from the label, in its units, at which the `huber` loss becomes linear. Default 1. */
   huberThreshold?: number;
   /** Constraint set of the weights. Default 'ball'. */
   domain?: DomainName;
   /**
-   * Of the ball; largest entry in the box; sum of the simplex, whose entries are not negative. In the
-   * whole space, of the comparators of the regret theorem alone. Default 1.
+   * Radius of the ball; largest entry in the box; sum of the simplex, whose entries are not
+   * negative. In the whole space it bounds only the comparators of the regret theorem. Default 1.
    */
   radius?: number;
   /** Regularisation strength; default: the value of the regret theorem. */
@@ -963,27 +1027,29 @@ export interface LossOptions {
 
 /** Projected gradient descent: everything here is post-processing of the releases. */
 export interface DescentOptions {
-  /** Of each step, in units of 1 / lambda; from the last one on always that. Default: 1. */
+  /**
+   * Learning rate of each step, in units of 1 / lambda; the last one stays in force. Default: 1.
+   */
   rates?: ArrayLike<number>;
   /** From 0 to below 1. Default 0. */
   momentum?: number;
   /**
-   * 'workload': the encoder is made for sums with these rates and this momentum: for momentum of
-   * mechanisms that have one for every Toeplitz workload ('square-root', its relatives,
-   * 'independent'), for rates of 'optimal' (with `objective: 'mean'`, the default then; together
-   * with momentum, or for momentum alone, up to 2048 steps, by matrices).
-   * 'post-processing', the default: for prefix sums.
+   * 'workload': the encoder is made for sums with these rates and this momentum. Momentum takes a
+   * mechanism that has an encoder for every Toeplitz workload ('square-root', its relatives,
+   * 'independent'); rates take 'optimal' (with `objective: 'mean'`, the default then; together with
+   * momentum, or for momentum alone, up to 2048 steps, by matrices). 'post-processing', the
+   * default: the encoder is made for prefix sums.
    */
   through?: 'post-processing' | 'workload';
 }
 
 /**
- * A loss of the caller's for some examples at once: the derivative of each in its prediction, and,
- * for `losses`, its value. It must not keep the arrays it is given. The slope of an example must be a
- * function of its own prediction and label, and of nothing else that was learned from: with means
- * over the batch, or anything kept from earlier calls, one example moves others and the learner is
- * NOT private. What such a run is compared with (regret, `comparator`, `twin`) is for C++, whose
- * `FunctionLoss` states the bounds that they need; here both refuse it.
+ * A loss given by the caller, for several examples at once: the derivative of each with respect to
+ * its prediction, and, for `losses`, its value. It must not keep the arrays it is given. The slope
+ * of an example must be a function of its own prediction and label, and of nothing else that was
+ * learned from: with means over the batch, or anything kept from earlier calls, one example moves
+ * others and the learner is NOT private. Comparisons of such a run (regret, `comparator`, `twin`)
+ * exist only in C++, whose `FunctionLoss` states the bounds that they need; here both refuse it.
  */
 export type BatchLoss = (
   predictions: Float64Array,
@@ -993,21 +1059,21 @@ export type BatchLoss = (
 export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'loss'> {
   /**
    * Default 'logistic'. 'softmax' has a score for each of `numClasses` classes, labels 0, 1, ... A
-   * function is asked once for all examples that meet the same weights.
+   * function is called once for all examples that meet the same weights.
    */
   loss?: LossName | 'softmax' | BatchLoss;
-  /** Of 'softmax'. */
+  /** Number of classes, for 'softmax'. */
   numClasses?: number;
   /** Entries of each example (features). Default 1. */
   dimension?: number;
   /**
-   * `lambda` is that of the first step, and grows with the square root of the steps, by doubling.
-   * Default false.
+   * Lets `lambda` grow from its value at the first step with the square root of the steps, by
+   * doubling. Default false.
    */
   doubling?: boolean;
-  /** Examples of one step, each with its own clipped gradient. Default 1. */
+  /** Number of examples of one step, each with its own clipped gradient. Default 1. */
   batchSize?: number;
-  /** As of `prefixSum`, like the two that follow. */
+  /** As for `prefixSum`, like the two that follow. */
   mode?: 'grid' | 'lattice';
   latticeNoise?: LatticeNoise;
   precisionBits?: number;
@@ -1021,30 +1087,30 @@ export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'los
 
 /**
  * Private online learning of a linear model (DP-FTRL): gradients are clipped to `clipNorm` and go
- * into a private prefix sum, and the weights follow from its releases alone. So are they, and all
- * made from them, as private as those: an example is a record, or one of a batch's contributions,
- * of which one person makes at most one.
+ * into a private prefix sum, and the weights follow from its releases alone. So the weights, and
+ * all that is made from them, are as private as the releases: an example is a record, or one of a
+ * batch's contributions, of which one person makes at most one.
  */
 export interface Learner extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
   readonly numSteps: number;
-  /** Batches learned from; of one example if nothing else was asked for. */
+  /** Number of batches learned from; of one example unless `batchSize` says otherwise. */
   readonly step: number;
   readonly batchSize: number;
-  /** Examples in the batch that is not full yet: not in the weights so far. */
+  /** Number of examples in the batch that is not full yet: they are not in the weights so far. */
   readonly numWaiting: number;
   readonly grid: number;
   readonly loss: LossName | 'softmax' | 'function';
-  /** Predictions of an example: the classes of 'softmax', else 1. */
+  /** Number of predictions of an example: the classes of 'softmax', else 1. */
   readonly numScores: number;
-  /** Of the next step; of descent the inverse of its rate. */
+  /** Regularisation strength of the next step; for descent the inverse of its rate. */
   readonly lambda: number;
   /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
   readonly insecure: boolean;
   /**
    * Learns from `labels.length` examples, features row after row. Labels of classes are 0 or 1, or
-   * -1 or +1. `predictions` gets for each the `numScores` scores from before its label was
+   * -1 or +1. `predictions` gets the `numScores` scores of each example from before its label was
    * known: that reads the example, and is NOT private. If an example is refused, the error's
    * `learned` says how many there were before it.
    * Put one with features 0 in its place: leaving it out would shift all that follow.
@@ -1056,33 +1122,33 @@ export interface Learner extends Handle {
   ): void;
   /** Ends the step before its batch is full. */
   endBatch(): void;
-  /** The loss of each prediction: reads the labels, and is NOT private. */
+  /** Returns the loss of each prediction: reads the labels, and is NOT private. */
   losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
-  /** The model so far, private as a whole. */
+  /** Returns the model so far, private as a whole. */
   model(): LearnedModel;
 }
 
 export interface LearnerLedgerOptions extends LearnerOptions {
   store: ReleaseStore;
   /**
-   * Kept with a new state: what its features are, say. A state that goes on keeps its own, which the
-   * ledger has as `memo`.
+   * Bytes kept with a new state, such as the names of its features. A state that continues keeps
+   * its own, which the ledger has as `memo`.
    */
   memo?: Uint8Array;
 }
 
 /**
- * A learner that survives restarts: what it shows has been stored before, so no step is ever made
- * for two batches. Its counts are those of the examples learned from, stored or not: `numExamples`
- * says which one comes next, after a restart and after an error. Calls are made one after the other.
- * A loss given as a function must be the same one in every life.
+ * A learner that survives restarts: everything it shows has been stored before, so no step is ever
+ * made for two batches. Its counts are those of the examples learned from, stored or not:
+ * `numExamples` says which one comes next, after a restart and after an error. Calls are made one
+ * after the other. A loss given as a function must be the same one after every restart.
  */
 export interface LearnerLedger
   extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
-  /** Examples learned from in all lives: offer none of them again. */
+  /** Number of examples learned from, over all restarts: offer none of them again. */
   readonly numExamples: number;
   /**
-   * As of a learner; stored once a call. `predictions` are written when that is done. Where storing
+   * As for a learner; stored once a call. `predictions` are written when that is done. If storing
    * fails the examples count all the same, and the next call, whichever it is, stores them first.
    */
   learn(
@@ -1092,13 +1158,13 @@ export interface LearnerLedger
   ): Promise<void>;
   endBatch(): Promise<void>;
   model(): Promise<LearnedModel>;
-  /** What the first life gave as `memo`: as secret as the rest. */
+  /** The `memo` given when the state was new: as secret as the rest. */
   readonly memo: Uint8Array | undefined;
   /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
   readonly identity: string;
 }
 
-/** What twin and comparator have to know of a learner, as its options say it. */
+/** Options of a learner on which its twin and comparator depend. */
 export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
   /** Default 'logistic'. */
   loss?: LossName | 'softmax';
@@ -1107,7 +1173,10 @@ export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
 }
 
 export interface TwinOptions extends HindsightOptions {
-  /** Of the learner; for the default of `lambda`, which is that of the theorem without noise. */
+  /**
+   * Horizon of the learner; for the default of `lambda`, which is that of the theorem without
+   * noise.
+   */
   numSteps: number;
   clipNorm?: number;
   doubling?: boolean;
@@ -1118,7 +1187,7 @@ export interface TwinOptions extends HindsightOptions {
 export interface Twin extends Handle {
   readonly dimension: number;
   readonly numScores: number;
-  /** As of a learner. */
+  /** As for a learner. */
   learn(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
@@ -1128,7 +1197,7 @@ export interface Twin extends Handle {
 }
 
 export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {
-  /** What `gap` should be at most, in units of the mean loss. Default 1e-6. */
+  /** Target for `gap`, in units of the mean loss. Default 1e-6. */
   gap?: number;
 }
 
@@ -1138,27 +1207,30 @@ export interface BestFixed {
   weights: Float64Array;
   /** Its mean loss. */
   loss: number;
-  /** The least mean loss is at most so much below `loss`: proved for this very point. */
+  /**
+   * Bound on the suboptimality: the least mean loss is at most this much below `loss`, proved for
+   * this very point.
+   */
   gap: number;
-  /** `gap` is at most what was asked for. */
+  /** Whether `gap` is at most the one that was asked for. */
   certified: boolean;
 }
 
 /**
- * Looks for the best fixed weights of the domain in hindsight, of the whole space for those of norm
- * at most `radius`. Keeps all examples, and is NOT private.
+ * A search for the best fixed weights of the domain in hindsight; in the whole space among those of
+ * norm at most `radius`. It keeps all examples, and is NOT private.
  */
 export interface Comparator extends Handle {
   readonly dimension: number;
   readonly numScores: number;
   append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
-  /** For the examples so far, of which there must be one. */
+  /** Returns the best weights for the examples so far, of which there must be at least one. */
   best(): BestFixed;
 }
 
-/** What the regret theorems are told of a learner, as its options say it. */
+/** Options of a learner on which the regret theorems depend. */
 export interface RegretBoundsOptions {
-  /** Weights of the model: `dimension` times the classes of softmax. Default 1. */
+  /** Number of weights of the model: `dimension` times the classes of softmax. Default 1. */
   dimension?: number;
   domain?: DomainName;
   radius?: number;
@@ -1166,7 +1238,7 @@ export interface RegretBoundsOptions {
   descent?: DescentOptions;
   doubling?: boolean;
   batchSize?: number;
-  /** Of `highProbability`, between 0 and 1. Default 0.05. */
+  /** Failure probability of `highProbability`, between 0 and 1. Default 0.05. */
   failureProbability?: number;
 }
 
@@ -1179,22 +1251,24 @@ export interface RegretTerms {
   total: number;
 }
 
-/** Upper bounds; null where no theorem of ours gives one. */
+/** Upper bounds on the average regret; null where none of our theorems gives one. */
 export interface RegretBounds {
-  /** The one they are for; where none was given, the default of the learner. */
+  /** The `lambda` that the bounds are for; where none was given, the default of the learner. */
   lambda: number;
-  /** On the expected average regret; of descent only with independent noise on each gradient. */
+  /**
+   * Bound on the expected average regret; for descent only with independent noise on each gradient.
+   */
   expected: RegretTerms | null;
-  /** The average regret itself exceeds it with probability `failureProbability` at most. */
+  /** Bound that the average regret itself exceeds with probability `failureProbability` at most. */
   highProbability: RegretTerms | null;
-  /** In the shape of Henzinger, Upadhyay and Upadhyay: stability four times as large. */
+  /** Bound in the form of Henzinger, Upadhyay and Upadhyay: stability four times as large. */
   hazan: RegretTerms | null;
 }
 
-/** Of one feature, what a model does with it. */
+/** One feature, and what a model does with it. */
 export interface ModelInput {
   name: string;
-  /** Public range that is mapped to [-1, 1]; what lies outside is moved to its edge. */
+  /** Public range that is mapped to [-1, 1]; values outside are moved to its edge. */
   low?: number;
   high?: number;
 }
@@ -1204,43 +1278,45 @@ export interface LearnedModel {
   format: 'dp-ftrl model';
   version: 1;
   loss: LossName | 'softmax' | 'function';
-  /** Of 'softmax': the weights of one class follow those of another. */
+  /** Number of classes, for 'softmax': the weights of one class follow those of another. */
   numClasses?: number;
   inputs: ModelInput[];
-  /** The last of the weights belongs to a feature that is always 1. */
+  /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
-  /** Average of the weights that were played: what the regret theorem is about. */
+  /** Average of the weights that were played: the one the regret theorem is about. */
   weights: number[];
-  /** The latest ones, which follow a change sooner. */
+  /** The latest weights, which follow a change sooner. */
   lastWeights: number[];
   numExamples: number;
-  /** False: made with a fixed seed, or with something else that was read from the data. */
+  /** False if it was made with a fixed seed, or with something else that was read from the data. */
   private: boolean;
   certificate: Certificate;
-  /** Whom the certificate is about, in words. */
+  /** The privacy unit of the certificate, in words. */
   protects?: string;
   /** Measured on the data: NOT private. */
   nonprivate?: {
-    /** Mean loss of the predictions that were made before each label was known: of one pass. */
+    /** Mean loss, over one pass, of the predictions that were made before each label was known. */
     progressiveLoss: number;
-    /** Of predicting 0 always. */
+    /** Mean loss of always predicting 0. */
     zeroLoss: number;
-    /** Share of right classes; null where there are none. */
+    /** Share of correctly predicted classes; null where there are no classes. */
     progressiveAccuracy: number | null;
-    /** The same of the learner without noise. */
+    /** The same for the learner without noise. */
     twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
     /**
-     * What the mean losses of learner and twin, of all passes, are above `bestLoss`, that of the
+     * Excess of the mean losses of learner and twin, over all passes, above `bestLoss`, that of the
      * best fixed weights in hindsight (of the domain; of the whole space, of those of norm at most
-     * `radius`); the regrets are at most `gap` more. Null where the rows are too many to keep.
+     * `radius`); the regrets are at most `gap` more. Null where there are too many rows to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
-    /** Mean loss of the weights, and of the latest ones, on rows that were not learned from. */
+    /**
+     * Mean loss of the average weights, and of the latest ones, on rows that were not learned from.
+     */
     heldOutLoss?: { average: number; last: number };
   };
 }
 
-/** Numeric table, row after row. */
+/** A numeric table, row after row. */
 export interface Table {
   numRows: number;
   numColumns: number;
@@ -1263,18 +1339,18 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   table?: Table;
   /** The mechanism's parameter that is called lambda elsewhere. */
   mechanismLambda?: number;
-  /** As of `learner`: both learners' `lambda` grows. Default false. */
+  /** As for `learner`: both learners' `lambda` grows. Default false. */
   doubling?: boolean;
   /**
-   * Examples of a step, or records of a table without labels. A batch that the table does not fill is
-   * left out. Default 1.
+   * Number of examples of a step, or of records of a table without labels. A batch that the table
+   * does not fill is left out. Default 1.
    */
   batchSize?: number;
   /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
   numRegretPrefixes?: number;
 }
 
-/** What happened in some consecutive steps; k = numSteps, d = dimension, b = batchSize. */
+/** Results of some consecutive steps; k = numSteps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
   numSteps: number;
@@ -1301,8 +1377,8 @@ export interface SimulationChunk {
 }
 
 /**
- * Shows the true and the private side by side. For demonstration and study, NEVER private: the seed
- * of its noise is fixed, and it holds and returns the true sums, which a deployment must keep
+ * Shows the true and the private sums side by side. For demonstration and study, NEVER private: the
+ * seed of its noise is fixed, and it holds and returns the true sums, which a deployment must keep
  * secret. Its certificate is that of a `prefixSum` with the same options and no seed.
  */
 export interface Simulation extends Handle {
@@ -1312,9 +1388,12 @@ export interface Simulation extends Handle {
   readonly step: number;
   readonly finished: boolean;
   readonly learns: boolean;
-  /** Labels are classes, so there is an accuracy. */
+  /** Whether labels are classes, so that there is an accuracy. */
   readonly classifies: boolean;
-  /** No gradient can exceed the clip norm. False: `regretBound` is that of the clipped problem. */
+  /**
+   * Whether no gradient can exceed the clip norm. If false, `regretBound` is that of the clipped
+   * problem.
+   */
   readonly clippingImpossible: boolean;
   readonly grid: number;
   /** Regularisation used by the private learner and by its twin; 0 without a learner. */
@@ -1327,14 +1406,15 @@ export interface Simulation extends Handle {
   /** Runs at most `maxSteps` steps. Past the end: an empty chunk. */
   advance(maxSteps: number): SimulationChunk;
   /**
-   * Mean loss on so many examples of the synthetic stream that come after the horizon: of the
-   * average of the weights played, whose expected risk exceeds that of any fixed weights by at most
-   * the average regret where examples are independent, and of the latest weights.
+   * Returns the mean loss on `numExamples` examples of the synthetic stream that come after the
+   * horizon: of the average of the weights played, whose expected risk exceeds that of any fixed
+   * weights by at most the average regret where examples are independent, and of the latest
+   * weights.
    */
   heldOutRisk(numExamples: number): HeldOutRisk;
 }
 
-/** Of the synthetic stream; the twin's, which learns without noise, is NOT private. */
+/** Risks on the synthetic stream; the twin's, which learns without noise, is NOT private. */
 export interface HeldOutRisk {
   average: { private: number; twin: number };
   last: { private: number; twin: number };
@@ -1345,7 +1425,7 @@ export interface DpFtrl {
   readonly version: string;
   mechanisms(): CatalogueEntry[];
   /**
-   * How much noise a privacy target asks for, at unit sensitivity.
+   * Returns the noise that a privacy target requires, at unit sensitivity.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1357,7 +1437,8 @@ export interface DpFtrl {
    */
   calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
   /**
-   * For rho it is the epsilon that holds for every rho-zCDP mechanism, lattice noise included.
+   * Does the same for rho too: `epsilon` then holds for every rho-zCDP mechanism, lattice noise
+   * included.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1368,7 +1449,7 @@ export interface DpFtrl {
    */
   calibrate(options: CalibrateOptions): Calibration;
   /**
-   * Sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
+   * Returns sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1381,7 +1462,7 @@ export interface DpFtrl {
    */
   error(options: UnitErrorOptions): UnitError;
   /**
-   * sensitivity * ||B_t|| for every step.
+   * Returns the error of every step, sensitivity * ||B_t||.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1393,7 +1474,7 @@ export interface DpFtrl {
    */
   errorPerStep(options: ErrorOptions): Float64Array;
   /**
-   * B, C and the covariance of the noise, for at most 512 steps.
+   * Returns B, C and the covariance of the noise, for at most 512 steps.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1405,7 +1486,7 @@ export interface DpFtrl {
    */
   matrices(options: ErrorOptions): Matrices;
   /**
-   * All mechanisms side by side, best first.
+   * Compares all mechanisms side by side, best first.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1431,7 +1512,7 @@ export interface DpFtrl {
    */
   comparison(options: CompareOptions): PiecewiseComparison;
   /**
-   * What is known of the least error of prefix sums.
+   * Returns proved and published bounds on the least error of prefix sums.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1461,7 +1542,7 @@ export interface DpFtrl {
    */
   certificate(options: MechanismOptions): CheckedCertificate;
   /**
-   * Finds the parameters of an optimised mechanism, to be kept and used.
+   * Finds the parameters of an optimised mechanism, to be saved and used.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1583,9 +1664,9 @@ export interface DpFtrl {
    */
   regretBounds(certificate: Certificate, options?: RegretBoundsOptions): RegretBounds;
   /**
-   * Predictions of a model for examples of the inputs it names, row after row: the score, whose
-   * sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for squared
-   * loss; a score for each class of 'softmax'.
+   * Returns predictions of a model for examples of the inputs it names, row after row: the score,
+   * whose sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for
+   * squared loss; a score for each class of 'softmax'.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1615,8 +1696,8 @@ export interface DpFtrl {
    */
   noise(options: NoiseOptions): Noise;
   /**
-   * A private running total whose state is kept in a store: goes on where it stopped, and never
-   * releases a step for two records.
+   * A private running total whose state is kept in a store: it continues where it stopped, and
+   * never releases a step for two records.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1633,8 +1714,9 @@ export interface DpFtrl {
    */
   ledger(options: LedgerOptions): Promise<ReleaseLedger>;
   /**
-   * A learner whose state is stored before anything of it is shown; a store that holds one is gone on
-   * from. The bytes hold the key and the true sums of gradients: as secret as the examples.
+   * A learner whose state is stored before anything of it is shown; it continues from the state in
+   * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as
+   * the examples.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1669,8 +1751,8 @@ export interface DpFtrl {
    */
   simulation(options: SimulationOptions): Simulation;
   /**
-   * Answers to many counting queries on one histogram, with the noise correlated as is best for
-   * them, and a proof of how good that is.
+   * Answers to many counting queries on one histogram, with noise correlated in the way that is
+   * best for them, and a proof of how good that is.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1700,10 +1782,10 @@ export interface DpFtrl {
    */
   querySearch(options: QueriesOptions): QuerySearch;
   /**
-   * The index of a candidate of about the highest utility: the exponential mechanism, with
+   * Returns the index of a candidate of about the highest utility: the exponential mechanism, with
    * utilities of your own. Candidate i has a probability exactly proportional to exp(epsilon
    * utilities[i] / (2 sensitivity)), without the 2 if `monotone`: epsilon-differentially private.
-   * How long it takes depends on the utilities: let nobody measure it.
+   * The running time depends on the utilities: do not let anyone measure it.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1715,8 +1797,9 @@ export interface DpFtrl {
    */
   choose(options: ChooseOptions): number;
   /**
-   * The value with about the most records: the exponential mechanism, epsilon-differentially
-   * private. How long it takes depends on the counts: let nobody measure it.
+   * Returns the value with about the most records: the exponential mechanism,
+   * epsilon-differentially private. The running time depends on the counts: do not let anyone
+   * measure it.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1727,7 +1810,7 @@ export interface DpFtrl {
    */
   winner(options: WinnerOptions): number;
   /**
-   * A value at about a quantile of the records, as `winner`.
+   * Returns a value at about a quantile of the records, as `winner` does.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1739,8 +1822,8 @@ export interface DpFtrl {
    */
   quantile(options: QuantileOptions): number;
   /**
-   * What epsilon-differential privacy is in Gaussian differential privacy, to add it up with other
-   * releases: root of the sum of squares. Rounded up.
+   * Returns the mu of Gaussian differential privacy that epsilon-differential privacy implies, to
+   * add it up with other releases: root of the sum of squares. Rounded up.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -1776,6 +1859,6 @@ export interface DpFtrl {
    * ```
    */
   compose(options: CompositionOptions): Composition;
-  /** Handles not yet disposed, for leak tests. */
+  /** Number of handles not yet disposed of, for leak tests. */
   readonly liveHandles: number;
 }

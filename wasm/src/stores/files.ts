@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a file that must never be two files needs, for Node: one name, one process at a time, and
+// Operations on a file that must never be two files, for Node: one name, one process at a time, and
 // bytes that have reached the disk.
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -64,16 +64,15 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
   return place;
 }
 
-/** Writes what is to last into a new file, never into what is there: for the owner only, or `mode`. */
-/** Who may use a file: a mode, and the group that it speaks of. */
+/** Access to a file: a mode, and the group that it speaks of. */
 export interface Permissions {
   mode: number;
   gid: number;
 }
 
 /**
- * Lets the same people use a file as another, whatever the mask of this process; nobody of its group
- * where the group cannot be given.
+ * Lets the same people use a file as another, whatever the mask of this process; without rights for
+ * its group where the group cannot be given.
  */
 export async function permit(file: FileHandle, { mode, gid }: Permissions): Promise<void> {
   const hasGroup =
@@ -85,6 +84,10 @@ export async function permit(file: FileHandle, { mode, gid }: Permissions): Prom
   await file.chmod(hasGroup ? mode : mode & 0o707);
 }
 
+/**
+ * Writes what is to last into a new file, never into what is there: for the owner only, unless
+ * there are permissions.
+ */
 async function writeSynced(
   path: string,
   bytes: Uint8Array | string,
@@ -106,7 +109,7 @@ async function writeSynced(
   }
 }
 
-/** For a file that is of no use, where another error is to be told. */
+/** Removes a file that is of no use, where another error is to be told. */
 async function removeQuietly(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => undefined);
 }
@@ -146,7 +149,7 @@ export async function replaceFile(
   permissions?: Permissions,
 ): Promise<void> {
   const temporary = `${path}.new`;
-  // What a crash left; of others nothing is reused, neither a link nor permissions.
+  // Removes what a crash left: nothing that is there is reused, neither a link nor permissions.
   await rm(temporary, { force: true });
   await writeSynced(temporary, bytes, permissions);
   try {
@@ -169,7 +172,7 @@ async function startOf(pid: number): Promise<string> {
   }
 }
 
-/** What a lock says: number and start of its process, and something that no other lock says. */
+/** Content of a lock: number and start of its process, and a word that no other lock has. */
 async function nameLock(): Promise<string> {
   return `${process.pid} ${await startOf(process.pid)} ${randomBytes(12).toString('hex')}`;
 }
@@ -178,7 +181,7 @@ async function nameLock(): Promise<string> {
 async function isAlive(owner: string): Promise<boolean> {
   const [number, start = '-'] = owner.split(' ');
   const pid = Number(number);
-  if (!Number.isInteger(pid) || pid < 1) return true; // not written by us: nobody knows
+  if (!Number.isInteger(pid) || pid < 1) return true; // not written by us: unknown
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -262,14 +265,14 @@ export class FileLock {
       if (owner === undefined) continue;
       const isGone = !(await isAlive(owner));
       if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock, own);
-      // Somebody else is about to take over the lock of a process that is gone.
+      // Another process is about to take over the lock of a process that is gone.
       const isOver = performance.now() >= end;
       if (isOver && !isGone) throw refuse(`process ${owner.split(' ')[0]}`, lock);
       await new Promise((resolve) => setTimeout(resolve, INTERVAL_MILLISECONDS));
     }
   }
 
-  /** Nobody else's lock: one that was removed by hand may have been followed by another. */
+  /** Removes only our own lock: one that was removed by hand may have been followed by another. */
   async release(): Promise<void> {
     if ((await readText(this.path)) === this.own) await unlink(this.path);
   }

@@ -7,9 +7,9 @@ import { makeError } from '../core/errors.js';
 import type { ReleaseStore } from '../core/types.js';
 
 interface Holder {
-  /** Whose the store is, while that lives; nobody yet while it is being made. */
+  /** Owner of the store, while that lives; undefined while it is being made. */
   owner: WeakRef<object> | undefined;
-  /** Set when it was given up: resolves when nothing is being saved any more. */
+  /** Set when it was given up: resolves once nothing is being saved any more. */
   end: Promise<unknown> | undefined;
 }
 
@@ -21,7 +21,7 @@ function holders(): WeakMap<object, Holder> {
   return (host[HOLDERS] ??= new WeakMap<object, Holder>());
 }
 
-/** That a store is had. */
+/** The exclusive hold of a ledger on a store. */
 export class StoreHold {
   private constructor(private readonly holder: Holder) {}
 
@@ -39,7 +39,7 @@ export class StoreHold {
         const what = 'must not be in use, got one that another ledger has; dispose of that first';
         throw makeError('store_in_use', `${where}: store ${what}`);
       }
-      if (all.get(store) !== other) continue; // Somebody was faster.
+      if (all.get(store) !== other) continue; // Another one was faster.
       const holder: Holder = { owner: undefined, end: undefined };
       all.set(store, holder);
       return new StoreHold(holder);

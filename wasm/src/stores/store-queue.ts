@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What stores share: one operation after the other, and an end that waits for the last of them. A
-// store that let go while it saves would let somebody else go on from the bytes before.
+// Queue that stores share: one operation after the other, and an end that waits for the last of
+// them. A store that let go while it saves would let another one go on from the bytes before.
 
 import { makeError } from '../core/errors.js';
 
@@ -12,7 +12,7 @@ export class StoreQueue {
   /** `kind` is the class of the store. */
   constructor(private readonly kind: string) {}
 
-  /** Does it after what was given before. */
+  /** Runs an operation after those that were given before. */
   async add<T>(operation: () => Promise<T>): Promise<T> {
     if (this.closing) throw makeError('disposed', `${this.kind}: this store was closed`);
     const result = this.last.then(operation);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a ledger gives its store: the key; where there is a memo, a word, the length of the memo in
-// 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word of its
-// own.
+// Bytes that a ledger gives its store: the key; where there is a memo, a word, the length of the
+// memo in 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word
+// of its own.
 
 import { wrongType, type Reader } from '../core/check.js';
 import { makeError } from '../core/errors.js';
@@ -30,7 +30,7 @@ export function pack(
   return bytes;
 }
 
-/** What follows the key. */
+/** Splits the bytes after the key. */
 export function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state: Uint8Array } {
   if (!MEMO.every((byte, i) => rest[i] === byte)) return { memo: undefined, state: rest };
   const cut = () => makeError('bad_state', 'ledger: what is stored is cut short in its memo');
@@ -46,7 +46,7 @@ export function identityOf(commitment: Uint8Array): string {
   return Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What is to be kept with a state, if anything is given. */
+/** Reads the bytes to be kept with a state, if any are given. */
 export function readMemo(where: string, memo: unknown): Uint8Array | undefined {
   if (memo === undefined) return undefined;
   if (!(memo instanceof Uint8Array)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
@@ -65,10 +65,10 @@ function readStore(reader: Reader): ReleaseStore {
   return given as ReleaseStore;
 }
 
-/** What a store held; a fresh key where it held nothing. */
+/** Contents of a store; with a fresh key if it held nothing. */
 export interface Stored {
   store: ReleaseStore;
-  /** To be released by who is disposed of. */
+  /** Released by its owner when that is disposed of. */
   hold: StoreHold;
   /** Goes in front of what is stored; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;

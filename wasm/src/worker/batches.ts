@@ -5,7 +5,9 @@
 import type { ErrorCode } from '../core/errors.js';
 import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../core/types.js';
 
-/** What can live in a worker and take batches, by the name of the function that makes it. */
+/**
+ * Objects that can live in a worker and take batches, by the name of the function that makes them.
+ */
 export interface Streams {
   prefixSum: PrefixSum;
   peopleSum: PeopleSum;
@@ -36,11 +38,11 @@ export interface BatchProgress {
 type List = unknown[] | Float64Array;
 
 interface Batch {
-  /** Undefined of a call that is not cut. */
+  /** Number of rows; undefined for a call that is not cut. */
   numRows: number | undefined;
-  /** Totals or predictions of those rows, or nothing. */
+  /** Returns totals or predictions of those rows, or nothing. */
   run(from: number, to: number): Float64Array | void;
-  /** Entries that `run` gives for a row. */
+  /** Number of entries that `run` gives for a row. */
   width: number;
 }
 
@@ -52,14 +54,14 @@ function methodOf(stream: Stream, method: BatchMethod): Call {
   }
   const { numScores } = stream as Twin;
   return (features, labels) => {
-    // What is no list is refused by the twin.
+    // The twin refuses what is no list.
     const out = isList(labels) ? new Float64Array(labels.length * numScores) : undefined;
     (stream as Twin).learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
     return out;
   };
 }
 
-/** Calls on the rows of all lists, each with so many entries a row. */
+/** Cuts calls on the rows of all lists, each with so many entries a row. */
 function overLists(call: Call, lists: [List, number][], width: number): Batch {
   const [first, entries] = lists[0]!;
   const numRows = first.length / entries;
@@ -99,7 +101,7 @@ function batchOf(stream: Stream, method: BatchMethod, args: unknown[]): Batch {
   return overLists(call, lists, width);
 }
 
-/** What an error says of the rows before it. */
+/** Fields of an error about the rows before it. */
 interface Partial {
   code?: ErrorCode;
   released?: Float64Array;
@@ -107,7 +109,7 @@ interface Partial {
   learned?: number;
 }
 
-/** The error of a piece as that of the whole batch. */
+/** Turns the error of a piece into that of the whole batch. */
 function ofWhole(error: unknown, from: number, before: Float64Array | undefined): unknown {
   if (!(error instanceof Error)) return error;
   const failed = error as Error & Partial;
@@ -131,7 +133,7 @@ export class BatchCall {
   private done = 0;
   private pieceRows = 1;
   private readonly batch: Batch;
-  /** Of all rows, as soon as there are some. */
+  /** Totals of all rows, as soon as there are some. */
   private totals: Float64Array | undefined;
 
   constructor(stream: Stream, method: BatchMethod, args: unknown[]) {
@@ -142,7 +144,7 @@ export class BatchCall {
     return { done: this.done, total: this.batch.numRows ?? 1 };
   }
 
-  /** One piece; false when nothing is left. */
+  /** Runs one piece; false when nothing is left. */
   advance(milliseconds: number): boolean {
     const { numRows = 1 } = this.batch;
     const to = Math.min(numRows, this.done + this.pieceRows);

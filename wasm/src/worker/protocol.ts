@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What worker and client say to each other.
+// Messages between worker and client.
 
 import type { ErrorCode } from '../core/errors.js';
 import type * as api from '../core/types.js';
@@ -48,7 +48,7 @@ export type QueriesInfo = Pick<
 /** Facts of noise that do not change. */
 export type NoiseInfo = Pick<api.Noise, 'dimension' | 'numSteps'>;
 
-/** What can be asked of something that lives in the worker: properties, and short methods. */
+/** Questions for an object that lives in the worker: properties, and short methods. */
 export type Question =
   | 'step'
   | 'numDropped'
@@ -126,7 +126,7 @@ export interface Failure {
   name: string;
   code: ErrorCode;
   message: string;
-  /** Of a batch: what came before the row that was refused. */
+  /** Results of a batch from before the row that was refused. */
   released?: Float64Array;
   contributed?: number;
   learned?: number;
@@ -138,14 +138,14 @@ export type Response =
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 
 /**
- * What messages can be sent to: a Worker, a MessagePort, the scope of a worker, and their like in
- * Node's worker_threads.
+ * Target of messages: a Worker, a MessagePort, the scope of a worker, and their like in Node's
+ * worker_threads.
  */
 export interface MessageTarget {
   postMessage(message: unknown, transfer: never[]): void;
 }
 
-/** What we use of it. */
+/** Parts of it that we use. */
 export interface Port {
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
   addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a learner's run is compared with: its twin without noise, the best fixed weights, and the
-// bounds of the regret theorems. The first two are NOT private.
+// Comparisons for a learner's run: its twin without noise, the best fixed weights, and the bounds
+// of the regret theorems. The first two are NOT private.
 
 import { optionsObject, outOfRange, Reader, Scratch, wrongType } from '../../core/check.js';
 import { overwrite, writableLength } from '../../core/check.js';
@@ -20,7 +20,7 @@ const COMPARATOR_OPTIONS = [
 ];
 const RULE = ['dimension', 'domain', 'radius', 'lambda', 'descent', 'doubling', 'batchSize'];
 
-/** The loss by name, and what weights there are. */
+/** Reads the loss by name, and the number of weights. */
 function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   if (batchLoss) {
@@ -29,7 +29,7 @@ function readShared(reader: Reader) {
   return { ...loss, dimension: reader.countOr('dimension', 1) };
 }
 
-/** Of batches of examples: what an error of the core says of those before it. */
+/** A handle that takes batches of examples: an error of the core says how many came before. */
 abstract class ExampleHandle extends CoreHandle {
   protected readonly features = new Scratch();
   protected readonly labels = new Scratch();
@@ -57,7 +57,7 @@ abstract class ExampleHandle extends CoreHandle {
   }
 }
 
-/** Calls; an error of the core says which example it is about, counted from `first`. */
+/** Makes a call; an error of the core says which example it is about, counted from `first`. */
 export function numbered(
   where: string,
   { first, dimension }: { first: number; dimension: number },
@@ -68,7 +68,8 @@ export function numbered(
   } catch (error) {
     const failed = error as Error & { released?: number; learned?: number };
     if (typeof failed?.released !== 'number') {
-      // Of the caller's loss, or of what it gave: nothing of these examples was learned from.
+      // The caller's loss failed, or gave something wrong: nothing of these examples was learned
+      // from.
       if (error instanceof Error) failed.learned = first;
       throw error;
     }
@@ -136,7 +137,7 @@ export function makeComparator(core: Core, backstop: Backstop, options: unknown)
   return new CoreComparatorHandle(core, backstop, id, 'comparator', dimension, numClasses);
 }
 
-/** What the theorems need of a certificate. */
+/** Reads the fields of a certificate that the theorems need. */
 function readCertificate(outer: string, value: unknown) {
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'certificate', 'a certificate', value);

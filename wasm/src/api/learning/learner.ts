@@ -34,18 +34,18 @@ const OPTIONS = [
   'insecureSeed',
 ];
 
-/** What of a learner's options its handle keeps. */
+/** Facts from a learner's options that its handle keeps. */
 interface Facts {
   dimension: number;
   batchSize: number;
   loss: Learner['loss'];
-  /** Of softmax, else 1. */
+  /** Number of classes for softmax, else 1. */
   numClasses: number;
   batchLoss: BatchLoss | undefined;
   insecure: boolean;
 }
 
-/** What a function of the caller's gave for some examples. */
+/** Calls the caller's loss for some examples, and checks its result. */
 function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Array) {
   const where = 'loss';
   const given: unknown = loss(predictions, labels);
@@ -64,7 +64,7 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
   };
 }
 
-/** Some of a call, and where the scores go. */
+/** Some examples of a call, and the array for their scores. */
 interface Examples {
   rows: Float64Array;
   labels: Float64Array;
@@ -72,7 +72,7 @@ interface Examples {
   first: number;
 }
 
-/** What a learner and one whose state is stored have in common. */
+/** Base of a learner and of one whose state is stored. */
 abstract class LearnerHandle extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
@@ -85,7 +85,7 @@ abstract class LearnerHandle extends CoreHandle {
   private readonly features = new Scratch();
   private readonly labels = new Scratch();
   private readonly scores = new Scratch();
-  /** While the caller's loss runs. */
+  /** True while the caller's loss runs. */
   private isAsking = false;
 
   constructor(core: Core, backstop: Backstop, made: CorePrefixSum, facts: Facts) {
@@ -137,7 +137,7 @@ abstract class LearnerHandle extends CoreHandle {
     return this.batchLoss !== undefined;
   }
 
-  /** `first`: which example of a call the first one is. */
+  /** Learns; `first` is the index within the call of the first example. */
   protected learnNow(
     features: unknown,
     labels: unknown,
@@ -160,7 +160,9 @@ abstract class LearnerHandle extends CoreHandle {
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
-  /** Examples up to the end of their batch meet the same weights, and the loss all at once. */
+  /**
+   * Passes examples up to the end of their batch, which meet the same weights, to the loss at once.
+   */
   private learnAlong(loss: BatchLoss, { rows, labels, scores, first }: Examples): void {
     for (let begin = 0, end; begin < labels.length; begin = end) {
       end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
@@ -226,13 +228,13 @@ class CoreLearner extends LearnerHandle implements Learner {
   }
 }
 
-/** Where a checkpoint says which key it is of: docs/math/checkpoints.md. */
+/** Range of the bytes by which a checkpoint identifies its key: docs/math/checkpoints.md. */
 const COMMITMENT = [40, 56] as const;
 
 class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
   /** Examples and steps of what was stored last. */
   private saved: string;
-  /** One call after the other, in the order in which they were made. */
+  /** Chain of the calls, in the order in which they were made. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -264,7 +266,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     predictions?: Float64Array,
   ): Promise<void> {
     const where = 'learn';
-    // As they are now: the caller may go on with the arrays.
+    // Copied now: the caller may go on with the arrays.
     const known = float64s(where, 'labels', labels);
     const rows = float64s(where, 'features', features);
     const scores = new Float64Array(known.length * this.numScores);
@@ -284,7 +286,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
         await this.stored(() => this.learnNow(batch, labelled, into, first));
       }
     });
-    // They tell of the weights: not before those were stored.
+    // Predictions tell of the weights: they are not shown before those were stored.
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
@@ -308,7 +310,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     return result;
   }
 
-  /** What an earlier call could not store comes first: nothing is shown before. */
+  /** Stores first what an earlier call could not: nothing is shown before. */
   private async stored<T>(act: () => T): Promise<T> {
     await this.save();
     try {
@@ -332,7 +334,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
   }
 }
 
-/** A learner's options, complete and of the right types. */
+/** Reads a learner's options, complete and of the right types. */
 function readLearner(reader: Reader, mechanisms: readonly MechanismName[]) {
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const { batchLoss, ...loss } = readLearnerLoss(reader);

@@ -28,10 +28,10 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'nonprivate',
 ];
 
-/** What prediction needs of a model. */
+/** Parts of a model that prediction needs. */
 interface Linear {
   inputs: ModelInput[];
-  /** Rows of weights. */
+  /** Number of rows of weights. */
   numScores: number;
   weights: Float64Array;
 }
@@ -84,7 +84,7 @@ function readModel(outer: string, value: unknown): Linear {
   return { inputs, numScores, weights };
 }
 
-/** What the model learns from, in place of the value of an input. */
+/** Returns what the model learns from, in place of the value of an input. */
 export function scaled(value: number, { low, high }: ModelInput): number {
   if (low === undefined || high === undefined) return value;
   const inside = Math.min(Math.max(value, low), high);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What private running totals have in common, whoever is protected.
+// Code shared by private running totals, for either privacy unit: a record or a person.
 
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
 import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
@@ -15,7 +15,7 @@ import { readPrefixMechanism, requireLength } from '../options.js';
 const MODES = ['grid', 'lattice'] as const;
 const LATTICE_NOISES = ['discrete-gaussian', 'rounded-gaussian'] as const;
 
-/** How totals are released. */
+/** Options that say how totals are released. */
 export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
 export const TOTALS_OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -25,7 +25,7 @@ export const TOTALS_OPTIONS = [
   'insecureSeed',
 ];
 
-/** Functions of the core for one kind of totals. */
+/** Names of the core's functions for one kind of totals. */
 interface Names {
   kind: string;
   step: 'prefixSumStep' | 'peopleSumStep';
@@ -124,7 +124,9 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     return out;
   }
 
-  /** The error says which record was refused; it and `out` get the totals before that record. */
+  /**
+   * Names the refused record in the error; the error and `out` get the totals before that record.
+   */
   protected nameReleased(
     where: string,
     error: unknown,
@@ -140,7 +142,7 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     return failed;
   }
 
-  /** The error says which contribution was refused, and how many there were before it. */
+  /** Names the refused contribution in the error, and how many there were before it. */
   protected nameContributed(error: unknown): unknown {
     const failed = error as Error & { released?: number; contributed?: number };
     if (typeof failed.released !== 'number') return rename(failed, 'contribute');

@@ -15,16 +15,16 @@ const ROUNDS = 5;
 
 interface Case {
   name: string;
-  /** What is counted. */
+  /** Unit of work that is counted. */
   unit: string;
-  /** Does some work; gives how many units it did. */
+  /** Does some work; returns the number of units. */
   run(): number;
 }
 
 interface Measurement {
   name: string;
   unit: string;
-  /** Of one unit: the median of some rounds. */
+  /** Time of one unit: the median of some rounds. */
   nanoseconds: number;
   perSecond: number;
   /** Time of one unit / time of one normal of the baseline. */

@@ -11,7 +11,9 @@ import { report } from '../output/report.js';
 
 export const options: Known = { steps: 'value', json: 'flag' };
 
-/** Where it holds, and whether that is here. */
+/**
+ * The bound in words: its value, the horizons at which it holds, and whether this is one of them.
+ */
 function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
   if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${checkedTo} steps)`;
   const elsewhere = numSteps > checkedTo ? 'was not checked' : 'fails';

@@ -28,7 +28,7 @@ function short(value: number): string {
   return value < 1e5 ? value.toPrecision(5) : value.toExponential(3);
 }
 
-/** What the bound is and how it was found, or that there is none. */
+/** The bound in words and how it was found, or that there is none. */
 function boundText(comparison: Comparison): string {
   const { lowerBound, boundMethod, objective, workload } = comparison;
   const { lowerBoundMinDimension: dimension, lowerBoundEveryDimension: everywhere } = comparison;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is measured of a learner on the data: NOT private.
+// Measurements of a learner on the data: NOT private.
 
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../core/types.js';
 import type { LearnerOptions, Twin } from '../../core/types.js';
@@ -9,7 +9,7 @@ import { Examples } from '../input/examples.js';
 import { RowStream } from '../input/stream.js';
 import { Progressive, type Losses } from './progressive.js';
 
-/** Numbers of the examples that are kept for the best fixed weights: 128 MB. */
+/** Limit on how many numbers of the examples are kept for the best fixed weights: 128 MB. */
 export const MAX_KEPT = 2 ** 24;
 
 type Options = LearnerOptions & { dimension: number };
@@ -25,7 +25,7 @@ const SHARED = [
 ] as const;
 const OF_TWIN = ['numSteps', 'clipNorm', 'doubling', 'batchSize', 'lambda', 'descent'] as const;
 
-/** Those of the options that were given. */
+/** Picks those of the options that were given. */
 function pick<K extends keyof Options>(how: Options, names: readonly K[]): Pick<Options, K> {
   const given = names.filter((name) => how[name] !== undefined);
   return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<Options, K>;
@@ -47,7 +47,7 @@ export class Hindsight {
     if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.comparator(shared);
   }
 
-  /** Examples that the learner learned from; `areNew`: for the first time. */
+  /** Takes examples that the learner learned from; `areNew`: for the first time. */
   learn(
     features: Float64Array,
     labels: Float64Array,
@@ -81,7 +81,7 @@ export class Hindsight {
   }
 }
 
-/** Mean losses of the average and of the latest weights on rows that nobody learned from. */
+/** Mean losses of the average and of the latest weights on rows that were not learned from. */
 export async function heldOut(
   dp: DpFtrl,
   { learner, model, label, file }: {

@@ -176,16 +176,18 @@ function readSettings(args: Args) {
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** What learns from the rows of this run. */
+/** The learner of this run, and how far it is. */
 interface Learning {
   learner: Learner | LearnerLedger;
   examples: Examples;
   inputs: readonly ModelInput[];
-  /** Rows learned from so far: with --state those whose learning is stored. */
+  /** Number of rows learned from so far: with --state those whose learning is stored. */
   numLearned: number;
-  /** Rows after these of which a save that failed may or may not have kept the learning. */
+  /**
+   * Number of rows after these of which a save that failed may or may not have kept the learning.
+   */
   numInDoubt: number;
-  /** That is known to be stored. */
+  /** Number of steps that are known to be stored. */
   step: number;
   hindsight?: Hindsight;
 }
@@ -226,7 +228,7 @@ async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Pro
   hindsight?.learn(features, labels, { predictions: predictions!, areNew });
 }
 
-/** What ends a run of a state, which says which rows must not come again. */
+/** Adds to the error that ends a run of a state which rows must not come again. */
 function withRows(failure: unknown, { numLearned, numInDoubt }: Learning): unknown {
   const done = `rows 1 to ${numLearned} of this input are learned from: leave them`;
   const error = numLearned === 0 ? failure : unfinished(failure, done);
@@ -238,7 +240,7 @@ function withRows(failure: unknown, { numLearned, numInDoubt }: Learning): unkno
   return error;
 }
 
-/** With its gap: how much more it may be. */
+/** The regret with its gap: how much more it may be. */
 function regretFacts(
   regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
   { domain, radius = 1 }: LearnerOptions,
@@ -311,7 +313,7 @@ function warn(text: string): void {
   process.stderr.write(`dp-ftrl learn: warning: ${text}\n`);
 }
 
-/** The columns of the table, what is known of the features, and the horizon. */
+/** Reads the columns of the table, what is known of the features, and the horizon. */
 async function readProblem(
   args: Args,
   { label, target, passes, given }: {
@@ -345,13 +347,13 @@ async function readProblem(
   return { ...seen, rows, examples, numSteps: known ? given : numSteps };
 }
 
-/** One pass after the other, each of the same rows. */
+/** Makes one pass after the other, each over the same rows. */
 async function learnAll(
   learning: Learning,
   { rows, passes, digest, report, interruption }: {
     rows: RowStream;
     passes: number;
-    /** Of the rows as they were before, where there is more than one pass. */
+    /** Digest of the rows as they were before, where there is more than one pass. */
     digest: string | undefined;
     report: () => void;
     /** With --state, where a batch that is not full goes on in the next run. */
@@ -381,13 +383,16 @@ async function learnAll(
   }
 }
 
-/** Features that are not scaled: large ones leave little of the others when gradients are clipped. */
+/**
+ * Tells how many features are not scaled: large ones leave little of the others when gradients are
+ * clipped.
+ */
 function unscaledText(inputs: readonly ModelInput[]): string {
   const { length } = inputs.filter(({ low }) => low === undefined);
   return length === 0 ? '' : `; ${length} of ${inputs.length} features used as they are (see --range)`;
 }
 
-/** What has to be said before the first row is read. */
+/** Writes everything that has to be said before the first row is read. */
 function announce(
   { seed, showTrue, quiet }: Settings,
   { fromData, sentence }: { fromData: boolean; sentence: string },
@@ -404,12 +409,15 @@ interface Made {
   learner: Learner | LearnerLedger;
   examples: Examples;
   inputs: readonly ModelInput[];
-  /** Of a learner of several runs. */
+  /** Present for a learner of several runs. */
   state?: LearnerState;
   close(): Promise<void>;
 }
 
-/** A learner of this run alone, or one that goes on, with columns in the order of its first run. */
+/**
+ * Makes a learner of this run alone, or one that goes on, with columns in the order of its first
+ * run.
+ */
 async function makeLearner(
   dp: DpFtrl,
   settings: Settings,
@@ -438,7 +446,7 @@ async function makeLearner(
   };
 }
 
-/** The model as it is now, with what is told of it. */
+/** Returns the model as it is now, with what is told of it. */
 async function modelOf(
   dp: DpFtrl,
   settings: Settings,
@@ -484,7 +492,7 @@ export async function run(args: Args): Promise<void> {
     ...(seed !== undefined && { insecureSeed: seed }),
   };
   const { name } = chosen;
-  // What goes on is named as it was begun.
+  // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = settings.state === undefined && !quiet;
   const progressLine = new ProgressLine(`learn: ${name}`);
   const found = isSearched ? await watch(foundFirst(dp, how), progressLine) : how;
@@ -510,7 +518,7 @@ export async function run(args: Args): Promise<void> {
     const costs = { mu, rho };
     const spending = { costs, epsilon, delta, neighbours, mechanism: name, numSteps };
     const all = { ...spending, columns: rows.columns, unit: whom.unit };
-    // What is paid for once must be known again, also where nothing comes to be learned from.
+    // Later runs must recognise what was paid for once, even if this run learns from nothing.
     await settings.budget?.spend(dp, all, state);
     const spoken = { name, mode: settings.mode, whom, what: 'its gradient ' };
     const sentence = `${guarantee(learner.certificate, spoken)}${unscaledText(made.inputs)}`;

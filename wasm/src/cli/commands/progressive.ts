@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What predictions were worth, measured on the data: NOT private.
+// Losses of predictions, measured on the data: NOT private.
 
 import { classifies } from '../../api/learning/loss.js';
 import type { LearnedModel, Learner } from '../../core/types.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
-/** What says how bad predictions are. */
+/** Parts of a learner that compute how bad predictions are. */
 export type Losses = Pick<Learner, 'loss' | 'losses' | 'numScores'>;
 
 /** Sums of the losses of predictions that were made before the label was known. */
@@ -39,7 +39,7 @@ export class Progressive {
     this.numExamples += labels.length;
   }
 
-  /** Of the predictions for all examples, also those that came again. */
+  /** Mean loss of the predictions for all examples, repeated ones included. */
   get meanLoss(): number {
     return this.lossOfAll / this.numOfAll;
   }

@@ -40,7 +40,7 @@ export const options: Known = {
   seed: 'value',
 };
 
-/** Of labels of the core, which count values, what they are called here. */
+/** Turns labels of the core, which count values, into the names used here. */
 type Naming = (label: string) => string;
 
 /** A workload, or one of several that are asked together. */
@@ -52,10 +52,10 @@ interface Asked {
 
 const WANTED = 'ranges, prefix, identity, marginals=K, parities=K or a CSV file, joined by +';
 
-/** All tables of so many of the columns. */
+/** Asks for all tables of `order` of the columns. */
 function askMarginals(domains: readonly Domain[], order: number): Asked {
   const sizes = domains.map(({ labels }) => labels.length);
-  // Of the first columns: queries of the tables of 0, 1, ... of them.
+  // Number of queries over the first columns: those of the tables of 0, 1, ... of them.
   let counts = [1];
   for (const size of sizes) {
     counts = [...counts, 0].map((count, k) => count + size * (counts[k - 1] ?? 0));
@@ -68,7 +68,7 @@ function askMarginals(domains: readonly Domain[], order: number): Asked {
   return { workload: { marginals: sizes, order }, numQueries: counts[order]!, naming };
 }
 
-/** All signs of so many bits. */
+/** Asks for all parities of `order` of the bits. */
 function askParities(bits: number, order: number): Asked {
   let numQueries = 1;
   for (let k = 0; k < order; ++k) numQueries = (numQueries * (bits - k)) / (k + 1);
@@ -142,14 +142,14 @@ async function readWorkload(text: string, domains: readonly Domain[]): Promise<W
   };
 }
 
-/** What is written of each query. */
+/** Output for one query. */
 interface Answer {
   query: string;
   answer: number;
   std: number;
 }
 
-/** In rows, or in fractions of so many of them. */
+/** Returns the answers in rows or, with `whole` the number of rows, in fractions of them. */
 function answersOf(
   queries: Queries,
   { answers }: QueryAnswers,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the regret theorem says of a learner of the command, from public numbers alone.
+// Bound of the regret theorem for a learner of the command, from public numbers alone.
 
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../core/types.js';
 import { roundedUp } from '../output/report.js';
@@ -47,7 +47,7 @@ export function regretBoundText(
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
   const { step, numWaiting, batchSize: perStep } = learner;
-  // It is of the mean over full batches.
+  // The bound is on the mean over full batches.
   if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
   const when = step < numSteps ? ` after all ${numSteps} steps` : '';
   const bound = `${roundedUp(expected.total)}${when}`;

@@ -100,8 +100,8 @@ class Writer {
   }
 
   /**
-   * Closes the JSON object, so that rows already written can be read after a fault too. Of the
-   * fault it says where, never what: the cell belongs to the input, which is not private.
+   * Closes the JSON object, so that rows already written can be read after a fault too. It says
+   * where the fault is, never what: the cell belongs to the input, which is not private.
    */
   async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
     if (!this.options.json) return;
@@ -138,12 +138,12 @@ async function writeSteps(
 
 interface Through {
   stepper: Stepper;
-  /** Of a release of several runs. */
+  /** Present for a release of several runs. */
   interruption: Interruption | undefined;
   write(steps: Released): Promise<Error | undefined>;
 }
 
-/** Every step of the input, until a fault that is returned. */
+/** Releases every step of the input, until a fault that is returned. */
 async function releaseAll(
   rows: RowStream,
   { stepper, interruption, write }: Through,
@@ -169,8 +169,8 @@ async function releaseAll(
 }
 
 /**
- * These steps are decided: their releases must not be lost, nor their rows come again. Returns what
- * to throw, which says so.
+ * Keeps the releases of steps that are decided: they must not be lost, nor their rows come again.
+ * Returns the error to throw, which says so.
  */
 async function keep(sink: Sink, error: unknown, released: string): Promise<unknown> {
   const last = await sink.commit().then(
@@ -208,10 +208,10 @@ function readSettings(args: Args) {
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** The horizon: as given, or as many steps as the input has, which is then read twice. */
+/** The horizon: as given, or the number of steps of the input, which is then read twice. */
 async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
   const { people, times } = settings;
-  // With --state they say where this run ends, not how long all of them are.
+  // With --state the times say where this run ends, not how long all of them are.
   const isRange = times?.last !== undefined && !settings.state;
   const range = isRange ? times.last! - times.first! + 1 : undefined;
   if (steps !== undefined) {
@@ -238,12 +238,14 @@ async function horizonOf(steps: number | undefined, settings: Settings, rows: Ro
 interface Made {
   sums: RowSums;
   stepper: Stepper;
-  /** Of a release of several runs. */
+  /** Present for a release of several runs. */
   state?: LedgerTotals;
   close(): Promise<void>;
 }
 
-/** A running total of this run alone, or one that goes on, and what turns rows into its steps. */
+/**
+ * Makes a running total of this run alone, or one that goes on, and what turns rows into its steps.
+ */
 async function makeSums(
   dp: DpFtrl,
   settings: Settings,
@@ -300,7 +302,7 @@ export async function run(args: Args): Promise<void> {
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   };
-  // What goes on is named as it was begun.
+  // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = settings.state === undefined && !quiet;
   const line = `release: ${name}`;
   const found = isSearched ? await watch(foundFirst(dp, how), new ProgressLine(line)) : how;
@@ -322,7 +324,7 @@ export async function run(args: Args): Promise<void> {
     const { mu, rho, epsilon, delta, neighbours } = certificate;
     const about = { mechanism: name, numSteps, columns };
     const spending = { costs: { mu, rho }, epsilon, delta, neighbours, ...about };
-    // What is paid for once must be known again, also where nothing comes to be released.
+    // Later runs must recognise what was paid for once, even if this run releases nothing.
     await settings.budget?.spend(dp, { ...spending, unit: whom.unit }, state);
     if (seed !== undefined) warn('--seed makes the noise known to anyone: NOT private');
     if (showTrue) warn('--show-nonprivate adds sums without noise: NOT private');

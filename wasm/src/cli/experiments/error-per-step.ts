@@ -14,7 +14,9 @@ interface Errors {
   largest: number;
 }
 
-/** Of the tree: as many nodes as t has binary ones, and sensitivity the root of the levels. */
+/**
+ * Errors of the tree: as many nodes as t has binary ones, and sensitivity the root of the levels.
+ */
 function treeErrors(numSteps: number): Errors {
   const levels = Math.floor(Math.log2(numSteps)) + 1;
   const ones = Array.from({ length: numSteps }, (_, t) =>
@@ -23,7 +25,7 @@ function treeErrors(numSteps: number): Errors {
   return { mean: Math.sqrt(levels * mean(ones)), largest: Math.sqrt(levels * Math.max(...ones)) };
 }
 
-/** Of the square root: squared norms S_t of rows, and S_n of the first column. */
+/** Errors of the square root: squared norms S_t of rows, and S_n of the first column. */
 function squareRootErrors(numSteps: number): Errors {
   const squares: number[] = [];
   let [coefficient, sum] = [1, 0];

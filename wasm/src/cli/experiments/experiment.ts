@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What experiments have in common.
+// Types and functions shared by the experiments.
 
 import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../core/types.js';
 import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../core/types.js';
 import { mean, type Result, type Series } from './result.js';
 
-/** How large: a horizon, and how many times with other seeds. */
+/** Size of an experiment: a horizon, and the number of repetitions with other seeds. */
 export interface Size {
   steps: number;
   repeats: number;
@@ -33,7 +33,7 @@ export interface Ready {
   name: string;
   mechanism: MechanismName | SavedStrategy;
   parameters: MechanismParameters;
-  /** At unit noise multiplier. */
+  /** Mean error at unit noise multiplier. */
   meanError: number;
 }
 
@@ -101,13 +101,16 @@ export function regretOf(dp: DpFtrl, options: SimulationOptions) {
   }
 }
 
-/** What a theorem says of the curve with this name. */
+/**
+ * Bound of a theorem as a series for the curve with this name; none where it is not known
+ * throughout.
+ */
 export function boundOf(name: string, x: number[], y: readonly (number | null)[]): Series[] {
   const known = y.filter((value) => value !== null);
   return known.length < y.length ? [] : [{ name: `bound: ${name}`, of: name, x, y: known }];
 }
 
-/** One run for each seed. */
+/** Makes one run for each seed. */
 export function repeated<T>(repeats: number, run: (seed: number) => T): T[] {
   return Array.from({ length: repeats }, (_, i) => run(i + 1));
 }

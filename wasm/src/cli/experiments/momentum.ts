@@ -12,15 +12,15 @@ const MECHANISM = 'square-root';
 const MOMENTA = [0, 0.5, 0.8, 0.9, 0.95];
 /** Rates are t^(-power). */
 const POWERS = [0, 0.25, 0.5, 1];
-/** Of the theorem's lambda, times what makes steps as long as without momentum and rates. */
+/** Factors on the theorem's lambda, once steps are made as long as without momentum and rates. */
 const FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 const WAYS = ['post-processing', 'workload'] as const;
-/** What `matrices` gives. */
+/** Longest horizon of `matrices`. */
 const MAX_MATRIX_STEPS = 512;
 
 interface Steps {
   momentum: number;
-  /** Of every step, in units of 1 / lambda. */
+  /** Rate of every step, in units of 1 / lambda. */
   rates: number[];
 }
 
@@ -60,7 +60,7 @@ function bestOf(
   dp: DpFtrl,
   { steps, repeats }: Size,
   { length, ...how }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
-    /** Of all steps together, over that of as many with rate 1. */
+    /** Length of all steps together, over that of as many with rate 1. */
     length: number;
   },
 ) {

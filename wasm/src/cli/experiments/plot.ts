@@ -6,9 +6,9 @@ import type { Axis, Panel, Result } from './result.js';
 
 const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
-/** Of a letter, about. */
+/** Width of a letter, about. */
 const LETTER = 6;
-/** So few say nothing of what lies between them. */
+/** Fewer ticks would say nothing of what lies between them. */
 const MIN_TICKS = 3;
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];

@@ -11,7 +11,7 @@ import { rankCorrelation, standardError, type Panel, type Result } from './resul
 const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
 const EPSILONS = [0.5, 1, 2, 4, 8];
 const TARGET = { delta: 1e-6, dimension: 10 };
-/** Whose bounds are drawn: all of them would hide the curves. */
+/** Mechanisms whose bounds are drawn: all of them would hide the curves. */
 const BOUNDED: readonly string[] = ['optimal', 'tree', 'independent'];
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an experiment found, as plain data from which its plot is drawn.
+// Result of an experiment, as plain data from which its plot is drawn.
 
 import { Misuse } from '../failure.js';
 
@@ -76,7 +76,7 @@ function isFinding(value: unknown): value is Finding {
   return typeof what === 'string' && typeof found === 'number';
 }
 
-/** A result that was saved, as far as its table and its plot need it. */
+/** Parses a result that was saved, as far as its table and its plot need it. */
 export function parseResult(text: string): Result {
   let value: Partial<Result> | null = null;
   try {
@@ -102,7 +102,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Of the mean of independent values; 0 for a single one. */
+/** Standard error of the mean of independent values; 0 for a single one. */
 export function standardError(values: readonly number[]): number {
   if (values.length < 2) return 0;
   const centre = mean(values);

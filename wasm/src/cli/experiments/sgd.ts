@@ -9,7 +9,7 @@ import { standardError, type Panel, type Result, type Series } from './result.js
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16];
 const TARGET = { delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
-/** Of the theorem's lambda, which is tried as well. */
+/** Factors on the theorem's lambda, which is tried as well. */
 const FACTORS = [1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2];
 
 interface Learner extends Pick<SimulationOptions, 'descent'> {
@@ -30,7 +30,7 @@ function learnersOf(dp: DpFtrl, numSteps: number): Learner[] {
   ];
 }
 
-/** Of runs with one lambda: mean regret, its standard error, its bound, the twin's. */
+/** Measures runs with one lambda: mean regret, its standard error, its bound, the twin's regret. */
 function measure(dp: DpFtrl, learner: Learner, options: SimulationOptions, repeats: number) {
   const runs = repeated(repeats, (seed) =>
     regretOf(dp, {

@@ -25,7 +25,7 @@ const EXPECTED = new Map([
   [2 ** 20, 7.43],
 ]);
 
-/** Of releases of nothing: the mean square of each coordinate over the steps. */
+/** Mean square of each coordinate over the steps, for releases without contributions. */
 function meanSquares(dp: DpFtrl, mechanism: string, numSteps: number, seed: number): number[] {
   const sums = dp.prefixSum({
     mechanism: mechanism as (typeof MECHANISMS)[number],
@@ -47,7 +47,7 @@ function meanSquares(dp: DpFtrl, mechanism: string, numSteps: number, seed: numb
   }
 }
 
-/** With its standard error, by the delta method. */
+/** The ratio with its standard error, by the delta method. */
 function ratioOf(numerators: readonly number[], denominators: readonly number[]) {
   const relative = (values: readonly number[]) => standardError(values) / mean(values);
   const value = mean(numerators) / mean(denominators);

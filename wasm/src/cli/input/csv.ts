@@ -22,7 +22,7 @@ const LF = 10;
 const CR = 13;
 const MAX_CELL = 1 << 20;
 
-/** Where in a cell the parser is. */
+/** Position of the parser within a cell. */
 const enum State {
   start,
   plain,
@@ -40,7 +40,7 @@ export class CsvParser {
   private afterCr = false;
   private first = true;
 
-  /** The records completed by this piece of text. */
+  /** Takes a piece of text; returns the records it completes. */
   push(text: string): CsvRecord[] {
     const records: CsvRecord[] = [];
     let at = 0;

@@ -37,7 +37,7 @@ export class Examples {
   }
 }
 
-/** What tells rows from others, whatever the batches they come in. */
+/** Hash that tells rows from others, whatever the batches they come in. */
 export class RowsHash {
   private readonly hash: Hash = createHash('sha256');
 
@@ -50,7 +50,7 @@ export class RowsHash {
   }
 }
 
-/** One look at all rows, where something has to be known in advance. */
+/** Looks at all rows once, where something has to be known in advance. */
 export async function survey(
   rows: RowStream,
   examples: Examples,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first row names the columns. Where a file has none, it is somebody's data: not for a log.
+// The first row names the columns. In a file without such a row it is a person's data: not for a
+// log.
 
 import { Misuse, unknownName } from '../failure.js';
 import { parseNumber } from '../options/args.js';
@@ -12,7 +13,7 @@ function isName(cell: string): boolean {
   return /^\p{L}[^@;\t|]*$/u.test(cell);
 }
 
-/** What no header has: numbers, dates, addresses. */
+/** Whether a cell is what no header has: a number, a date, an address. */
 function isData(cell: string): boolean {
   return parseNumber(cell) !== undefined || /@|^\d+[-/.:]\d/.test(cell);
 }

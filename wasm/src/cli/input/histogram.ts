@@ -21,7 +21,7 @@ export const HISTOGRAM_OPTIONS: Known = {
 const MAX_VALUES = 2 ** 24;
 const OTHER = 'other';
 
-/** What a column may hold, in order. */
+/** Values that a column may hold, in order. */
 export class Domain {
   private readonly indices: Map<string, number>;
 
@@ -54,7 +54,7 @@ export class Domain {
     return new Domain(column, labels, withOther);
   }
 
-  /** Undefined outside. */
+  /** Index of a value; undefined outside. */
   index(text: string): number | undefined {
     return this.indices.get(text.trim()) ?? (this.hasOther ? this.labels.length - 1 : undefined);
   }
@@ -74,11 +74,11 @@ export function readDomains(args: Args): Domain[] {
   return all;
 }
 
-/** Whom answers about a histogram protect. */
+/** Privacy unit of answers about a histogram. */
 export interface Histogrammed {
   neighbours: Neighbours;
   people: People | undefined;
-  /** What a budget adds up over. */
+  /** Privacy unit over which a budget adds up. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
@@ -104,7 +104,7 @@ export function readProtected(args: Args): Histogrammed {
   return { neighbours, people, unit, text };
 }
 
-/** Of each person the first rows, up to a number. */
+/** Selects the first rows of each person, up to a number. */
 class FirstRows {
   private readonly numRows = new Map<string, number>();
 
@@ -118,7 +118,7 @@ class FirstRows {
   }
 }
 
-/** Every row is counted or refused; of persons, up to their number of contributions. */
+/** Counts or refuses every row; of persons, up to their number of contributions. */
 export async function readHistogram(
   args: Args,
   domains: readonly Domain[],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whose row it is, and how many of a person count.
+// The person of each row, and how many rows of a person count.
 
 import type { Participation } from '../../core/types.js';
 import { Misuse } from '../failure.js';

@@ -13,7 +13,7 @@ import { TrueSums } from './truth.js';
 
 /** Some steps that were released, and the fault that follows them, if there is one. */
 export interface Released {
-  /** Number of the first, from 0 on. */
+  /** Number of the first step, from 0 on. */
   first: number;
   /** numSteps * dimension totals. */
   noisy: Float64Array;
@@ -24,12 +24,12 @@ export interface Released {
   fault?: Error;
 }
 
-/** What takes the rows: of each the person, where people are protected. */
+/** Totals that take the rows, with the person of each where people are protected. */
 export type Sums =
   | { people: People; totals: PeopleSum }
   | { people: undefined; totals: PrefixSum };
 
-/** Where every row is a step, its total may take a while. */
+/** The same, or totals that may take a while to release a step, where every row is one. */
 export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
 
 export interface StepOptions<S = Sums> {
@@ -56,11 +56,11 @@ export function textColumns(people: People | undefined, times: Times | undefined
 
 export interface Stepper {
   take(batch: Batch): Iterable<Released> | AsyncIterable<Released>;
-  /** What only the end of the input completes. */
+  /** Releases what only the end of the input completes. */
   end(): Iterable<Released> | AsyncIterable<Released>;
 }
 
-/** Whose row it is; the cell must not be empty. */
+/** Returns the person whose row it is; the cell must not be empty. */
 export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
   const person = texts[i]!.trim();
   if (person !== '') return person;
@@ -76,7 +76,10 @@ function stopped(first: number, error: unknown): Released {
   return { first, noisy, fault: error };
 }
 
-/** A row is a step. What does not count of a person counts as a row of zeros: steps are public. */
+/**
+ * Makes every row a step. A row of a person that does not count is a row of zeros: steps are
+ * public.
+ */
 export class RowStepper implements Stepper {
   private readonly truth: TrueSums | undefined;
 
@@ -91,7 +94,7 @@ export class RowStepper implements Stepper {
     const { names, fault } = this.peopleOf(batch);
     const numRows = names?.length ?? batch.numRows;
     const accepted = Math.min(numRows, room);
-    // One by one where it is to be seen what counted.
+    // One by one, where it has to be seen what counted.
     const size = this.truth ? 1 : Math.max(1, accepted);
     for (let from = 0; from < accepted; from += size) {
       const steps = await this.release(batch, names, from, Math.min(from + size, accepted));
@@ -104,7 +107,7 @@ export class RowStepper implements Stepper {
 
   *end(): Generator<Released> {}
 
-  /** Whose rows they are, up to the first that is nobody's. */
+  /** Returns the persons whose rows they are, up to the first row that names none. */
   private peopleOf(batch: Batch): { names?: string[]; fault?: Misuse } {
     const { sums, columns } = this.options;
     if (!sums.people) return {};
@@ -152,7 +155,7 @@ export function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: n
 /** Steps to release at once, so that a long gap between two events takes no memory. */
 const CHUNK = 4096;
 
-/** All rows of a bucket are one step, and buckets without rows are steps without contributions. */
+/** Makes all rows of a bucket one step, and buckets without rows steps without contributions. */
 export class BucketStepper implements Stepper {
   private readonly clock: Clock;
   private readonly truth: TrueSums | undefined;
@@ -210,7 +213,7 @@ export class BucketStepper implements Stepper {
     return new Misuse(what, { code: 'past_horizon', ...where });
   }
 
-  /** Rows of the open step; gives the fault of one that is nobody's. */
+  /** Contributes rows to the open step; returns the fault of one that names no person. */
   private contribute(batch: Batch, from: number, to: number): Misuse | undefined {
     const { sums, columns } = this.options;
     const { dimension } = sums.totals;
@@ -236,7 +239,7 @@ export class BucketStepper implements Stepper {
     return undefined;
   }
 
-  /** One by one, so that it is seen what counts. */
+  /** Contributes rows one by one, so that it is seen what counts. */
   private contributeSeen(totals: PeopleSum, person: string, row: Float64Array): void {
     const dropped = totals.numDropped;
     totals.contribute(person, row);

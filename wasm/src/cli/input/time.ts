@@ -98,7 +98,7 @@ export function readTimes(args: Args): Times | undefined {
   };
   const [first, last] = [edge('from'), edge('to')];
   if (last !== undefined) {
-    // Of a release of several runs --to ends one of them, and the state knows where it began.
+    // In a release of several runs --to ends one of them, and the state knows where it began.
     const isPart = args.has('state');
     if (first === undefined && !isPart) throw new Misuse('--to needs --from');
     if (args.has('steps') && !isPart) throw new Misuse('give --steps or --to, not both');

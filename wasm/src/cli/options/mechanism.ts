@@ -25,7 +25,7 @@ export const MECHANISM_OPTIONS: Known = {
   ),
 };
 
-/** Where a mechanism can also come from a file. */
+/** Options of commands whose mechanism can also come from a file. */
 export const STRATEGY_OPTIONS: Known = { ...MECHANISM_OPTIONS, strategy: 'value' };
 
 /** The options of a mechanism that are given, its name among them. */
@@ -39,7 +39,10 @@ export const PARTICIPATION_OPTIONS: Known = {
   epochs: 'value',
 };
 
-/** As the core says it. Only the optimum has as many buffers as full accuracy takes. */
+/**
+ * Reads `exact` as the core says it, 0. Only the optimum has as many buffers as full accuracy
+ * takes.
+ */
 function exactBuffers(args: Args): 0 {
   const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
   if (mechanism !== 'optimal') {
@@ -95,7 +98,7 @@ export function readMechanism(
   };
 }
 
-/** What other libraries call them. An absent record contributes zero to a sum. */
+/** Names that other libraries use. An absent record contributes zero to a sum. */
 const NEIGHBOURS_ELSEWHERE: Record<string, Neighbours> = {
   'add-remove': 'zero-out',
   'add-or-remove': 'zero-out',

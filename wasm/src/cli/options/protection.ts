@@ -7,13 +7,13 @@ import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
 
 export interface Protection {
-  /** What a budget adds up over: releases that protect the same. */
+  /** Privacy unit over which a budget adds up: releases that protect the same. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
-  /** What a step is, plural. */
+  /** Word for the steps, plural. */
   steps: string;
-  /** What the guarantee does not hide. */
+  /** Facts that the guarantee does not hide. */
   isPublic: string;
 }
 
@@ -30,7 +30,7 @@ export interface Protected {
   batchSize?: number;
 }
 
-/** What a step is, plural. */
+/** Word for the steps, plural. */
 function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
   if (times) return `${times.bucket}s`;
   const what = batchSize === 1 ? 'rows' : `batches of ${batchSize} rows`;
@@ -82,11 +82,14 @@ interface Spoken {
   name: string;
   mode: string;
   whom: Protection;
-  /** What is clipped, where that is not clear: 'its gradient '. */
+  /** Name of the clipped quantity, where that is not clear: 'its gradient '. */
   what?: string;
 }
 
-/** What is proven before it is converted to epsilon and delta, where a mode has a choice. */
+/**
+ * The guarantee that is proven before it is converted to epsilon and delta, where a mode has a
+ * choice.
+ */
 function claimOf({ lattice, mu, rho }: Certificate): string {
   if (lattice === undefined) return '';
   return ` (${lattice.noise}, ${mu === null ? `${rho}-zCDP` : `${mu}-GDP`})`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// No file in two roles: what is written would replace what is read, or what is kept for ever.
+// No file may have two roles: what is written would replace what is read, or what is kept for ever.
 
 import { existsSync, fstatSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function identify(path: string): Promise<string> {
   }
 }
 
-/** What standard input was redirected from, if it is a file. */
+/** File that standard input was redirected from, if there is one. */
 function standardInput(): Role[] {
   try {
     const found = fstatSync(0, { bigint: true });

@@ -10,7 +10,7 @@ import { Misuse } from '../failure.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
 
-/** What is asked for: a mechanism by name with its parameters, or one from a file. */
+/** The chosen mechanism: one by name with its parameters, or one from a file. */
 export interface Chosen {
   mechanism: MechanismName | SavedStrategy;
   parameters: MechanismParameters;
@@ -19,7 +19,7 @@ export interface Chosen {
   saved: SavedStrategy | undefined;
 }
 
-/** The object in a file. What it must be is checked where it is used. */
+/** Reads the object in a file. What it must be is checked where it is used. */
 export async function readStrategyFile(path: string): Promise<SavedStrategy> {
   let text: string;
   try {
@@ -64,13 +64,13 @@ export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
   return args.steps() ?? saved?.numSteps;
 }
 
-/** What is given or, for want of that, what the file was optimised for. */
+/** The participation that is given or, failing that, the one that the file was optimised for. */
 export function chosenParticipation(args: Args, { saved }: Chosen): Participation {
   const isGiven = Object.keys(PARTICIPATION_OPTIONS).some((name) => args.has(name));
   return isGiven ? readParticipation(args) : (saved?.participation ?? 'single');
 }
 
-/** For a warning. */
+/** Text for a warning. */
 export function whatIsProtected(participation: Participation, chosen: Chosen): string | undefined {
   const other = otherParticipation(participation, chosen);
   const own = participationText(participation);
@@ -82,7 +82,7 @@ function inWords(participation: Participation): string {
   return participationText(epochs === 1 || participations === 1 ? 'single' : participation);
 }
 
-/** What the file was optimised for, in words, if that is something else. */
+/** Participation that the file was optimised for, in words, if it is another one. */
 export function otherParticipation(
   participation: Participation,
   { saved }: Chosen,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where results go: standard output, or a file that appears whole or not at all.
+// Destinations of results: standard output, or a file that appears whole or not at all.
 
 import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
@@ -13,9 +13,9 @@ import { SIGNALS } from '../signals.js';
 
 export interface Sink {
   write(text: string): Promise<void>;
-  /** Everything was written. */
+  /** Ends after everything was written. */
   commit(): Promise<void>;
-  /** Something failed: what is already on standard output stays, a file does not appear. */
+  /** Ends after a failure: what is already on standard output stays, a file does not appear. */
   abandon(): Promise<void>;
 }
 
@@ -44,9 +44,9 @@ export class StandardOutput implements Sink {
 }
 
 interface FileOptions {
-  /** What gave the path; default: `output`. */
+  /** Option that gave the path; default: `output`. */
   option?: string | undefined;
-  /** Whether somebody else decides what a signal does to the file. */
+  /** Whether other code decides what a signal does to the file. */
   isGuarded?: boolean;
 }
 
@@ -121,12 +121,12 @@ export class AtomicFile implements Sink {
   }
 }
 
-/** A place where nothing can be written is told at once, and not when everything else is done. */
+/** Refuses, at once and not when everything else is done, a place where nothing can be written. */
 export async function requireWritable(path: string | undefined, option?: string): Promise<void> {
   if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
 }
 
-/** The whole file or none of it. */
+/** Writes the whole file or none of it. */
 export async function writeFile(
   path: string,
   text: string,

@@ -7,9 +7,12 @@ import { Worker } from 'node:worker_threads';
 import type { OptimizeProgress } from '../../core/types.js';
 import type { Pieces } from '../../api/searches.js';
 
-/** What both threads see. */
+/** Data that both threads see. */
 interface Shared {
-  /** Whose turn the terminal is (0: nobody's, 2: no more drawing), ended, something was drawn. */
+  /**
+   * The thread whose turn the terminal is (0: neither, 2: no more drawing), ended, something was
+   * drawn.
+   */
   flags: Int32Array<SharedArrayBuffer>;
   /** Iterations, fraction. */
   numbers: Float64Array<SharedArrayBuffer>;
@@ -74,7 +77,7 @@ export class ProgressLine {
   }
 }
 
-/** All of it, with the line in sight; signals are seen between the pieces. */
+/** Runs all pieces, with the line in sight; signals are seen between the pieces. */
 export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T> {
   try {
     for (let piece = pieces.next(); ; piece = pieces.next()) {

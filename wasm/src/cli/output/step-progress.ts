@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How far a long release is, for somebody who sits at a terminal and sees nothing else.
+// Progress of a long release, for a user at a terminal who sees nothing else.
 
 const INTERVAL_MS = 200;
 
@@ -14,7 +14,7 @@ export class StepProgress {
     private readonly numSteps: number,
     options: { quiet: boolean },
   ) {
-    // Where results go to the same terminal they are the progress.
+    // Results that go to the same terminal are themselves the progress.
     const useless = !process.stderr.isTTY || process.stdout.isTTY === true;
     this.quiet = options.quiet || useless;
   }

@@ -12,7 +12,7 @@ export interface Column {
   wraps?: boolean;
 }
 
-/** What stays on one line; `O(log n)` does, if it is no longer than that. */
+/** Splits a text where its line may break; `O(log n)` stays whole, if it is no longer than that. */
 function wordsOf(text: string): string[] {
   return text.match(/\S*\([^)]{1,6}\)\S*|\S+/g) ?? [''];
 }

@@ -38,7 +38,7 @@ export interface BudgetFile {
   account: Account;
   limit: PrivacyTarget;
   neighbours: Neighbours;
-  /** Whose part in the data the limit protects, in words. */
+  /** Privacy unit that the limit protects, in words. */
   unit: string;
   /** By all releases together: the account's total, and its epsilon at the limit's delta. */
   spent: { mu?: number; rho?: number; epsilon: number };

@@ -210,7 +210,7 @@ export class Budget {
     }
   }
 
-  /** Writes what `make` returns, while nobody else changes the file. */
+  /** Writes what `make` returns, while no other process changes the file. */
   private async change(make: (place: string) => Promise<BudgetFile | undefined>): Promise<void> {
     try {
       const place = await placeOf(this.path, (got) => {
@@ -251,7 +251,7 @@ export class Budget {
       () => true,
       () => false,
     );
-    // Some users may write everything: they are told, too, that nobody else is meant to.
+    // Some users may write everything: they are told, too, that no other user is meant to.
     if (isAllowed && (permissions.mode & 0o222) !== 0) return permissions;
     throw new Misuse(`--budget ${this.path} is read-only`);
   }

@@ -12,11 +12,11 @@ import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 const FORMAT = 'dp-ftrl learn state 1';
 
-/** What the next run has to have as well. */
+/** Facts that have to be the same in the next run. */
 export interface Begun {
   /** By option, where it is known; the core knows the rest, and refuses without naming it. */
   options: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Of the table, the label among them. */
+  /** Columns of the table, the label among them. */
   columns: readonly string[];
   inputs: readonly ModelInput[];
 }
@@ -25,7 +25,7 @@ const OPTIONS =
   '--mechanism or parameter of it, parameter of --loss or --descent, --radius, --regularisation or ' +
   'kind of participation';
 
-/** The options that have a name here. What comes of a strategy's file has none. */
+/** The options that have a name here. Those from a strategy's file have none. */
 export function optionsOf(
   how: LearnerOptions,
   { label, intercept, mode, chosen }: {
@@ -92,7 +92,7 @@ function requireSameInputs(was: readonly ModelInput[], is: readonly ModelInput[]
   throw new Misuse(`it was begun with another --range of the column ${columnList([other.name])}`);
 }
 
-/** What was stored by a run of the same options, columns and ranges. */
+/** Requires that a run of the same options, columns and ranges stored this; returns its facts. */
 function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   const bytes = memoOf(stored, 'learn');
   if (bytes === undefined) {
@@ -105,7 +105,7 @@ function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   return memo;
 }
 
-/** A learner in a file, and what the first run called its columns. */
+/** A learner in a file, and the names that the first run gave its columns. */
 export class LearnerState implements PaidState {
   private constructor(
     private readonly store: MarkedStore,

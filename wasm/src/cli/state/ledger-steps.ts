@@ -17,7 +17,7 @@ import {
 } from '../input/steps.js';
 import { Clock, type Times } from '../input/time.js';
 
-/** How often somebody counted, and at which step last. */
+/** Number of times that a person counted, and the last step. */
 interface Counted {
   times: number;
   last: number;
@@ -34,7 +34,7 @@ export interface LedgerStepOptions {
 export class LedgerStepper implements Stepper {
   private readonly clock: Clock | undefined;
   private readonly counted: Map<string, Counted>;
-  /** Of the open step: contributions, or by person their sums. */
+  /** Contributions to the open step; for persons `parts` has their sums instead. */
   private rows: Float64Array[] = [];
   private parts = new Map<string, Float64Array>();
   /** Steps that are complete, to be released together. */

@@ -14,12 +14,14 @@ import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {
   path: string;
-  /** Of the first row, 0-based; default: the first that was not released. */
+  /** Step of the first row, 0-based; default: the first that was not released. */
   firstStep: number | undefined;
   hasBudget: boolean;
 }
 
-/** Of these a repeated row would have to count as it did before, which nobody remembers. */
+/**
+ * Options that rule out repeated rows: those would have to count as before, which is not recorded.
+ */
 const NOT_REPEATED = ['user-column', 'time-column'];
 
 export function readState(args: Args): StateSettings | undefined {
@@ -41,7 +43,7 @@ export function readState(args: Args): StateSettings | undefined {
   return { path, firstStep, hasBudget: args.has('budget') };
 }
 
-/** Whose state it is, by the first bytes and the kind of the core's checkpoint. */
+/** Command whose state it is, by the first bytes and the kind of the core's checkpoint. */
 const MAGIC = 'dpfc';
 const KIND_AT = 6;
 const KINDS: Readonly<Record<number, Command>> = { 3: 'release', 5: 'learn' };
@@ -49,7 +51,7 @@ const KINDS: Readonly<Record<number, Command>> = { 3: 'release', 5: 'learn' };
 type Command = 'release' | 'learn';
 
 /**
- * What a command keeps beside its sums, if it does.
+ * Returns what a command keeps beside its sums, if anything.
  *
  * @throws Misuse for the state of another command.
  */
@@ -80,11 +82,11 @@ export interface Refused {
   stored: Uint8Array | undefined;
   /** This run. */
   isSeeded: boolean;
-  /** What has to be the same in all runs. */
+  /** Options that have to be the same in all runs. */
   options: string;
 }
 
-/** Why what is stored is refused, with the name of the file. */
+/** Says why the stored bytes are refused, with the name of the file. */
 export function inWords(
   error: unknown,
   path: string,
@@ -116,7 +118,10 @@ export async function openStore(path: string): Promise<MarkedStore> {
   }
 }
 
-/** Ends what a run of a state holds, whatever failed: the first error, which says of the others. */
+/**
+ * Ends what a run of a state holds, whatever failed. Returns the first error, which tells of the
+ * others.
+ */
 export async function ended(
   failure: unknown,
   ends: readonly (() => Promise<void> | undefined)[],
@@ -134,7 +139,7 @@ export async function ended(
   return first;
 }
 
-/** What ends a run early, which now says what must not come again. */
+/** Adds to an error that ends a run early what must not come again. */
 export function unfinished(error: unknown, done: string): unknown {
   if (error instanceof Error) error.message += `; ${done} out of the next run`;
   if (error instanceof ClosedPipe || error instanceof Interrupted) error.mustBeSaid = true;

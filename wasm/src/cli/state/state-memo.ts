@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What --state has to remember beside the releases: which columns it sums, whose rows counted, and
+// The memo that --state keeps beside the releases: which columns it sums, whose rows counted, and
 // which bucket was the first.
 
 import { createHash } from 'node:crypto';
@@ -10,10 +10,10 @@ import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
 
 const FORMAT = 'dp-ftrl state 2';
-/** Did not say which columns. */
+/** Older format, which did not name the columns. */
 const OLD_FORMAT = 'dp-ftrl state 1';
 
-/** What the next run has to know. */
+/** Facts that the next run has to know. */
 export interface Memo {
   format: string;
   /** Steps released. */
@@ -25,7 +25,7 @@ export interface Memo {
   counted: [person: string, times: number, last: number][];
 }
 
-/** What a run would go on with. */
+/** Columns, people and times with which a run would go on. */
 export interface Continued {
   columns: readonly string[];
   people: People | undefined;
@@ -74,7 +74,7 @@ export function readMemo(bytes: Uint8Array): Memo {
   return unsealed(bytes, { formats: [FORMAT, OLD_FORMAT], about }) as Memo;
 }
 
-/** The columns in the order of the state: they are found by their names. */
+/** Returns the columns in the order of the state: they are found by their names. */
 export function orderOf(
   known: readonly string[] | undefined,
   columns: readonly string[],
@@ -86,7 +86,7 @@ export function orderOf(
   throw new Misuse(`it ${does} the columns ${columnList(known)}, this run ${columnList(columns)}`);
 }
 
-/** What goes on is of the same persons and buckets. */
+/** Requires that a run goes on with the same persons and buckets. */
 export function requireSame(
   memo: Memo | undefined,
   { people, times }: Continued,

@@ -14,17 +14,17 @@ import type { ReleaseStore } from '../../core/types.js';
 /** In hexadecimal digits. */
 export interface Runs {
   last: string;
-  /** Undefined of a first run. */
+  /** Mark of the run before; undefined for a first run. */
   before: string | undefined;
 }
 
-/** What a budget has to know of the state of a release of several runs. */
+/** The state of a release of several runs, as far as a budget has to know it. */
 export interface PaidState {
   /** Tells this state from others, wherever its file is. */
   readonly identity: string;
   /** Steps that are released. */
   readonly numReleased: number;
-  /** Undefined of a state that no budget pays for yet. */
+  /** Marks of the runs; undefined for a state that no budget pays for yet. */
   readonly runs: Runs | undefined;
   /** Stores these marks, and a new state with them. */
   begin(runs: Runs): Promise<void>;

@@ -55,11 +55,11 @@ export class LedgerTotals implements PaidState {
     private readonly store: MarkedStore,
     private readonly ledger: ReleaseLedger,
     private next: number,
-    /** What the last run left; undefined of a new state, and of an old one of rows alone. */
+    /** Memo of the last run; undefined for a new state, and for an old one of rows alone. */
     readonly memo: Memo | undefined,
-    /** In the order of the first run. */
+    /** Columns in the order of the first run. */
     readonly columns: readonly string[],
-    /** What a new state begins with. */
+    /** Memo with which a new state begins. */
     private first: Uint8Array | undefined,
   ) {}
 
@@ -106,7 +106,7 @@ export class LedgerTotals implements PaidState {
     return this.next;
   }
 
-  /** Steps that are released: more than `step` where steps are repeated. */
+  /** Number of steps that are released: more than `step` where steps are repeated. */
   get numReleased(): number {
     return this.ledger.step;
   }
@@ -130,7 +130,7 @@ export class LedgerTotals implements PaidState {
     this.first = undefined;
   }
 
-  /** A step of each row. */
+  /** Makes every row a step. */
   async releaseMany(rows: Float64Array): Promise<Float64Array> {
     const { dimension } = this;
     const steps = Array.from({ length: rows.length / dimension }, (_, i) =>
