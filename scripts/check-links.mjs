@@ -61,7 +61,7 @@ export function fileOf(page, target) {
   return path === '' ? page : normalize(join(dirname(page), path));
 }
 
-/** What is wrong with a link of a page, else undefined. */
+/** Says what is wrong with a link of a page; undefined if it is good. */
 export function fault(page, target) {
   const file = fileOf(page, target);
   if (!existsSync(join(root, file))) return 'no such file';

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the scripts of this folder share. Sourced, never run; $root is the checkout.
+# Functions that the scripts of this folder share. Sourced, never run; $root is the checkout.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 toolchain="$root/.toolchain"

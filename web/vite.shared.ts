@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the two builds of the page share: the package under its own name, formulas turned into
+// Shared by the two builds of the page: the package under its own name, formulas turned into
 // MathML while building, and the policy that the page asks of the browser.
 
 import { createHash } from 'node:crypto';
@@ -82,7 +82,7 @@ export function singlePolicy(fileName: string): Plugin {
         const tag = policyTag(`${hashes('script')} blob:`, hashes('style'), 'blob:');
         page.source = html.replace(charset, () => `${charset}\n    ${tag}`);
         page.fileName = fileName;
-        // The worker that the package would start; here the page's own script takes that part.
+        // The worker that the package would start; here the page's own script plays that part.
         for (const name of Object.keys(bundle)) if (name !== 'index.html') delete bundle[name];
       },
     },

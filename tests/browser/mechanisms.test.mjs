@@ -203,7 +203,7 @@ test('parameters that cannot be are told beside their control', async () => {
   await page.close();
 });
 
-/** What the read-out of a heat map says. */
+/** Text and value in the read-out of a heat map. */
 const readEntry = (page, map) =>
   page.$eval(`.map:nth-child(${map}) .map-at`, (at) => [
     at.textContent,

@@ -43,7 +43,7 @@ async function table(page, { queries }) {
   );
 }
 
-/** What the table must show. */
+/** Computes what the table must show. */
 function expected(workload, histogram, more = {}) {
   const target = { workload, epsilon: 1, delta: 1e-6, ...more };
   const best = library.queries(target);

@@ -27,7 +27,7 @@ after(async () => {
   site.close();
 });
 
-/** Of the certificate, once it is checked: row -> text. */
+/** Waits until the certificate is checked, and reads it: row -> text. */
 async function certificateOf(page) {
   await page.$eval('#certificate', (table) => table.scrollIntoView());
   await page.waitForFunction(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the browser tests share: a static server with the strictest headers the page claims to work
-// under, a browser, and a page that keeps account of everything it says and asks for.
+// Shared by the browser tests: a static server with the strictest headers the page claims to work
+// under, a browser, and a page that records everything it says and asks for.
 
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -145,7 +145,7 @@ export async function readTable(page, id) {
   );
 }
 
-/** What the key of a figure shows, by the name of the line. */
+/** Reads the key of a figure: name of the line -> value. */
 export async function readKey(page, selector) {
   const items = await page.$$eval(`${selector} .key li`, (entries) =>
     entries.map((entry) => {
@@ -168,7 +168,7 @@ export async function reveal(page, id, content) {
   );
 }
 
-/** All that is computed when it can be seen. */
+/** Reveals every part of the page that is computed only once it can be seen. */
 export async function revealAll(page) {
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');

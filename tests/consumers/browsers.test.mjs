@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bundlers make of the package, and the package without one, run in every browser at hand.
+// Runs the package in every browser at hand, as each bundler leaves it and without a bundler.
 // A browser that is missing skips its tests, and fails them where CI is set; WebKit never does.
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { project, serving, strictPolicy } from './support.mjs';
 
 const moduleScript = (file) => `<script type="module" src="./${file}"></script>`;
 
-/** What is there to be shown: name -> a folder to be served, made once. */
+/** Consumers built so far: name -> the folder to be served, made once. */
 const made = {};
 const open = new Map();
 

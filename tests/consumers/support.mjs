@@ -17,7 +17,7 @@ import { until } from './until.mjs';
 import { launchWebKit, missing } from './webkit.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-/** Where consumers are built: below it `dp-ftrl` and the bundlers are found by name. */
+/** Consumers are built in this folder: below it `dp-ftrl` and the bundlers are found by name. */
 export const workshop = join(root, 'build/consumers');
 
 /** Installs the bundlers of package-lock.json, once for each version of it. */

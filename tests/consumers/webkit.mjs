@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // WebKit as Debian packages it (webkit2gtk-driver), driven by classic WebDriver. It has no console
-// to read, so a page keeps what went wrong by itself; its window is on a screen that nobody sees.
+// to read, so a page records its own errors; its window is on a virtual screen.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -4,7 +4,7 @@
 /// Empirical lower bounds on epsilon, and how many trials they take.
 ///
 /// An attack gives a number for a stream; it says "the user took part" if that number is above a
-/// threshold. Of an (epsilon, delta)-DP mechanism, for every threshold,
+/// threshold. For an (epsilon, delta)-DP mechanism and every threshold,
 ///     P[says so | took part] <= e^epsilon P[says so | did not] + delta,
 /// so that rates bound epsilon from below. Rates are known to Chernoff's bound: of N trials with
 /// rate p, P[count / N >= q] <= exp(-N KL(q, p)) for q > p, and likewise below.
@@ -51,14 +51,14 @@ struct Rates {
   double alarmed;   ///< of those without
 };
 
-/// At confidence 1 - 2 e^-kLogConfidence; minus infinity if nothing can be said.
+/// Lower bound on epsilon at confidence 1 - 2 e^-kLogConfidence; minus infinity if there is none.
 inline double epsilon_at_least(const Rates& rates, double num_trials, double delta) {
   const double detected = rate_at_least(rates.detected, num_trials, kLogConfidence);
   const double alarmed = rate_at_most(rates.alarmed, num_trials, kLogConfidence);
   return detected > delta ? std::log((detected - delta) / alarmed) : -INFINITY;
 }
 
-/// The best of all thresholds. Statistics of the streams with and without the user, as many.
+/// Best lower bound over all thresholds, from equally many statistics with and without the user.
 inline double audited_epsilon(std::span<const double> with, std::span<const double> without,
                               double delta) {
   const auto num_trials = static_cast<double>(with.size());
@@ -79,14 +79,15 @@ inline double normal_tail(double x) {
   return std::erfc(x / std::sqrt(2.0)) / 2;
 }
 
-/// What audited_epsilon reaches with probability 0.999 when the statistic is N(shift, spread^2)
-/// with the user and N(0, spread^2) without: rates as unlucky as Chernoff's bound allows.
+/// Size of an audit whose statistic is N(shift, spread^2) with the user and N(0, spread^2) without.
 struct Size {
   double shift;
   double spread;
   double num_trials;
   double delta;
 };
+/// Epsilon that audited_epsilon reaches with probability 0.999 in an audit of that size: rates are
+/// as unlucky as Chernoff's bound allows.
 inline double epsilon_surely_found(const Size& size) {
   double best = -INFINITY;
   for (const double threshold : kThresholds) {

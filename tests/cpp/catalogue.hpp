@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the laws are run over: every family with its defaults and with parameters, columns
-/// normalised, started afresh, for every kind of workload.
+/// Strategies that the laws are run over: every family with its defaults and with parameters,
+/// columns normalised, started afresh, for every kind of workload.
 
 #include <algorithm>
 #include <cmath>

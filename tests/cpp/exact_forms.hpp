@@ -64,7 +64,7 @@ inline DecoderForm varying_form(int num_steps, int num_buffers) {
   return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
 }
 
-/// Bands as wavy as they are, with negative entries.
+/// Bands whose entries vary with the column, some negative.
 inline DecoderForm varying_bands_form(int num_steps, int num_bands) {
   const Matrix columns = Matrix::NullaryExpr(num_steps, num_bands, [](auto j, auto m) {
     const double sign = (j + m) % 3 == 0 && m > 0 ? -1 : 1;
@@ -79,7 +79,7 @@ struct NamedForm {
   DecoderForm form;
 };
 
-/// Those with an entry in tests/golden/exact_entry.json have the same numbers in
+/// All forms by name. A form with an entry in tests/golden/exact_entry.json has the same numbers in
 /// tests/reference/exact_entry_oracle.py.
 inline std::vector<NamedForm> named_forms() {
   const auto reciprocal = [](int i) { return 1.0 / (1 + i); };
@@ -127,7 +127,7 @@ inline std::vector<NamedForm> named_forms() {
       {"filtered_rates", 40, FilteredDecoder{shared(buffered), {}, alternating_rates(40)}},
       {"filtered_matrix", 20,
        FilteredDecoder{shared(banded), numbers(20, reciprocal), some_matrix(20)}},
-      // Forms of forms, which have no entry there.
+      // Forms of forms, which have no golden entry.
       {"filtered_filtered", 30,
        FilteredDecoder{shared(slow_columns), numbers(30, [](int t) { return 2 - t / 64.0; }),
                        Workload::sliding_window({.num_steps = 30, .width = 7})}},

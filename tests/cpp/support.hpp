@@ -54,7 +54,7 @@ inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_step
   return info.max_steps <= kLongestMatrix ? std::min(num_steps, kQuick) : num_steps;
 }
 
-/// What `make` gave for that title the first time: searches are not done again for every test.
+/// Returns what `make` gave for that title the first time, so that no test repeats a search.
 template <class Make>
 std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make) {
   static std::map<std::string, std::shared_ptr<const Strategy>> all;

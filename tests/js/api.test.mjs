@@ -64,7 +64,7 @@ test('calibrate: epsilon of rho holds for the discrete Gaussian, by enumeration'
     assert.ok(noiseMultiplier >= 1);
     assert.match(method, /zero-concentrated/);
   }
-  // What a Gaussian of that rho has at this delta is no epsilon of the discrete one.
+  // The epsilon of a Gaussian of that rho at this delta does not hold for the discrete one.
   const gaussian = dp.calibrate({ mu: 1, delta: 1e-3 }).epsilon;
   close(gaussian, 3.138671, 1e-6);
   close(enumeratedDelta(0.5, 1, gaussian) / 1e-3, 1.44484, 1e-5);

@@ -268,7 +268,7 @@ test('bad input: parameters of the wrong type', () => {
   rejects(make({ bands: 1.5 }), RangeError, 'invalid_argument', message);
 });
 
-/** What holds of every comparison. */
+/** Checks what must hold of every comparison. */
 function checkComparison(comparison, { objective: _, ...options }) {
   const { mechanisms, leftOut, lowerBound, objective } = comparison;
   const aim = (row) => (objective === 'max' ? row.maxError : row.meanError);

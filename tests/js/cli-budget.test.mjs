@@ -37,7 +37,7 @@ const muOf = (epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu;
 test('budget: one release may spend all of it, and then none is left', async () => {
   const path = freshPath();
   const { stderr } = await dpFtrl(release(path, 1, [...limit, '--quiet']), { input });
-  // Whoever mistyped the name sees that it is not the old one.
+  // A user who mistyped the name sees that the budget is not the old one.
   assert.match(stderr, /^dp-ftrl: warning: --budget \S+: a new budget of .1, 0.000001. begins/);
   const before = readFileSync(path, 'utf8');
   const { limit: kept, neighbours, unit, spent, releases } = JSON.parse(before);
@@ -524,11 +524,11 @@ test('budget: an old copy of a state is refused, and a branch of it', async () =
   copyFileSync(copy, state);
   await refused(state, old);
   writeFileSync(state, kept);
-  // What was released may be repeated: it gets the same releases.
+  // Released steps may be repeated: they get the same releases.
   assert.equal((await dpFtrl(run(state, ['--first-step', '3']), two)).code, 0);
   assert.equal((await dpFtrl(run(state), two)).code, 0);
   assert.equal(read(path).releases[0].step, 6);
-  // Where a run could not write how far it came, the next one does before it begins.
+  // If a run could not write how far it came, the next one does so before it begins.
   const behind = read(path);
   behind.releases[0].step = 2;
   writeFileSync(path, JSON.stringify(behind));

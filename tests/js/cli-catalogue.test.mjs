@@ -69,7 +69,7 @@ test('error: replace-one doubles sensitivity, errors and bound', async () => {
   const far = dp.error({ ...options, neighbours: 'replace-one' });
   assert.deepEqual(plain, dp.error(options));
   assert.deepEqual([far.neighbours, far.maxError], ['replace-one', 2 * plain.maxError]);
-  // A certificate has its errors and its bound at unit noise, whoever the neighbours are.
+  // A certificate has its errors and its bound at unit noise, whatever the neighbours are.
   const target = { epsilon: 1, delta: 1e-6, neighbours: 'replace-one' };
   const { ratio, gap, maxError } = dp.certificate({ ...options, ...target });
   assert.deepEqual([ratio, gap, maxError], [plain.ratio, plain.gap, plain.maxError]);

@@ -133,7 +133,7 @@ test('learn --state: other options are refused by name', async () => {
     const { stderr } = await fails(args, 2, /^dp-ftrl learn: --state /, { input: table(5, 6) });
     assert.ok(stderr.endsWith(`${state}: it was begun with ${was}, this run has ${is}\n`), stderr);
   }
-  // What has no name, or no value in one of the two runs.
+  // Options without a name in the message, or without a value in one of the two runs.
   const other = /it was begun with another --mechanism or parameter of it, /;
   for (const more of [['--regularisation', '3'], ['--huber-threshold', '2']]) {
     await fails([...run, ...begun, ...more], 2, other, { input: table(5, 6) });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state with persons and with time buckets: several runs are one release, whoever they cut apart.
+// --state with persons and with time buckets: several runs are one release, however they are split.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -148,7 +148,7 @@ test('state: who has had his share has none tomorrow', async () => {
   const day = (n, who, x) => `${header}2026-03-0${n},${who},${x}\n`;
   const run = (path, input) => rowsOf([...target, ...once, '--state', path], input);
   assert.deepEqual(await run(state, day(1, 'ann', 1)), await run(other, day(1, 'ann', 1)));
-  // Whatever ann brings on the second day, nobody sees it.
+  // Releases do not depend on what ann contributes on the second day.
   assert.deepEqual(await run(state, day(2, 'ann', 3)), await run(other, day(2, 'ann', -3)));
   assert.notDeepEqual(await run(state, day(3, 'bob', 3)), await run(other, day(3, 'bob', -3)));
 });

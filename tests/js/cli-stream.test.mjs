@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Long inputs: memory that does not grow with the rows, and progress for who waits at a terminal.
+// Long inputs: memory that does not grow with the rows, and progress shown at a terminal.
 // With DPFTRL_LONG=1 in the environment they have 10^7 rows.
 
 import assert from 'node:assert/strict';
@@ -63,7 +63,7 @@ test('memory: that of a few rows is enough for a long file, or a pipe with a hor
   // Without --steps a file is read twice.
   assert.deepEqual(await inLittleMemory([...hours, path]), all);
   assert.deepEqual(await inLittleMemory([...hours, '--steps', String(numHours)], path), all);
-  // What has to be kept does not fit: the limit is felt.
+  // A pipe without --steps has to be kept, and does not fit: the limit takes effect.
   assert.notEqual((await inLittleMemory(hours, path)).code, 0);
   const histogram = ['--column', 'x', '--domain', '0,0.5', ...people.slice(0, 4)];
   const counts = ['queries', '--workload', 'identity', ...target, ...histogram];

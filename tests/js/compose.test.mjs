@@ -62,7 +62,7 @@ test('compose: known totals and limits, up to the last bit of a limit', () => {
     assert.deepEqual([all.total, all.fits, all.limit], [limit, true, limit]);
     close(all.epsilon, 1, 1e-12);
     assert.equal(dp.compose({ account, costs: [neighbour(limit, 1)], ...target }).fits, false);
-    // What is far too small to move the sum moves it up.
+    // A cost far too small to change the sum still raises it.
     assert.equal(dp.compose({ account, costs: [limit, 1e-300], ...target }).fits, false);
     const two = dp.compose({ account, costs: [limit / 2, limit / 3], ...target });
     close(two.epsilon, dp.calibrate({ [account]: two.total, delta: 1e-6 }).epsilon, 0);

@@ -154,7 +154,7 @@ test('files: who could read a file can read the next one, and nobody else', asyn
   chmodSync(path, 0o640);
   await replaceFile(path, 'second', await permissionsOf(path));
   assert.equal(statSync(path).mode & 0o777, 0o640);
-  // Where the group cannot be given, another group must not have what it had.
+  // If the file cannot be given its group, another group must not get that group's permissions.
   const fileOf = (chown) => {
     const file = { stat: async () => ({ uid: 1, gid: 1 }), chown };
     return { ...file, chmod: async (mode) => (fileOf.mode = mode) };

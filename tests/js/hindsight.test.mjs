@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a learner is compared with: twin, best fixed weights, bounds of the regret theorems.
+// Yardsticks for a learner: twin, best fixed weights, bounds of the regret theorems.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

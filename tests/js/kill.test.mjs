@@ -19,7 +19,10 @@ const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
 const inDist = (name) => pathToFileURL(join(installed, 'dist', name)).href;
 
-/** Where the process kills itself; every fourth one is killed from outside at any instant. */
+/**
+ * Point at which the process kills itself; null for every fourth one, which is killed from outside
+ * at any instant.
+ */
 function pointOf(kill) {
   if (kill % 4 === 3) return null;
   const operation = ['writeFile', 'sync', 'rename'][kill % 3];
@@ -88,7 +91,7 @@ class Recorder {
     assert.ok(step <= numKnown + 1, `steps up to ${step} are decided, ${numKnown} are known`);
     if (step === numKnown) return;
     assert.equal(this.tried?.trying, numKnown, `step ${numKnown} was decided for nobody's record`);
-    // Nobody saw its release: a later life asks for it again, with the same record.
+    // Its release was not seen: a later life asks for it again, with the same record.
     this.releases.push({ record: this.tried.record });
     ++this.numUnseen;
   }
@@ -119,7 +122,7 @@ test('kill: the recorder finds what it is there to find', () => {
   assert.throws(() => recorder.take({ step: 1, record: [3], release: [6] }), /released twice/);
 });
 
-/** What was released is what one stream releases that was never interrupted. */
+/** Requires that the releases are those of one stream that was never interrupted. */
 async function requireOneStream({ releases }) {
   const dp = await (await importEntry('dp-ftrl')).load();
   const target = { mechanism: 'blt-rational', numSteps, epsilon: 1, delta: 1e-6, clipNorm: 1 };

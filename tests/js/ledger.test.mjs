@@ -364,7 +364,7 @@ test('file store: nothing is saved over what others have saved since', async () 
   const store = await FileStore.open(path);
   const ledger = await dp.ledger({ ...target, store });
   await ledger.release(1, [0]);
-  // Somebody removes the lock, as another container would that does not see this process.
+  // The lock is removed, as by another container that does not see this process.
   unlinkSync(`${path}.lock`);
   const other = await FileStore.open(path);
   const second = await dp.ledger({ ...target, store: other });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of many contributions a step: of whoever the caller bounds, and of people.
+// Sums of many contributions a step: bounded by the caller, or bounded for each person.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ function withHandle(make, use) {
 const withPeople = (options, use) => withHandle(() => dp.peopleSum({ ...target, ...options }), use);
 const withSums = (options, use) => withHandle(() => dp.prefixSum({ ...target, ...options }), use);
 
-/** What each step adds, noise taken away. */
+/** Increments of the steps, without noise. */
 function increments(options, contribute) {
   const noise = withSums(options, (sums) => sums.endSteps(options.numSteps));
   return withPeople(options, (sums) => {

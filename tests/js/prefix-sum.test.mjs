@@ -497,7 +497,7 @@ test('handles: the garbage collector frees what was forgotten', async () => {
 });
 
 test('leaks: 10,000 handles come and go on a heap that does not grow', async () => {
-  // Those that are searched for take a second, and allocate like the others.
+  // Mechanisms that are searched for take a second, and allocate like the others.
   const quick = mechanisms.filter((name) => !['blt', 'blt-normalized', 'blt-scaled'].includes(name));
   const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
   const once = (i) => {

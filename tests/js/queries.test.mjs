@@ -62,7 +62,7 @@ test('queries: answers are right up to their standard errors', () => {
           assert.equal(made.label(query), `${i}..${j}`);
           const truth = histogram.slice(i, j + 1).reduce((sum, count) => sum + count);
           const error = (answers[query] - truth) / made.standardErrors[query];
-          // Of 60 errors: 12 standard errors of the heavier law, less than one in 10^5.
+          // One of 60 errors exceeds 12 standard errors of the heavier law: less than one in 10^5.
           assert.ok(Math.abs(error) < 12, `${error}`);
           assert.notEqual(error, 0);
         }

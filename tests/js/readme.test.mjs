@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What draws noise of its own in every run. */
+/** Calls and commands that draw noise of their own in every run. */
 const drawsNoise = {
   js: /\b(release|releaseMany|contribute|learn|choose|winner|quantile|rounded)\(/,
   sh: /dp-ftrl (release|learn|queries|choose|bench) /,

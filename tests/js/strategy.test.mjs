@@ -244,7 +244,7 @@ test('optimal: what has no errors at a long horizon is refused before the search
     rejects(() => dp.certificate({ ...all, ...target }), DpError, 'unsupported', message);
     rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
   }
-  // What the messages name is there. Noise needs no errors.
+  // The alternatives that the messages name exist. Noise needs no errors.
   const long = { numSteps: 3000, workload: momentum };
   assert.ok(dp.error({ mechanism: 'blt', buffers: 2, ...long }).maxError > 1);
   const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });

@@ -621,7 +621,7 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
   client.cancel();
   assert.equal(remote.disposed, true);
   assert.equal(await client.liveHandles(), 0);
-  // One that is made in vain is disposed of.
+  // A handle that is made after its request was given up is disposed of.
   const giveUp = new AbortController();
   const soon = client.prefixSum(options, { signal: giveUp.signal });
   giveUp.abort(reason);

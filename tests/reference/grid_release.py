@@ -168,7 +168,7 @@ def clipped(scales, features, clip_norm):
 
 
 def integers(scales, features, clip_norm, grid):
-    """What the record adds to the sums, in grids."""
+    """Increment of the sums from the record, in grids."""
     limit = math.floor((Fraction(clip_norm) / Fraction(grid)) ** 2)
     order = compare_norm(scales, features, clip_norm)
     if order <= 0:

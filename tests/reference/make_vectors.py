@@ -199,7 +199,7 @@ def release_vectors():
 
 
 def sealed(state):
-    """With the checksum of docs/math/checkpoints.md, as whoever can write the bytes can."""
+    """Adds the checksum of docs/math/checkpoints.md, as anyone who can write the bytes can."""
     return state[:56] + hashlib.sha256(state[:56] + state[64:]).digest()[:8] + state[64:]
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every consumer does with the package, so that all can be compared with Node bit for bit.
+// Every consumer runs this with the package, so that all can be compared with Node bit for bit.
 
 const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
 

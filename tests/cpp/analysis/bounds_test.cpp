@@ -255,7 +255,7 @@ TEST(Certificate, is_attained_by_the_optimum) {
 }
 
 TEST(Certificate, the_nuclear_norm_itself_is_no_bound_on_the_error_of_one_step) {
-  // What the rule must reject: forgetting sqrt(n) claims more than the optimum attains.
+  // The rule must reject a forgotten sqrt(n), which claims more than the optimum attains.
   const double certified = mean_error_certificate(Workload::prefix_sums(8), ones(8));
   EXPECT_GT(certified * std::sqrt(8.0), catalogue_error("square-root", 8).mean_error);
   EXPECT_LT(certified, catalogue_error("square-root", 8).mean_error);

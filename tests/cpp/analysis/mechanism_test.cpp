@@ -134,8 +134,9 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
 }
 
 TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horizon) {
-  // Where it is so, decoder_residual speaks for the whole horizon. These depend on the horizon, by
-  // their construction or their default parameters; for them it is that of their kind.
+  // If this holds, decoder_residual speaks for the whole horizon. The families below depend on the
+  // horizon, by their construction or their default parameters; their residual is that of their
+  // kind.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const bool depends_on_horizon =
         info.name == "normalized-square-root" || info.name == "group-algebra" ||

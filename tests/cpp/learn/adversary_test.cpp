@@ -16,7 +16,7 @@ MechanismOptions mechanism_of(const char* strategy) {
   return {.strategy = strategy, .num_steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
-/// What needs a search is searched for once.
+/// Options for a family. The plan of an optimised one is searched for once, not for every run.
 MechanismOptions mechanism_of(const StrategyInfo& info) {
   const std::string name(info.name);
   MechanismOptions made = mechanism_of(name.c_str());
@@ -78,7 +78,7 @@ TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_sm
     const Runs found = runs(mechanism_of(strategy), "ball", 12);
     Simulation simulation(options(mechanism_of(strategy), "ball", 1));
     const RegretSetting setting = regret_setting(simulation.mechanism().certificate(), 4, 1);
-    // At most 12 * 0.001 for false alarms.
+    // The probability of a false alarm is at most 12 * 0.001.
     EXPECT_LE(found.most,
               high_probability_regret_bound(setting, {.lambda = simulation.theory()->private_lambda,
                                                       .failure_probability = 0.001})

@@ -133,7 +133,7 @@ TEST(DpFtrl, slopes_of_a_caller_teach_what_the_loss_teaches) {
 }
 
 TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
-  // A projection is kept as a factor until somebody looks.
+  // A projection is kept as a factor until the iterate is read.
   for (const char* domain : {"ball", "simplex"})
     for (const bool descends : {false, true}) {
       DpFtrlOptions made = options("tree", domain);
@@ -155,7 +155,7 @@ TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
 }
 
 TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) {
-  // Where all of them are short and the radius is tiny, factors alone no longer project.
+  // If all points are short and the radius is tiny, factors alone no longer project.
   struct Case {
     const char* domain;
     double radius;

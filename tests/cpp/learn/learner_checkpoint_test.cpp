@@ -78,7 +78,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// What a learner of its own shows.
+/// Everything a learner shows of its state.
 struct Shown {
   Vector iterate, average;
   std::vector<double> release;
@@ -278,7 +278,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
                 text.find("checkpoint must be of this") != std::string::npos)
         << name << ": " << text;
   }
-  // Two of one name.
+  // Two losses of one name, with different parameters.
   for (const double threshold : {1.0, 2.0}) {
     DpFtrlOptions huber = options();
     huber.loss = make_loss("huber");
@@ -316,8 +316,8 @@ TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {
 }
 
 TEST(LearnerCheckpoint, has_the_same_bytes_on_every_platform) {
-  // Of a loss and a domain that need no function of libm. tests/js/learner-ledger.test.mjs makes
-  // the same bytes in WebAssembly.
+  // The loss and the domain need no function of libm. tests/js/learner-ledger.test.mjs makes the
+  // same bytes in WebAssembly.
   DpFtrlOptions how = options();
   how.loss = make_loss("hinge");
   how.domain = make_domain("ball", 2);

@@ -261,7 +261,8 @@ TEST(RegretTheorem, deviation_share_is_at_least_that_of_the_dense_decoder) {
   EXPECT_EQ(share("tree"), 1);
 }
 
-/// Of the mean of ||Z_t||, Z = B N with standard normals N of d columns.
+/// Rate at which the mean of ||Z_t|| exceeds the threshold, for Z = B N with standard normals N of
+/// d columns.
 double rate_above(const Matrix& decoder, Eigen::Index dimension, double threshold) {
   std::mt19937_64 generator(9);
   std::normal_distribution<double> normal;
@@ -290,7 +291,8 @@ TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
         return high_probability_regret_bound(setting, {.lambda = 1, .failure_probability = kBeta})
             .noise;
       };
-      // Of 5000 runs none and, in 40 dimensions, 0.4: chance does not matter.
+      // None of 5000 runs exceeds the quantile and, in 40 dimensions, a share of 0.4 exceeds the
+      // bound on the expectation: chance does not matter.
       const Matrix decoder = strategy->decoder();
       EXPECT_LT(rate_above(decoder, dimension, quantile()), kBeta) << name << " " << dimension;
       if (dimension == 1) continue;  // there the expectation is far below its bound

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is stored, and what is taken back: noise streams and running totals.
+// Checkpoints of noise streams and running totals: what is stored, and what is taken back.
 #include "noise/checkpoint.hpp"
 
 #include "base/sha256.hpp"
@@ -133,7 +133,7 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   first.next_rows(std::span(rows).first(first_rows), step);
   const Bytes good = first.checkpoint();
   first.next_rows(std::span(rows).subspan(first_rows), strategy.num_steps() - step);
-  // The same bytes by another way.
+  // Seeking to the step gives the same bytes.
   first.seek(step);
   EXPECT_EQ(first.checkpoint(), good) << title;
   const std::span<const std::byte> state = std::span(good).subspan(detail::kCheckpointHeaderSize);
@@ -151,7 +151,7 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   Bytes longer(1000 * kWidth * 8);
   std::copy(state.begin(), state.end(), longer.begin());
   EXPECT_ERROR(second.restore(with_state(good, longer)), "bad_state", wanted);
-  // What was refused left no trace.
+  // The refused bytes left no trace.
   std::vector<double> again(rows.size());
   second.next_rows(again, strategy.num_steps());
   EXPECT_EQ(again, rows) << title;
@@ -191,7 +191,7 @@ TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   }
 }
 
-/// Of a BLT with given numbers, whose rows are the same on every platform.
+/// A BLT with given numbers, whose rows are the same on every platform.
 std::shared_ptr<const Strategy> fixed_blt() {
   StrategyParameters parameters;
   parameters.decays = {0.875, 0.5};
@@ -276,7 +276,7 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
       {.strategy = "tree", .num_steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
   EXPECT_ERROR(sums.restore_without_ledger(good), "bad_state", "must be of kind 2, got kind 1");
-  // Of another version, whole in itself.
+  // Bytes of another version that are otherwise intact.
   Bytes newer = good;
   newer[4] = std::byte{9};
   EXPECT_ERROR(stream.restore(newer), "bad_state", "must be of version 1, got version 9");

@@ -260,7 +260,7 @@ TEST(Simd, integers_are_converted_as_by_the_language) {
     const auto words =
         random_block(Key::insecure_from_seed(3), {.stream = Stream::test, .row = 5, .block = i});
     const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1];
-    // Of every length, among them halves and numbers half way between two doubles.
+    // Numbers of every length, among them halves and midpoints of two doubles.
     const int length = static_cast<int>(words[2] % 62);
     integers.push_back(static_cast<std::int64_t>(bits) >> (63 - length));
     integers.push_back(((static_cast<std::int64_t>(bits) >> 11) * 2 + 1) * 256);
@@ -285,7 +285,7 @@ TEST(Simd, integers_are_converted_as_by_the_language) {
     }
 }
 
-/// What `steps` steps of buffers make of z, a coordinate after the other: rows, then states.
+/// Runs `steps` steps of buffers on z, one coordinate after the other; returns rows, then states.
 template <class T>
 std::vector<T> expected_of_buffers(const simd::Buffers<T>& buffers, const std::vector<T>& z,
                                    std::size_t steps, std::size_t width) {
@@ -344,7 +344,7 @@ TEST(Simd, buffers_are_their_operations_one_by_one) {
       }
 }
 
-/// What `steps` steps of bands make of z, a coordinate after the other: rows, then history and
+/// Runs `steps` steps of bands on z, one coordinate after the other; returns rows, then history and
 /// total.
 template <class T>
 std::vector<T> expected_of_bands(const simd::Bands<T>& bands, const std::vector<T>& z,

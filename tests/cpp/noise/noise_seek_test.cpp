@@ -30,7 +30,7 @@ std::vector<std::int64_t> places(std::int64_t num_steps) {
   return steps;
 }
 
-/// Where the rows after a seek differ from those of a stream that walked, or -1.
+/// First step whose rows after a seek differ from those of a stream that walked, or -1.
 template <class Stream, class Value>
 std::int64_t first_difference(const Strategy& strategy, std::int64_t dimension,
                               const std::vector<std::int64_t>& steps) {

@@ -47,7 +47,7 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
       EXPECT_LE(root.relative_error, accuracy);
       EXPECT_LE(worst_error(root, interval), root.relative_error + kRounding) << ratio;
-      // What is proved is hardly more than what happens: K'/K is near its bound.
+      // The proved error is hardly larger than the actual one: K'/K is near its bound.
       if (ratio >= 1e4 && accuracy >= 1e-8) {
         EXPECT_GE(worst_error(root, interval), 0.95 * root.relative_error) << ratio;
       }
@@ -722,7 +722,7 @@ TEST(Optimal, long_double_recursions_agree_at_a_long_horizon) {
     worst = std::max(worst, static_cast<double>(std::abs(norms[t] / (c_squared + below) - 1)));
   }
   EXPECT_LE(worst, 1e-12);
-  // Of norms, which are off by half as much as their squares.
+  // The slack is one of norms, which are off by half as much as their squares.
   const OptimalStrategy stated(workload, plan);
   EXPECT_GT(worst, 0);
   EXPECT_GE(stated.encoder_slack(), worst / 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimisers end where they end, wherever they begin: begun again at their result, and at
+// The optimisers end at the same error wherever they begin: restarted at their result, and at
 // points around it, all four reach the same error within the gap they prove or their tolerance.
 #include "dpftrl/optimal/banded/banded_optimum.hpp"
 #include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
@@ -24,7 +24,7 @@ using testing::relatively_close;
 
 constexpr Objective kObjectives[] = {Objective::max, Objective::mean};
 
-/// Of roots that are stored as theta and theta^.
+/// Log gaps of roots that are stored as theta and theta^.
 Vector log_gaps_of(const std::vector<double>& decays, const std::vector<double>& inverse_decays) {
   const auto size = static_cast<Eigen::Index>(decays.size());
   const Vector ones = Vector::Ones(size);

@@ -474,7 +474,7 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   const std::vector<double> many(1000000, 0.1);
   EXPECT_TRUE(at_least(compose_rho(many), Real{0.1} * 1000000, 0x1p-51));
   EXPECT_TRUE(at_least(compose_mu(many), Real{0.1} * 1000, 0x1p-51));
-  // What is far too small to change the sum still raises it by one unit.
+  // A term far too small to change the sum still raises it by one unit.
   EXPECT_EQ(compose_rho(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
   EXPECT_EQ(compose_mu(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
   // The two accountings agree: rho of the composition is the composition of the rhos.

@@ -266,7 +266,8 @@ TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
     const QueryFactorization found = factorize_queries(known.workload);
     for (std::size_t i = 0; i < found.factors.size(); ++i) {
       const Matrix& f = known.workload.factors()[i].queries;
-      // Where F has not full rank, as many again reach what rounding took out of its row space.
+      // If F lacks full rank, further measurements, at most one a column, reach what rounding took
+      // out of its row space.
       const Eigen::Index rank = Eigen::FullPivLU<Matrix>(f).rank();
       EXPECT_LE(found.factors[i].encoder.rows(), rank == f.cols() ? rank : rank + f.cols())
           << known.name;
@@ -309,7 +310,7 @@ TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
 }
 
 TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_one) {
-  // 2000 values of three kinds, and some that nobody asks about.
+  // 2000 values of three kinds, and some that no query asks about.
   Matrix f = Matrix::Zero(3, 2000);
   for (Eigen::Index v = 0; v < 2000; ++v)
     if (v % 7 != 0) f.col(v) << 1, v < 900 ? 1 : 0, v % 3 == 0 ? 2 : 0;
@@ -529,7 +530,7 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
 }
 
-/// The same of measuring M, whatever it is: R = F M^+ on differences of columns.
+/// The same for measuring any M: R = F M^+ on differences of columns.
 double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) {
   const Matrix centred_f = f.colwise() - f.rowwise().mean();
   const Matrix centred_m = m.colwise() - m.rowwise().mean();

@@ -187,7 +187,7 @@ TEST(DiscreteSampling, one_attempt_gives_values_in_proportion_to_their_law) {
   constexpr double kSmallest = 1e-7;
   const auto check = [&](const Outcomes& outcomes, const auto& exact) {
     const double accepted = 1 - outcomes.rejected - outcomes.pruned;
-    // What was pruned may belong to any value, or to none.
+    // The pruned probability may belong to any value, or to none.
     const double slack = 2 * outcomes.pruned / accepted + 1e-12;
     EXPECT_LE(outcomes.pruned, 2e-3);
     for (std::int64_t k = -6; k <= 6; ++k) {

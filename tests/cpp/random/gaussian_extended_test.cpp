@@ -69,7 +69,7 @@ double distance(const Planes& u1, Long u2, Long rest, const detail::NormalPair& 
   return std::max(distance(cosine, z.cos), distance(sine, z.sin));
 }
 
-/// From the ideal of whichever bits follow the first planes of u1: zeros or ones.
+/// Larger distance from the ideal when the first planes of u1 are followed by zeros or by ones.
 double distance_of_any(const Planes& u1, std::size_t num_known, Long u2,
                        const detail::NormalPair& z) {
   double worst = 0;
@@ -97,7 +97,7 @@ std::vector<Word> words_of(const std::vector<Long>& u1, const std::vector<Long>&
   return words;
 }
 
-/// Of the quick way, over pairs that are not exceptional.
+/// Largest distance of the fast path, over pairs that are not exceptional.
 double worst_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
   const std::vector<Word> words = words_of(u1, u2);
   std::vector<DoubleDouble> z(words.size() / 2);

@@ -82,7 +82,7 @@ double num_trials_of(const Audit& audit) {
   return static_cast<double>(audit.side * audit.side);
 }
 
-/// What the user moves: 1 in her steps, 2 where she is replaced.
+/// Distance by which the user moves her steps: 1, or 2 if she is replaced.
 double moved_by(const Audit& audit) {
   return neighbour_distance(audit.options.neighbours);
 }

@@ -26,7 +26,7 @@ PrefixSumOptions with_seed(std::int64_t dimension = 1) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension};
 }
 
-/// What each person does at each step, in input units: 0 nothing, 1.6 two records of 0.8.
+/// Contributions of each person at each step, in input units: 0 none, 1.6 two records of 0.8.
 using World = std::array<std::array<double, kNumSteps>, 2>;
 
 /// Increments of the sums, without noise, in clip norms.

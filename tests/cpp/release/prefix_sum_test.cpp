@@ -33,7 +33,7 @@ std::vector<double> record(std::uint64_t row, std::size_t dimension, double scal
   return values;
 }
 
-/// What one record adds, in grids: the difference of two releases that share all noise.
+/// Increment from one record, in grids: the difference of two releases that share all noise.
 std::vector<double> increment(const std::shared_ptr<const Mechanism>& how,
                               const std::vector<double>& values,
                               std::optional<double> grid = std::nullopt) {

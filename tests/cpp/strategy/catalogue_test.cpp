@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law suite: what every strategy in the catalogue owes, whatever its parameters and workload.
+// The law suite: laws that every strategy in the catalogue obeys, whatever its parameters and
+// workload.
 #include "catalogue.hpp"
 
 #include <Eigen/Cholesky>
@@ -35,7 +36,7 @@ void for_every_variant(Law&& law) {
     for (const Variant& variant : testing::workload_variants(n)) run(variant);
 }
 
-// What makes a strategy right, as decisions that can be falsified. Each takes only matrices and
+// Decisions on whether a strategy is right, which can be falsified: each takes only matrices and
 // claims, so that wrong ones can be given to it.
 
 bool factorizes(const Matrix& decoder, const Matrix& encoder, const Matrix& workload) {
@@ -124,11 +125,11 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
     const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
     for (const Participation& who : testing::participations(strategy->num_steps())) {
-      // Every subset, with every sign: too many.
+      // There are too many subsets with all their signs.
       if (strategy->num_steps() > 13 && who.separation() == 1 && who.max_participations() > 4)
         continue;
       Sensitivity claimed = sensitivity(*strategy, who);
-      // That of a longer horizon is an upper bound for this one.
+      // The sensitivity at a longer horizon is an upper bound at this one.
       if (strategy->name() == "log-perturbed") claimed.exactness = Exactness::upper_bound;
       EXPECT_TRUE(is_sensitivity(claimed, encoder, who)) << who.description();
     }
@@ -172,7 +173,7 @@ Vector dense_noise(const Strategy& strategy, const Vector& z) {
 TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
   for (const std::int64_t horizon : {4095, 4096})
     for (const StrategyInfo& info : strategy_catalogue()) {
-      // Where parameters are searched for, and streams have no blocks, a quarter will do.
+      // A quarter of the horizon will do if parameters are searched for and streams have no blocks.
       const bool is_solved = testing::is_optimised(info);
       // Other transforms are made for 4095 steps; the rest makes the same rows as for 4096.
       if (horizon == 4095 && info.step_cost.find("FFT") == std::string_view::npos) continue;
@@ -192,8 +193,8 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
 }
 
 TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_own_recomputation) {
-  // 4097 steps: one more than the oracle, across every power of two below. What takes a search has
-  // no blocks: a few hundred will do.
+  // 4097 steps: one more than the oracle, across every power of two below. Families that take a
+  // search have no blocks: a few hundred steps will do.
   constexpr double kScale = 1024;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::int64_t n = testing::is_optimised(info) ? 257 : 4097;
@@ -261,7 +262,7 @@ Matrix lower_triangular_form(const Matrix& encoder) {
 }
 
 TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_same_noise) {
-  // What the proof for adaptive streams needs of encoders that read later steps.
+  // The proof for adaptive streams needs this of encoders that read later steps.
   for (const std::int64_t n : {1, 2, 7, 13, 16})
     for (const Variant& variant : testing::prefix_variants(n)) {
       SCOPED_TRACE(variant.title);

@@ -61,7 +61,7 @@ TEST(DenseStrategy, the_slack_covers_the_encoder_of_the_stored_decoder) {
     }
 }
 
-/// Of column norms, which are what privacy rests on, not of row norms.
+/// Privacy rests on column norms: the Gram matrix is that of the columns, not of the rows.
 TEST(DenseStrategy, the_triangular_encoder_has_the_gram_matrix_it_was_made_from) {
   Matrix encoder = testing::rough_matrix(9);
   encoder.col(3) *= 2;
@@ -97,7 +97,7 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
       relatively_close(unit_error(*s, Participation::single()).mean_error, 11.437990371, 1e-5));
 }
 
-/// What the refusal of a zero on the diagonal advises.
+/// Follows the advice that the refusal of a zero on the diagonal gives.
 TEST(DenseStrategy, a_small_entry_stands_for_a_zero_on_the_diagonal) {
   Matrix matrix = Workload::prefix_sums(12).matrix();
   matrix(5, 5) = 0;
@@ -457,7 +457,7 @@ TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
 }
 
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
-  // Of 1030 steps only one participation can be served, and the window by dense matrices.
+  // At 1030 steps only one participation can be served, and the window by dense matrices.
   const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
   EXPECT_EQ(densely_optimised_for(window, epochs(1030, 5)), Participation::single());
   EXPECT_NO_THROW(Planner({.strategy = {.name = "optimal",

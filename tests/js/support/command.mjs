@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cli, dpFtrl } from './consumer.mjs';
 
-/** What the command prints with --json. */
+/** Runs the command with --json, and returns what it prints. */
 export async function json(args, options) {
   const { code, stdout, stderr } = await dpFtrl([...args, '--json'], options);
   assert.equal(stderr, '');

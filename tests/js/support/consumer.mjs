@@ -15,7 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** What an entry of the manifest's `files` stands for, as far as ours need it. */
+/** Files that an entry of the manifest's `files` stands for, as far as ours need it. */
 function filesOf(entry) {
   const [, folder, ending] = /^(.*?)\/?(?:\*(\.\w+))?$/.exec(entry);
   const path = join(root, folder);
@@ -44,7 +44,7 @@ function removeOld() {
     try {
       if (Date.now() - statSync(path).mtimeMs > 3.6e6) rmSync(path, { recursive: true });
     } catch {
-      // Somebody else's, or another process is removing it: either way it is no reason to fail.
+      // It belongs to another user, or another process is removing it: no reason to fail.
     }
   }
 }

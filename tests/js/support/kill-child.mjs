@@ -45,7 +45,7 @@ const { FileStore } = await import(fileStore);
 const dp = await load();
 const store = await FileStore.open(path);
 if (tooLate) {
-  // What must not happen: the release is handed out while it is still being saved.
+  // Simulates what must not happen: the release is handed out while it is still being saved.
   const { save } = store;
   store.save = async (bytes) => void save.call(store, bytes);
 }

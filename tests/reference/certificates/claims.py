@@ -13,7 +13,7 @@ from .workloads import Workload
 
 PROVED, FALSE, UNKNOWN = "proved", "false", "cannot check"
 
-# What the package says of its doubles: sensitivities are right to 2^-39, and noise is raised by
+# The package claims of its doubles: sensitivities are right to 2^-39, and noise is raised by
 # 2^-36; errors are right to 1e-9, and quotients of doubles to four roundings.
 SENSITIVITY_SLACK = Fraction(1, 2 ** 38)
 ERROR_SLACK = Fraction(1, 10 ** 9)

@@ -149,7 +149,7 @@ def sign_total(block):
 
 
 def bound_of(duals, workload, of_signs=False):
-    """What variables prove, in units of the error at unit noise: the lower end is proved."""
+    """Bound that variables prove, in units of the error at unit noise: the lower end is proved."""
     num_steps = len(workload)
     w = multiply(scale_rows(workload, [exact(r) for r in duals.row_roots]),
                  duals.columns(num_steps))
@@ -253,7 +253,7 @@ def patterns_to_cover(num_steps, schema):
 
 
 def schatten(num_steps, schema):
-    """Of prefix sums: |A|_* / sqrt(n T), singular values 1 / (2 sin((2i-1) pi / (4n+2)))."""
+    """Bound for prefix sums: |A|_* / sqrt(n T), singular values 1 / (2 sin((2i-1) pi / (4n+2)))."""
     value = iv.mpf(0)
     for i in range(1, num_steps + 1):
         value += 1 / (2 * iv.sin((2 * i - 1) * iv.pi / (4 * num_steps + 2)))

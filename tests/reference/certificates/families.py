@@ -15,7 +15,7 @@ from .workloads import toeplitz
 
 
 class Unknown(LookupError):
-    """What cannot be reconstructed, with the reason."""
+    """Raised for what cannot be reconstructed, with the reason."""
 
 
 class Factors:

@@ -114,13 +114,13 @@ export class Controls {
     this.show(settings);
   }
 
-  /** The values in force, except where a refused text is still there to be mended. */
+  /** Shows the values in force, except where a refused text still waits to be corrected. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {
       if (key === 'columns' || key === 'source' || key === 'label') continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
-      // What is being typed is not ours to change.
+      // Leaves alone the text that is being typed.
       if (control.input === document.activeElement && control.input.type === 'text') continue;
       const text = (rules[key] as Rule).write(settings[key]);
       const same = control.input.value !== '' && sameValue(key, control.input.value, text);

@@ -121,14 +121,14 @@ export const parameterSpecs: Readonly<Record<ParameterName, ParameterSpec>> = {
 
 export const parameterNames = Object.keys(parameterSpecs) as ParameterName[];
 
-/** Those that vary any mechanism; the others belong to the ones that take them. */
+/** Parameters that vary any mechanism; the others belong to the mechanisms that take them. */
 export const variants: readonly ParameterName[] = [
   'normalizeColumns',
   'epochLength',
   'completeEpochs',
 ];
 
-/** Those that mean nothing without each other. */
+/** Parameters that mean nothing without each other. */
 export const pairs: readonly (readonly [ParameterName, ParameterName])[] = [
   ['decays', 'weights'],
   ['height', 'weight'],

@@ -87,7 +87,7 @@ export class Player {
     if (state !== 'playing') this.due = 0;
     this.last = 0;
     this.rushing = false;
-    // Who is told that time stands still must find the last step on the page.
+    // When `changed` reports that time stands still, the last step must be on the page.
     if (state !== 'playing') this.draw();
     this.wake();
     this.events.changed();
@@ -114,7 +114,7 @@ export class Player {
     if (this.state === 'playing' && !this.suspended && this.run !== null) {
       const elapsed = this.last === 0 ? 1 / 60 : Math.min(maxLag, (now - this.last) / 1000);
       this.last = now;
-      // What the machine could not do in time is not made up for later.
+      // Steps that the machine could not make in time are not made up for later.
       this.due =
         this.rushing || this.speed === Infinity
           ? Infinity

@@ -6,7 +6,7 @@ import { byId, setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
 import type { SearchOptions } from './strategies.ts';
 
-/** A search that is shorter than this is not worth a word, in milliseconds. */
+/** Shorter searches do not show the bar, in milliseconds. */
 const patience = 300;
 
 export class SearchBar {
@@ -27,7 +27,7 @@ export class SearchBar {
     this.current?.abort();
   }
 
-  /** Runs a search with the bar in sight. */
+  /** Runs a search, with the bar shown if it takes long. */
   async watch<T>(
     what: { mechanism: string; numSteps: number },
     search: (options: SearchOptions) => Promise<T>,
@@ -45,7 +45,7 @@ export class SearchBar {
       return await search({
         signal: controller.signal,
         onProgress: ({ fraction }) => {
-          // Of a search in one piece nothing is known before its end.
+          // A search in one piece reports no progress before its end.
           if (fraction > 0) this.progress.value = fraction;
         },
       });

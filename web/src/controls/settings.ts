@@ -57,11 +57,11 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   deployed: boolean;
   /** Horizontal axis of the errors. */
   errors: 'linear' | 'log';
-  /** What the mechanisms are ranked by. */
+  /** Error by which the mechanisms are ranked. */
   ranking: 'max' | 'mean';
   /** Counts with commas between them. */
   histogram: string;
-  /** What is asked of the histogram. */
+  /** Kind of queries on the histogram. */
   queries: QueryKind;
   queriesView: 'answers' | 'errors';
 }
@@ -331,7 +331,7 @@ export function choose(
   } as Partial<Settings>;
 }
 
-/** What two settings together rule out. */
+/** Throws if two settings, each valid alone, are not valid together. */
 export function checkTogether(settings: Settings, dimension: number): void {
   for (const side of sides) {
     for (const [one, other] of pairs) {

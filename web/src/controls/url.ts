@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The state of the page as the part of the address after `#`, which browsers send to nobody.
+// The state of the page as the part of the address after `#`, which browsers do not send to anyone.
 
 import { defaults, rules, SettingError, type Key, type Settings } from './settings.ts';
 

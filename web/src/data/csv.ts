@@ -14,7 +14,7 @@ export interface Column {
   values: Float64Array;
   /** Cells that are numbers. */
   numNumbers: number;
-  /** What is wrong with the first cell that is not a number; null if every one is. */
+  /** Fault of the first cell that is not a number; null if every cell is one. */
   fault: string | null;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where a CSV of one's own comes in: pasted, dropped anywhere on the page, or chosen.
+// Input for one's own CSV: pasted, dropped anywhere on the page, or chosen.
 
 import { h } from '../page/dom.ts';
 import { maxBytes } from './csv.ts';
@@ -15,7 +15,7 @@ const promise =
   'Your data never leaves this computer: the page’s own security policy forbids it to send anything.';
 
 export interface CsvBoxOptions {
-  /** What ids begin with. */
+  /** Prefix of ids. */
   id: string;
   describedBy: string;
   /** Also takes what is dropped anywhere on the page. */

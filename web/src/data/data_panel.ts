@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the records come from: made up, an example, or a CSV of one's own that stays here.
+// The choice of records: made up, an example, or one's own CSV, which stays here.
 
 import type { Control, Controls } from '../controls/controls.ts';
 import { SettingError, type Settings } from '../controls/settings.ts';
@@ -109,7 +109,7 @@ export class DataPanel {
     if (csv !== null) this.showColumns(csv, settings);
   }
 
-  /** What the clip norm does to the records, or to the gradients if they are learned from. */
+  /** Says what the clip norm does to the records, or to the gradients if they are learned from. */
   showClipped(table: Table | null, clipNorm: number, info: SimulationInfo): void {
     this.clipped.textContent = table === null ? '' : clippedText(table, clipNorm, info);
   }
@@ -280,7 +280,7 @@ function clippedText(table: Table, clipNorm: number, info: SimulationInfo): stri
   return `${rows}; ${share} are longer than the clip norm and are scaled down.`;
 }
 
-/** Runs `make`; what is wrong with the data is told at the control `key`. */
+/** Runs `make`, and shows faults of the data at the control `key`. */
 function attempt<T>(key: 'columns' | 'label', make: () => T): T {
   try {
     return make();

@@ -7,7 +7,7 @@ import type { QueryWorkload } from 'dp-ftrl';
 import type { Column } from './csv.ts';
 
 export const sizes = [4, 8, 16, 32] as const;
-/** What a bar can be drawn or typed to. */
+/** Largest count to which a bar can be drawn or typed. */
 export const maxCount = 999_999;
 
 export const queryKinds = [

@@ -45,7 +45,7 @@ export function shadeOf(value: number, size: number): number {
   return Math.sign(value) * Math.sqrt(Math.abs(value) / size);
 }
 
-/** What the picture shows, for whoever cannot see it. Rows and columns count from 1. */
+/** Describes the picture to users who cannot see it. Rows and columns count from 1. */
 export function describeMatrix({ numRows, numColumns, values }: Matrix): string {
   const { size } = extentOf([{ symbol: '', name: '', numRows, numColumns, values }]);
   let numNonZero = 0;

@@ -16,7 +16,7 @@ interface Row {
   value(certificate: Certificate, lane: Lane): string;
 }
 
-/** What is only known once the mechanism has been checked. */
+/** A row that is only known once the mechanism has been checked. */
 interface CheckedRow {
   name: string;
   note: string;
@@ -135,7 +135,7 @@ function error(certificate: Certificate, unit: number): string {
   return `${quantity(scale * unit, 6)} (${quantity(unit, 6)} unit)`;
 }
 
-/** A power of two as such. */
+/** Writes a power of two as such. */
 function power(value: number): string {
   const exponent = Math.log2(value);
   if (!Number.isInteger(exponent) || Math.abs(exponent) < 4) return quantity(value);

@@ -31,7 +31,7 @@ export interface Level {
   value: number;
   colour: Colour;
   text: string;
-  /** Where the text ends, as a share of the width. Default 1. */
+  /** End of the text, as a share of the width. Default 1. */
   at?: number;
   /** The text stands below the line. */
   below?: boolean;
@@ -39,14 +39,14 @@ export interface Level {
 
 export interface ChartOptions {
   name: string;
-  /** What the steps are. Default 'step'. */
+  /** Word for a step. Default 'step'. */
   unit?: string;
   lines: Line[];
   bands: Band[];
   numSteps: number;
   /** Steps on a logarithmic axis. */
   logarithmic?: boolean;
-  /** What a screen reader says of the cursor's step. */
+  /** Returns what a screen reader says about the cursor's step. */
   describe(step: number): string;
   moved(step: number | null): void;
   /** Range of the vertical axis. */
@@ -108,7 +108,7 @@ export class Chart {
     this.describe();
   }
 
-  /** Draws; the columns are steps and then one of values a line. */
+  /** Draws columns: the steps, then the values of each line. */
   setData(columns: ArrayLike<number>[]): void {
     const steps = columns[0]!;
     this.last = steps.length === 0 ? 0 : (steps[steps.length - 1] ?? 0);
@@ -134,7 +134,7 @@ export class Chart {
     this.describe();
   }
 
-  /** Colours and fonts anew. */
+  /** Reads colours and fonts again, and redraws. */
   restyle(): void {
     this.palette = readPalette();
     this.plot.redraw(false, true);

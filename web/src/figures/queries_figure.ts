@@ -23,7 +23,7 @@ import { defaults, type Settings } from '../controls/settings.ts';
 /** Queries in the table. */
 const maxTableRows = 40;
 
-/** What a workload and a privacy target ask for. */
+/** Mechanisms for a workload and a privacy target: each query measured, or the best for them. */
 interface Found {
   each: RemoteQueries;
   best: RemoteQueries;
@@ -31,7 +31,7 @@ interface Found {
   matrices: QueryMatrices;
 }
 
-/** Of one query. */
+/** True and noisy answers to one query. */
 interface Answer {
   label: string;
   truth: number;
@@ -50,7 +50,7 @@ function rms(values: ArrayLike<number>): number {
   return Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / squares.length);
 }
 
-/** F h. */
+/** Returns F h. */
 function trueAnswers({ queries, numQueries, numValues }: QueryMatrices, counts: number[]) {
   return Float64Array.from({ length: numQueries }, (_, i) =>
     counts.reduce((sum, one, v) => sum + queries[i * numValues + v]! * one, 0),
@@ -343,7 +343,7 @@ export class QueriesFigure {
     this.read(query);
   }
 
-  /** Of all queries together where the cursor is at none. */
+  /** Reads out the cursor's query, or all queries together if the cursor is at none. */
   private read(query: number | null): void {
     const isError = this.settings!.queriesView === 'errors';
     const columns = isError ? this.errorColumns() : this.answerColumns();

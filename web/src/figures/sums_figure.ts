@@ -22,7 +22,7 @@ export interface SumsAt {
 
 const edges: Edge[] = ['line', 'upper', 'lower', 'line'];
 
-/** What is drawn of a history: coordinate `view` (from 1), or the norm if `view` is 0. */
+/** View of a history: coordinate `view` (from 1), or the norm if `view` is 0. */
 export class SumsView {
   private readonly radius: number;
 

@@ -47,7 +47,7 @@ import { readAddress, writeAddress } from '../controls/url.ts';
 import { keepStageInReach, watchVisibility } from './visibility.ts';
 import { factsOf, summaryOf } from './words.ts';
 
-/** What another run begins with: a step to go to at once, and whether time then goes on. */
+/** Start of another run: a step to go to at once, and whether time then goes on. */
 interface Request {
   step: number;
   playing: boolean;
@@ -161,7 +161,7 @@ export class App {
     window.addEventListener('hashchange', () => this.open());
   }
 
-  /** Starts with what the address says, and reports what it says in vain. */
+  /** Starts with the settings in the address, and reports those that cannot be used. */
   open(): void {
     const { settings, refused, unknown } = readAddress(location.hash);
     const messages = unknown.map((name) => `there is no setting “${name}”`);
@@ -349,7 +349,7 @@ export class App {
     this.rerun({ step: this.calm.matches ? Infinity : 0, playing: !this.calm.matches });
   }
 
-  /** Tells an error beside the control it is about; the last good run stays. */
+  /** Shows an error beside the control it is about; the last good run stays. */
   private fail(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     if (this.run === null && !this.fellBack) {
@@ -365,7 +365,7 @@ export class App {
     box.hidden = false;
   }
 
-  /** Where an error may be told, best place first. */
+  /** Controls beside which an error may be shown, best place first. */
   private controlsOf(error: unknown, message: string): Key[] {
     if (error instanceof SettingError) return [error.key];
     const [, name] = /^(?:[\w-]+: )+(\w+)/.exec(message) ?? [];

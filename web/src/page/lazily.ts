@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Work that waits until somebody can see what it is for.
+// Work that waits until the element it is for can be seen.
 
 export class Lazily {
   private wanted = false;

@@ -12,7 +12,7 @@ import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
 interface Chosen {
   mechanism: MechanismName;
   parameters: MechanismParameters;
-  /** What a search found; null for a mechanism that is made by name. */
+  /** Result of a search; null for a mechanism that is made by name. */
   saved: SavedStrategy | null;
 }
 

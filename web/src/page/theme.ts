@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Light, dark, or as the system has it.
+// The theme: light, dark, or as the system is set.
 
 type Theme = 'system' | 'light' | 'dark';
 const order: readonly Theme[] = ['system', 'light', 'dark'];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a run has shown so far, in sentences.
+// Sentences about what a run has shown so far.
 
 import type { SumsFigure } from '../figures/sums_figure.ts';
 import { count, percent, quantity } from './format.ts';
@@ -21,7 +21,7 @@ export function factsOf(run: Run, sums: SumsFigure): string {
   return `${text} Predictions right so far: ${right.join(', ')}, twin ${twin}.`;
 }
 
-/** For whoever cannot see the charts. */
+/** Summarises a run for users who cannot see the charts. */
 export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string {
   if (run.step === 0) return `${count(run.numSteps)} steps ahead.`;
   const parts = sums.panels.map(({ view }, i) => {

@@ -315,7 +315,7 @@ TEST(Sensitivity, tree_of_a_long_horizon_is_exact_or_says_that_it_is_not) {
   EXPECT_LE(few.value, std::sqrt(level_by_level_bound(tree.num_steps(), separated(4, 1000))));
   const Sensitivity many = sensitivity(tree, separated(100000, 7));
   EXPECT_EQ(many.exactness, Exactness::upper_bound);
-  // What the pattern 0, 8, 16, ... attains: 2^17 >= 100000 places, a whole tree over 2^16 of them.
+  // The pattern 0, 8, 16, ... attains this: 2^17 >= 100000 places, a whole tree over 2^16 of them.
   const double attained = 65536.0 * (4 + 2 * 65536 - 1);
   EXPECT_GE(many.value * many.value, attained);
   EXPECT_LE(many.value, 100000 * std::sqrt(21.0)) << "better than the triangle inequality";
@@ -431,7 +431,7 @@ TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
       is_sound({right * std::sqrt(2.0), Exactness::exact, "k for sqrt(k)"}, encoder, twice));
   EXPECT_FALSE(is_sound({right / std::sqrt(2.0), Exactness::upper_bound, "once"}, encoder, twice));
   EXPECT_FALSE(is_sound({std::nan(""), Exactness::upper_bound, ""}, encoder, twice));
-  // Row norms for column norms: of the tree the largest row is the root.
+  // Row norms instead of column norms: the tree's largest row is the root.
   const Matrix tree = TreeStrategy(8).encoder();
   EXPECT_FALSE(is_sound({tree.rowwise().norm().maxCoeff(), Exactness::exact, "rows"}, tree,
                         Participation::single()));
@@ -501,7 +501,7 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
   EXPECT_TRUE(relatively_close(claimed.value, static_cast<double>(std::sqrt(squares)), 1e-13));
 }
 
-/// What is used beyond 1024 steps, where no dense matrix helps.
+/// Tests the method that is used beyond 1024 steps, where no dense matrix helps.
 void expect_sound_at_length(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
   for (const Participation& participation : participations(strategy.num_steps())) {
@@ -597,8 +597,8 @@ TEST(Sensitivity, scaled_toeplitz_columns_of_other_signs_have_no_bound) {
     EXPECT_TRUE(std::isinf(scaled_toeplitz_sensitivity(signs, scales, participation).value));
 }
 
-/// The largest sum of |X_ij| over steps first, first + b, ..., which no claim may be below where no
-/// product is negative.
+/// The largest sum of |X_ij| over steps first, first + b, ...; if no product is negative, no claim
+/// may be below it.
 double largest_even_pattern(const Matrix& encoder, std::int64_t k, std::int64_t b) {
   const Matrix gram = encoder.transpose() * encoder;
   double largest = 0;
@@ -675,7 +675,7 @@ void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
       const double largest = gram.row(i).tail(n - i - lag).maxCoeff();
       const double bound = bounds[static_cast<std::size_t>(i)];
       EXPECT_GE(bound, largest * (1 - 1e-14)) << lag << " " << i;
-      // Of one column nothing is left to bound.
+      // A single column leaves nothing to bound.
       if (is_tight || i + lag + 1 == n) {
         EXPECT_NEAR(bound, largest, 1e-12);
       }

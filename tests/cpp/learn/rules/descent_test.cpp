@@ -154,7 +154,7 @@ TEST(Descent, rates_through_the_workload_have_the_noise_of_its_optimum) {
                   .maxCoeff(),
               1e-9);
     EXPECT_LE((designed->encoder() - own->encoder()).norm(), 1e-9);
-    // What descent makes of noise with these decoders, per unit of sensitivity.
+    // Norm of the noise after descent with these decoders, per unit of sensitivity.
     const Matrix descend = rates.matrix() * Workload::prefix_sums(n).matrix().inverse();
     const auto noise = [](const Strategy& strategy, const Matrix& decoder) {
       return decoder.norm() * std::sqrt(strategy.max_column_norm_squared());
@@ -182,7 +182,7 @@ TEST(Descent, rates_through_the_workload_are_for_those_who_have_an_encoder_for_t
   EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "num_steps must be between 1");
 }
 
-/// Of DP-SGD on a stream of 600 steps: mean regret over seeds, and what the theorem says.
+/// Mean regret over seeds of DP-SGD on a stream of 600 steps, and what the theorem says.
 struct Found {
   double regret;
   SimulationTheory theory;

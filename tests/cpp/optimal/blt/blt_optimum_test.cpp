@@ -177,7 +177,7 @@ TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
     EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-11));
     EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-11));
     EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-11));
-    // What is best for one participation is not best for three.
+    // The optimum for one participation is not the optimum for three.
     const BltOptimum single =
         find_blt_optimum({.num_steps = 12, .objective = objective, .num_buffers = 2});
     const Matrix other = encoder_of(single.decays, single.weights, 12);

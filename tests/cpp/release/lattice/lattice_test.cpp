@@ -110,7 +110,7 @@ TEST(Lattice, totals_of_buffers_stay_within_the_stated_bias) {
 }
 
 TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
-  // What is released is recomputed from them alone by another coder.
+  // Another coder recomputes the releases from the measurements alone.
   constexpr std::int64_t kSteps = 21, kDimension = 3;
   for (const LatticeNoise noise :
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
@@ -327,7 +327,7 @@ TEST(Lattice, a_step_of_contributions_measures_their_integer_sum) {
     const double grid = people.grid();
     std::vector<double> noisy(2), noise(2);
     for (std::int64_t t = 0; t < 20; ++t) {
-      // Of norm 1.5, the clip norm, each: three of them are not clipped together.
+      // Each has norm at most 1.5, the clip norm: three of them are not clipped together.
       std::vector<std::int64_t> sum(2, 0);
       for (std::int64_t i = 0; i < t % 4; ++i) {
         const std::vector<double> one = {i % 2 == 0 ? 1.5 : 0.25, 0.0};
