@@ -25,6 +25,7 @@ import {
   type ParameterValue,
   type Side,
 } from './parameters.ts';
+import { decimal } from '../data/csv.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 export interface Settings extends Record<ParameterKey, ParameterValue> {
@@ -125,8 +126,6 @@ export interface Rule<K extends Key> {
 function quote(text: string): string {
   return text === '' ? 'nothing' : `“${text}”`;
 }
-
-export const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 function readNumber<K extends Key>(
   key: K,

@@ -4,8 +4,10 @@
 // its column unusable, and the message names row and column.
 
 import { parse } from 'csv-parse/browser/esm/sync';
-import { decimal } from '../controls/settings.ts';
 import type { LossName, Table } from 'dp-ftrl';
+
+/** Matches the text of a decimal number. */
+export const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 export class CsvError extends Error {}
 

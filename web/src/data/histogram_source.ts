@@ -2,10 +2,9 @@
 
 // A histogram from a column of a CSV, over a range that is said beforehand.
 
-import { decimal } from '../controls/settings.ts';
 import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-import { parseCsv, CsvError, type Column } from './csv.ts';
+import { CsvError, decimal, parseCsv, type Column } from './csv.ts';
 import { CsvBox } from './csv_box.ts';
 import { binned } from './histogram.ts';
 
