@@ -328,6 +328,36 @@ test('budget: a state that it pays for runs with it only', async () => {
   assert.deepEqual(readFileSync(`${path}.state`), before);
 });
 
+test('budget: a state whose marks are damaged or cut short is refused, and left as it is', async () => {
+  const path = freshPath();
+  const state = `${path}.state`;
+  const run = release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', state]);
+  await accepted(run, { input: 'x\n1\n' });
+  const stored = readFileSync(state);
+  const before = readFileSync(path, 'utf8');
+  const flipped = (fromEnd) => {
+    const bytes = Buffer.from(stored);
+    bytes[bytes.length - fromEnd] ^= 1;
+    return bytes;
+  };
+  const unreadable = /--state \S+: it is damaged or cut short/;
+  for (const [bytes, message] of [
+    [stored.subarray(0, -1), unreadable],
+    [stored.subarray(0, -8), unreadable],
+    [stored.subarray(0, -39), unreadable],
+    [flipped(1), unreadable],
+    [flipped(8), unreadable],
+    [flipped(40), /is an old copy: .* knows of a later run/],
+  ]) {
+    writeFileSync(state, bytes);
+    await fails(run, 2, message, { input: 'x\n0\n' });
+    assert.deepEqual(readFileSync(state), Buffer.from(bytes));
+    assert.equal(readFileSync(path, 'utf8'), before);
+  }
+  writeFileSync(state, stored);
+  await accepted(run, { input: 'x\n1\n' });
+});
+
 test('budget: a state of before there were marks goes on, and gets one', async () => {
   const path = freshPath();
   const state = `${path}.state`;
