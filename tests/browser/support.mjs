@@ -62,12 +62,15 @@ export async function launch() {
   return browser;
 }
 
+/** An address without settings would open the story. */
+const inLaboratory = (url) => (/#./.test(url) ? url : `${url.replace(/#$/, '')}#lab`);
+
 /**
- * A page on the site. `said` collects console output, uncaught errors and violations of the policy;
+ * A page on the site: its laboratory, or the story where `story` says so. `said` collects console output, uncaught errors and violations of the policy;
  * `asked` every address it loads; frames are counted, and can be timed.
  */
 export async function openPage(browser, url, options = {}) {
-  const { width = 1440, height = 900, scheme = 'light', calm = false, before } = options;
+  const { width = 1440, height = 900, scheme = 'light', calm = false, story = false, before } = options;
   const page = await browser.newPage();
   const said = [];
   const asked = [];
@@ -94,7 +97,7 @@ export async function openPage(browser, url, options = {}) {
     });
   });
   if (before) await page.evaluateOnNewDocument(before);
-  await page.goto(url);
+  await page.goto(story ? url : inLaboratory(url));
   return { page, said, asked };
 }
 

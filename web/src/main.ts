@@ -1,22 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import 'uplot/dist/uPlot.min.css';
-import './style.css';
-import { App } from './page/app.ts';
-import { byId, setText } from './page/dom.ts';
-import { serveAsWorker, startEngine } from './page/engine.ts';
+// The story and the laboratory are two views of one document; the address says which one is shown.
+// Each is made when it is first shown, and nothing of the other runs before.
 
-async function start(): Promise<void> {
-  try {
-    const engine = await startEngine();
-    new App(engine, await engine.mechanisms()).open();
-  } catch (error) {
-    const loading = byId('sums');
-    loading.setAttribute('role', 'alert');
-    setText(loading, `The page could not start: ${error instanceof Error ? error.message : error}`);
+import './style.css';
+import { byId, setText } from './page/dom.ts';
+import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
+import type { App } from './page/app.ts';
+import { setUpTheme } from './page/theme.ts';
+import { routeOf } from './story/route.ts';
+import { Story } from './story/story.ts';
+
+class Page {
+  private started: Promise<Engine> | null = null;
+  private story: Story | null = null;
+  private lab: Promise<App> | null = null;
+  /** The laboratory as it was left. */
+  private labAddress = byId<HTMLAnchorElement>('to-lab').hash;
+
+  constructor() {
+    setUpTheme(byId<HTMLButtonElement>('theme'), () => this.restyle());
+    window.addEventListener('hashchange', (event) => this.moved(new URL(event.oldURL)));
+    for (const link of document.querySelectorAll<HTMLAnchorElement>('.skip')) {
+      link.addEventListener('click', (event) => this.skip(event, link.hash.slice(1)));
+    }
+    this.open();
+  }
+
+  private engine(): Promise<Engine> {
+    this.started ??= startEngine();
+    return this.started;
+  }
+
+  private moved(old: URL): void {
+    if (routeOf(old).view === 'lab') this.labAddress = old.hash;
+    this.open();
+  }
+
+  /** Goes to a part of the view, which no address names: what is in the address are settings. */
+  private skip(event: Event, id: string): void {
+    event.preventDefault();
+    const target = byId(id);
+    target.tabIndex = -1;
+    target.focus();
+  }
+
+  private open(): void {
+    const route = routeOf(location);
+    const { dataset } = document.documentElement;
+    const before = dataset['view'];
+    dataset['view'] = route.view;
+    dataset['embedded'] = String(route.embedded);
+    byId<HTMLAnchorElement>('to-lab').hash = this.labAddress;
+    if (before !== undefined && before !== route.view) scrollTo(0, 0);
+    if (route.view === 'lab') {
+      void this.openLab();
+      return;
+    }
+    this.story ??= new Story(byId('story'), () => this.engine(), route);
+    if (route.scene !== null && !route.embedded) this.story.show(route.scene);
+  }
+
+  private async openLab(): Promise<void> {
+    try {
+      this.lab ??= this.makeLab();
+      (await this.lab).open();
+    } catch (error) {
+      const loading = byId('sums');
+      loading.setAttribute('role', 'alert');
+      const message = error instanceof Error ? error.message : String(error);
+      setText(loading, `The page could not start: ${message}`);
+    }
+  }
+
+  private async makeLab(): Promise<App> {
+    const [{ App }, engine] = await Promise.all([import('./page/app.ts'), this.engine()]);
+    return new App(engine, await engine.mechanisms());
+  }
+
+  private restyle(): void {
+    this.story?.restyle();
+    void this.lab?.then((lab) => lab.restyle());
   }
 }
 
 // The build that is one file runs this very script in its worker as well.
 if (typeof document === 'undefined') void serveAsWorker();
-else void start();
+else new Page();

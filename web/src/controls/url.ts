@@ -2,6 +2,7 @@
 
 // The state of the page as the part of the address after `#`, which browsers do not send to anyone.
 
+import { laboratory } from '../story/route.ts';
 import { defaults, rules, SettingError, type Key, type Settings } from './settings.ts';
 
 export interface ReadAddress {
@@ -20,6 +21,7 @@ export function readAddress(hash: string): ReadAddress {
   const unknown: string[] = [];
   const seen = new Set<string>();
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ''))) {
+    if (name === laboratory && text === '') continue;
     if (name === 'column') {
       settings.columns.push(text);
       continue;
@@ -40,7 +42,7 @@ export function readAddress(hash: string): ReadAddress {
   return { settings, refused, unknown };
 }
 
-/** Only what differs from the defaults, in a fixed order. */
+/** Only what differs from the defaults, in a fixed order; the laboratory itself if nothing does. */
 export function writeAddress(settings: Settings): string {
   const parts = new URLSearchParams();
   for (const key of keys) {
@@ -51,5 +53,5 @@ export function writeAddress(settings: Settings): string {
   if (settings.source !== 'synthetic') {
     for (const column of settings.columns) parts.append('column', column);
   }
-  return parts.toString();
+  return parts.toString() || laboratory;
 }

@@ -2,6 +2,7 @@
 
 // Ties the parts together: settings make runs, the player advances them, the figures show them.
 
+import 'uplot/dist/uPlot.min.css';
 import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
 import { Analyst } from './analyst.ts';
 import { CertificateTable } from '../figures/certificate.ts';
@@ -42,7 +43,6 @@ import { SearchBar } from '../controls/search_bar.ts';
 import { Strategies } from '../controls/strategies.ts';
 import { SumsFigure } from '../figures/sums_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
-import { setUpTheme } from './theme.ts';
 import { readAddress, writeAddress } from '../controls/url.ts';
 import { keepStageInReach, watchVisibility } from './visibility.ts';
 import { factsOf, summaryOf } from './words.ts';
@@ -156,9 +156,7 @@ export class App {
     this.connectViews();
     watchVisibility(this.player);
     keepStageInReach();
-    setUpTheme(byId<HTMLButtonElement>('theme'), () => this.restyle());
     this.connectShare();
-    window.addEventListener('hashchange', () => this.open());
   }
 
   /** Starts with the settings in the address, and reports those that cannot be used. */
@@ -381,8 +379,7 @@ export class App {
   }
 
   private writeAddress(): void {
-    const text = writeAddress(this.wanted);
-    history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
+    history.replaceState(null, '', `#${writeAddress(this.wanted)}`);
   }
 
   private showSettings(): void {
@@ -501,7 +498,7 @@ export class App {
     this.learning.setCursor(step);
   }
 
-  private restyle(): void {
+  restyle(): void {
     this.sums.restyle();
     this.learning.restyle();
     this.factorization.restyle();

@@ -25,16 +25,22 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return element as T;
 }
 
+/** An element of a picture, with attributes and children. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | number> = {},
+  ...children: SVGElement[]
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
 /** A picture defined in index.html. */
 export function icon(id: string): SVGSVGElement {
-  const namespace = 'http://www.w3.org/2000/svg';
-  const svg = document.createElementNS(namespace, 'svg');
-  svg.setAttribute('class', 'icon');
-  svg.setAttribute('aria-hidden', 'true');
-  const use = document.createElementNS(namespace, 'use');
-  use.setAttribute('href', `#icon-${id}`);
-  svg.append(use);
-  return svg;
+  const use = svg('use', { href: `#icon-${id}` });
+  return svg('svg', { class: 'icon', 'aria-hidden': 'true' }, use);
 }
 
 export function setText(element: Element, text: string): void {

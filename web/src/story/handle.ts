@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Handles: elements that are sliders for the pointer, the keyboard and screen readers.
+
+export interface HandleOptions {
+  /** Name of what it sets. */
+  readonly label: string;
+  readonly min: number;
+  readonly max: number;
+  readonly value: number;
+  /** Distance of one press of an arrow key. */
+  readonly step: number;
+  /** Distance of a page key. Default: ten steps. */
+  readonly page?: number;
+  /** Whether dragging goes along the screen or up. */
+  readonly along: 'x' | 'y';
+  /** The value in words. */
+  say(value: number): string;
+  /** The value under a point of the window. */
+  valueAt(point: { clientX: number; clientY: number }): number;
+  moved(value: number): void;
+  /** The pointer has let go, or a key was pressed. */
+  settled?(value: number): void;
+}
+
+const directions: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+};
+
+/** Makes `element` a slider. It should measure 24 px or more. */
+export class Handle {
+  private now: number;
+
+  constructor(
+    readonly element: HTMLElement | SVGElement,
+    private readonly options: HandleOptions,
+  ) {
+    this.now = options.value;
+    const attributes = {
+      role: 'slider',
+      tabindex: '0',
+      'aria-label': options.label,
+      'aria-orientation': options.along === 'x' ? 'horizontal' : 'vertical',
+    };
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.classList.add('handle', `handle-${options.along}`);
+    element.addEventListener('keydown', (event) => this.key(event as KeyboardEvent));
+    element.addEventListener('pointerdown', (event) => this.grab(event as PointerEvent));
+    element.addEventListener('pointermove', (event) => this.drag(event as PointerEvent));
+    for (const type of ['pointerup', 'pointercancel']) {
+      element.addEventListener(type, () => options.settled?.(this.now));
+    }
+    this.announce();
+  }
+
+  get value(): number {
+    return this.now;
+  }
+
+  /** Puts it somewhere without telling anyone; for a scene that moves it itself. */
+  put(value: number): void {
+    this.now = this.within(value);
+    this.announce();
+  }
+
+  private within(value: number): number {
+    const { min, max, step } = this.options;
+    // Whole steps from the least value, without the dust of binary fractions.
+    const steps = Math.round((value - min) / step);
+    return Math.min(max, Math.max(min, Number((min + steps * step).toPrecision(12))));
+  }
+
+  private announce(): void {
+    const { min, max, say } = this.options;
+    this.element.setAttribute('aria-valuemin', String(min));
+    this.element.setAttribute('aria-valuemax', String(max));
+    this.element.setAttribute('aria-valuenow', String(this.now));
+    this.element.setAttribute('aria-valuetext', say(this.now));
+  }
+
+  private set(value: number): void {
+    const before = this.now;
+    this.put(value);
+    if (this.now !== before) this.options.moved(this.now);
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const { min, max, step, page = 10 * step } = this.options;
+    const direction = directions[event.key];
+    let target: number;
+    if (direction !== undefined) target = this.now + direction * (event.shiftKey ? page : step);
+    else if (event.key === 'PageDown') target = this.now - page;
+    else if (event.key === 'PageUp') target = this.now + page;
+    else if (event.key === 'Home') target = min;
+    else if (event.key === 'End') target = max;
+    else return;
+    event.preventDefault();
+    this.set(target);
+    this.options.settled?.(this.now);
+  }
+
+  private grab(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    this.element.focus({ preventScroll: true });
+    this.element.setPointerCapture(event.pointerId);
+    this.set(this.options.valueAt(event));
+  }
+
+  private drag(event: PointerEvent): void {
+    if (!this.element.hasPointerCapture(event.pointerId)) return;
+    this.set(this.options.valueAt(event));
+  }
+}
+
+export type SliderOptions = Pick<
+  HandleOptions,
+  'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved' | 'settled'
+>;
+
+/** A slider beside a picture: the browser's own, with its value in words. */
+export function slider(options: SliderOptions): HTMLInputElement {
+  const { label, min, max, step, say } = options;
+  const input = document.createElement('input');
+  Object.assign(input, { type: 'range', min, max, step, className: 'slider' });
+  input.value = String(options.value);
+  input.setAttribute('aria-label', label);
+  const announce = (): void => input.setAttribute('aria-valuetext', say(input.valueAsNumber));
+  input.addEventListener('input', () => {
+    announce();
+    options.moved(input.valueAsNumber);
+  });
+  input.addEventListener('change', () => options.settled?.(input.valueAsNumber));
+  announce();
+  return input;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One day in a shop, counted twice with the same privacy; a handle goes from the worst way of making
+// noise to the best, and the day can be watched again.
+
+import { h, setText } from '../page/dom.ts';
+import { count, fixed } from '../page/format.ts';
+import { slider } from './handle.ts';
+import { countDay, numPeople, stops, type Day, type Lane } from './hero_numbers.ts';
+import { ends, range, ticks } from './hero_picture.ts';
+import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import type { Context, Mount, SceneView } from './scene.ts';
+
+/** Milliseconds that the day takes, and before it begins by itself. */
+const replayTime = 4500;
+const pauseBefore = 900;
+const morphTime = 500;
+/** With reduced motion the day goes on in this many jumps. */
+const jumps = 8;
+
+/** Calls `draw` with the part of the time that has passed, until it is 1 or `still` says no. */
+function animate(time: number, draw: (part: number) => void, still: () => boolean): void {
+  const start = performance.now();
+  const frame = (now: number): void => {
+    if (!still()) return;
+    const part = Math.min(1, Math.max(0, (now - start) / time));
+    draw(part);
+    if (part < 1) requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
+const mix = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): Float64Array =>
+  Float64Array.from({ length: to.length }, (_, i) => from[i]! + part * (to[i]! - from[i]!));
+
+class Hero {
+  private readonly plane: Plane;
+  private readonly paths: Record<'worstBand' | 'worst' | 'band' | 'line' | 'truth', SVGPathElement>;
+  private readonly veil: SVGRectElement;
+  private readonly now: SVGLineElement;
+  private shown: { release: ArrayLike<number>; band: ArrayLike<number> };
+  private part = 1;
+  private replays = 0;
+  private morphs = 0;
+
+  constructor(
+    private readonly day: Day,
+    private readonly context: Context,
+  ) {
+    this.shown = ends(day).best;
+    this.plane = new Plane({
+      label: 'The count of the day',
+      xName: 'people who passed the shop',
+      yName: 'people who came in',
+      x: { from: 0, to: numPeople, ticks: ticks.steps, text: count },
+      y: { ...range, ticks: ticks.people, text: count },
+      draw: () => this.draw(),
+    });
+    const path = (kind: string): SVGPathElement => this.plane.add('path', { class: kind });
+    this.paths = {
+      worstBand: path('band worst'),
+      band: path('band best'),
+      worst: path('line worst'),
+      line: path('line best'),
+      truth: path('line truth'),
+    };
+    this.veil = this.plane.add('rect', { class: 'veil' });
+    this.now = this.plane.add('line', { class: 'now' });
+  }
+
+  get element(): SVGSVGElement {
+    return this.plane.element;
+  }
+
+  /** Goes over to another mechanism. */
+  choose(lane: Lane): void {
+    const from = this.shown;
+    const turn = ++this.morphs;
+    const show = (part: number): void => {
+      const eased = part * part * (3 - 2 * part);
+      this.shown = {
+        release: mix(from.release, lane.release, eased),
+        band: mix(from.band, lane.band, eased),
+      };
+      this.draw();
+    };
+    if (this.context.calm) show(1);
+    else animate(morphTime, show, () => turn === this.morphs);
+  }
+
+  replay(): void {
+    const turn = ++this.replays;
+    const calm = this.context.calm;
+    animate(
+      replayTime,
+      (part) => {
+        this.part = calm ? Math.ceil(part * jumps) / jumps : part;
+        this.drawTime();
+      },
+      () => turn === this.replays && this.element.isConnected,
+    );
+  }
+
+  private points(values: (i: number) => number): Point[] {
+    const { plane } = this;
+    // As many points as pixels.
+    const stride = Math.max(1, Math.floor(numPeople / (plane.right - plane.left)));
+    const points = [{ x: plane.x(0), y: plane.y(0) }];
+    for (let i = stride - 1; i < numPeople; i += stride) {
+      points.push({ x: plane.x(i + 1), y: plane.y(values(i)) });
+    }
+    return points;
+  }
+
+  private draw(): void {
+    const { truth } = this.day;
+    const { paths } = this;
+    const line = (path: SVGPathElement, values: ArrayLike<number>): void =>
+      path.setAttribute('d', lineThrough(this.points((i) => values[i]!)));
+    const band = (path: SVGPathElement, width: ArrayLike<number>): void => {
+      const edge = (sign: number): Point[] => this.points((i) => truth[i]! + sign * width[i]!);
+      path.setAttribute('d', areaBetween(edge(1), edge(-1)));
+    };
+    const { worst } = ends(this.day);
+    band(paths.worstBand, worst.band);
+    band(paths.band, this.shown.band);
+    line(paths.worst, worst.release);
+    line(paths.line, this.shown.release);
+    line(paths.truth, truth);
+    this.drawTime();
+  }
+
+  /** Draws a veil over the part of the day that has not come yet. */
+  private drawTime(): void {
+    const { plane, part } = this;
+    const x = plane.x(part * numPeople);
+    const set = (element: SVGElement, geometry: Record<string, number>): void => {
+      for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
+    };
+    const height = plane.bottom - plane.top;
+    set(this.veil, { x, y: plane.top, width: Math.max(0, plane.right - x), height });
+    set(this.now, { x1: x, x2: x, y1: plane.top, y2: plane.bottom });
+    this.now.classList.toggle('hidden', part === 1);
+  }
+
+  dispose(): void {
+    this.plane.dispose();
+  }
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  independent: 'Fresh noise for every person. All of it stays in the count, so it piles up.',
+  tree: 'Noise on blocks of people: few blocks make up any count.',
+  'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
+  optimal: 'The same, tuned until a proof says that there is next to nothing left to gain.',
+};
+
+function describe(lane: Lane, day: Day): string {
+  const times = ends(day).worst.worst / lane.worst;
+  const less = times > 1.001 ? `, ${fixed(times, 1)} times less than fresh noise` : '';
+  return `within ± ${fixed(lane.worst, 1)} people${less}`;
+}
+
+/** The handle: one stop for each mechanism, with its numbers below it. */
+function mechanismSlider(day: Day, chosen: (lane: Lane) => void): HTMLElement {
+  const text = h('p', { class: 'hero-says', 'aria-live': 'polite' });
+  const cells = day.lanes.map((lane) =>
+    h(
+      'li',
+      { 'data-mechanism': lane.mechanism },
+      h('span', { class: 'name' }, lane.name),
+      h('data', { value: lane.worst }, `± ${fixed(lane.worst, 1)}`),
+    ),
+  );
+  const show = (lane: Lane): void => {
+    for (const cell of cells) {
+      cell.classList.toggle('chosen', cell.dataset['mechanism'] === lane.mechanism);
+    }
+    setText(text, `${explanations[lane.mechanism]} Now ${describe(lane, day)}.`);
+  };
+  const last = stops.length - 1;
+  show(day.lanes[last]!);
+  const input = slider({
+    label: 'How the noise is made',
+    min: 0,
+    max: last,
+    value: last,
+    step: 1,
+    say: (value) => `${day.lanes[value]!.name}, ${describe(day.lanes[value]!, day)}`,
+    moved(value) {
+      show(day.lanes[value]!);
+      chosen(day.lanes[value]!);
+    },
+  });
+  return h(
+    'div',
+    { class: 'hero-handle' },
+    input,
+    h('ul', { class: 'stops' }, ...cells),
+    text,
+  );
+}
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const day = await context.queue(() => countDay(context.engine));
+  const hero = new Hero(day, context);
+  stage.querySelector('.hero-picture')!.replaceChildren(hero.element);
+  stage.append(
+    mechanismSlider(day, (lane) => hero.choose(lane)),
+    h('button', { type: 'button', class: 'again', onclick: () => hero.replay() }, 'Watch the day again'),
+  );
+  if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
+  return { restyle: () => {}, dispose: () => hero.dispose() };
+};

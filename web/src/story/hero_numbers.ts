@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One day in a shop, counted with several mechanisms: the same people, the same privacy.
+
+import type { MechanismName, SimulationChunk, SimulationOptions } from 'dp-ftrl';
+
+/** The privacy of the whole story, unless the reader drags something. */
+export const privacy = { epsilon: 1, delta: 1e-6 } as const;
+/** People who pass the shop, each of whom is one step. */
+export const numPeople = 1024;
+
+export interface Stop {
+  readonly mechanism: MechanismName;
+  readonly name: string;
+}
+
+/** From the worst to the best. */
+export const stops: readonly Stop[] = [
+  { mechanism: 'independent', name: 'fresh' },
+  { mechanism: 'tree', name: 'tree' },
+  { mechanism: 'square-root', name: 'square root' },
+  { mechanism: 'optimal', name: 'optimal' },
+];
+
+export interface Lane extends Stop {
+  readonly release: Float64Array;
+  /** Two standard deviations of the noise after each person. */
+  readonly band: Float64Array;
+  /** The largest of them. */
+  readonly worst: number;
+}
+
+export interface Day {
+  /** People in the shop after each passer-by. */
+  readonly truth: Float64Array;
+  readonly lanes: readonly Lane[];
+}
+
+/** The library, in this thread or in a worker. */
+export interface Simulator {
+  simulation(options: SimulationOptions): Result<{
+    advance(maxSteps: number): Result<SimulationChunk>;
+    dispose(): void;
+  }>;
+}
+type Result<T> = T | Promise<T>;
+
+/** Who came in: 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
+export function passersBy(): Float64Array {
+  let state = 20_240_229;
+  // Marsaglia's xorshift32; never for noise.
+  const uniform = (): number => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+  const rush = (part: number, centre: number, width: number): number =>
+    Math.max(0, 1 - ((part - centre) / width) ** 2);
+  return Float64Array.from({ length: numPeople }, (_, i) => {
+    const part = i / numPeople;
+    const rate =
+      0.22 + 0.5 * rush(part, 0.15, 0.1) + 0.55 * rush(part, 0.48, 0.13) + 0.6 * rush(part, 0.82, 0.1);
+    return uniform() < rate ? 1 : 0;
+  });
+}
+
+/** Counts the day with every mechanism. */
+export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> {
+  const values = passersBy();
+  const lanes: Lane[] = [];
+  let truth = new Float64Array();
+  for (const stop of stops) {
+    const simulation = await library.simulation({
+      ...privacy,
+      mechanism: stop.mechanism,
+      numSteps: numPeople,
+      table: { numRows: numPeople, numColumns: 1, values },
+      noiseSeed,
+    });
+    const chunk = await simulation.advance(numPeople);
+    simulation.dispose();
+    truth = Float64Array.from(chunk.trueSums);
+    const band = chunk.stddev.map((stddev) => 2 * stddev);
+    lanes.push({ ...stop, release: chunk.noisySums, band, worst: Math.max(...band) });
+  }
+  return { truth, lanes };
+}

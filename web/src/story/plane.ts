@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A small plane: two axes, and what a scene draws on it as elements that classes give their looks.
+// A scene makes its elements once and sets their geometry in `draw`, so that a handle keeps its
+// focus. Style sheets give the plane its size, so that its room is there before it is.
+
+import { svg } from '../page/dom.ts';
+
+export interface Scale {
+  readonly from: number;
+  readonly to: number;
+  readonly logarithmic?: boolean;
+  readonly ticks: readonly number[];
+  /** Text of a tick. */
+  text(value: number): string;
+}
+
+export interface PlaneOptions {
+  /** The picture in words, for those who do not see it. */
+  readonly label: string;
+  /** Name of the horizontal axis. */
+  readonly xName: string;
+  /** Name of the vertical axis, which stands above it. */
+  readonly yName: string;
+  readonly x: Scale;
+  readonly y: Scale;
+  /** Sets the geometry of the scene's elements. */
+  draw(plane: Plane): void;
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Room for the texts of the axes, in pixels. */
+const margin = { left: 48, right: 14, top: 26, bottom: 40 };
+
+function fraction(scale: Scale, value: number): number {
+  const { from, to, logarithmic } = scale;
+  if (logarithmic) return Math.log(value / from) / Math.log(to / from);
+  return (value - from) / (to - from);
+}
+
+function valueOf(scale: Scale, part: number): number {
+  const { from, to, logarithmic } = scale;
+  return logarithmic ? from * Math.pow(to / from, part) : from + part * (to - from);
+}
+
+/** `draw` is called as soon as the plane stands in the document, and when its size changes. */
+export class Plane {
+  readonly element = svg('svg', { class: 'plane', role: 'group' });
+  width = 640;
+  height = 320;
+  private readonly axes = svg('g', { class: 'axes', 'aria-hidden': 'true' });
+  private scales: { x: Scale; y: Scale };
+  private readonly watch: ResizeObserver;
+
+  constructor(private readonly options: PlaneOptions) {
+    this.scales = { x: options.x, y: options.y };
+    this.element.setAttribute('aria-label', options.label);
+    this.element.append(this.axes);
+    this.watch = new ResizeObserver(() => this.fit());
+    this.watch.observe(this.element);
+  }
+
+  /** Adds an element in front of those that are there. */
+  add<K extends keyof SVGElementTagNameMap>(
+    tag: K,
+    attributes: Record<string, string | number> = {},
+  ): SVGElementTagNameMap[K] {
+    const element = svg(tag, attributes);
+    this.element.append(element);
+    return element;
+  }
+
+  get left(): number {
+    return margin.left;
+  }
+  get right(): number {
+    return this.width - margin.right;
+  }
+  get top(): number {
+    return margin.top;
+  }
+  get bottom(): number {
+    return this.height - margin.bottom;
+  }
+
+  x(value: number): number {
+    return this.left + fraction(this.scales.x, value) * (this.right - this.left);
+  }
+
+  y(value: number): number {
+    return this.bottom - fraction(this.scales.y, value) * (this.bottom - this.top);
+  }
+
+  /** The values under a point of the window. */
+  at({ clientX, clientY }: { clientX: number; clientY: number }): Point {
+    const box = this.element.getBoundingClientRect();
+    const px = ((clientX - box.left) / box.width) * this.width;
+    const py = ((clientY - box.top) / box.height) * this.height;
+    return {
+      x: valueOf(this.scales.x, (px - this.left) / (this.right - this.left)),
+      y: valueOf(this.scales.y, (this.bottom - py) / (this.bottom - this.top)),
+    };
+  }
+
+  /** Other scales; draws again. */
+  rescale(scales: { x?: Scale; y?: Scale }): void {
+    this.scales = { ...this.scales, ...scales };
+    this.redraw();
+  }
+
+  redraw(): void {
+    this.drawAxes();
+    this.options.draw(this);
+  }
+
+  dispose(): void {
+    this.watch.disconnect();
+  }
+
+  private fit(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (clientWidth > 0) this.width = clientWidth;
+    if (clientHeight > 0) this.height = clientHeight;
+    // With a view box the picture also fits the paper it is printed on.
+    this.element.setAttribute('viewBox', `0 0 ${this.width} ${this.height}`);
+    this.redraw();
+  }
+
+  private drawAxes(): void {
+    const { x, y } = this.scales;
+    const text = (at: Point, content: string, anchor: string): SVGTextElement => {
+      const element = svg('text', { x: at.x, y: at.y, 'text-anchor': anchor });
+      element.textContent = content;
+      return element;
+    };
+    const parts: SVGElement[] = [];
+    for (const tick of y.ticks) {
+      const at = Math.round(this.y(tick)) + 0.5;
+      parts.push(
+        svg('line', { class: 'grid', x1: this.left, x2: this.right, y1: at, y2: at }),
+        text({ x: this.left - 8, y: at + 4 }, y.text(tick), 'end'),
+      );
+    }
+    const base = Math.round(this.bottom) + 0.5;
+    parts.push(svg('line', { class: 'base', x1: this.left, x2: this.right, y1: base, y2: base }));
+    for (const tick of x.ticks) {
+      const at = this.x(tick);
+      const anchor = at > this.right - 20 ? 'end' : at < this.left + 12 ? 'start' : 'middle';
+      parts.push(text({ x: at, y: base + 16 }, x.text(tick), anchor));
+    }
+    parts.push(
+      text({ x: 0, y: 12 }, this.options.yName, 'start'),
+      text({ x: this.right, y: base + 34 }, this.options.xName, 'end'),
+    );
+    this.axes.replaceChildren(...parts);
+  }
+}
+
+/** A line through points, as the geometry of a path. */
+export function lineThrough(points: readonly Point[]): string {
+  return points.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');
+}
+
+/** The area between two lines. */
+export function areaBetween(upper: readonly Point[], lower: readonly Point[]): string {
+  if (upper.length === 0) return '';
+  return `${lineThrough([...upper, ...[...lower].reverse()])}Z`;
+}
+
+/** Whole round numbers from 0 to at most `to`, about `count` of them. */
+export function evenTicks(to: number, count = 5): number[] {
+  const rough = to / count;
+  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
+  return Array.from({ length: Math.floor(to / step + 1e-9) + 1 }, (_, i) => i * step);
+}

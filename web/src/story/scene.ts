@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The shapes of a scene. The words of a scene stand in the list of story.ts, so that headings and
+// addresses are there before its module is loaded; the module exports `mount`.
+
+import type { Engine } from '../page/engine.ts';
+
+export interface Context {
+  readonly engine: Engine;
+  /** Reduced motion: finished frames, and steps instead of movements. */
+  readonly calm: boolean;
+  /** Scenes compute one at a time, in the order in which they ask. */
+  queue<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface SceneView {
+  /** Called when the theme has changed; figures styled by classes have nothing to do. */
+  restyle(): void;
+  dispose?(): void;
+}
+
+/** Fills the stage of a scene. Called once, when the scene is about to be seen. */
+export type Mount = (stage: HTMLElement, context: Context) => Promise<SceneView>;
+
+export interface Scene {
+  /** Name in addresses. */
+  readonly id: string;
+  readonly title: string;
+  /** The one sentence. */
+  readonly sentence: string;
+  load(): Promise<{ readonly mount: Mount }>;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The story: scenes below each other, each of which is loaded and computed when it is about to be
+// seen. Another scene is one entry of this list.
+
+import './story.css';
+import { h } from '../page/dom.ts';
+import type { Engine } from '../page/engine.ts';
+import type { Route } from './route.ts';
+import type { Context, Scene, SceneView } from './scene.ts';
+
+const scenes: readonly Scene[] = [
+  {
+    id: 'hero',
+    title: 'Same privacy, eleven times less noise',
+    sentence: '',
+    load: () => import('./hero.ts'),
+  },
+];
+
+/** How far below the window a scene is made ready, as a part of its height. */
+const ahead = '60%';
+
+type State = 'waiting' | 'mounting' | 'ready' | 'failed';
+
+class Section {
+  readonly element: HTMLElement;
+  view: SceneView | null = null;
+  private readonly stage: HTMLElement;
+
+  constructor(
+    readonly scene: Scene,
+    root: HTMLElement,
+  ) {
+    const id = `scene-${scene.id}`;
+    // The first scene stands in the document already: it is read before any script has run.
+    this.element = root.querySelector<HTMLElement>(`#${id}`) ?? this.make(id);
+    this.stage = this.element.querySelector<HTMLElement>('.scene-stage')!;
+    this.state = 'waiting';
+    root.append(this.element);
+  }
+
+  private make(id: string): HTMLElement {
+    const { scene } = this;
+    const link = h(
+      'a',
+      { class: 'scene-link', href: `#scene=${scene.id}`, 'aria-label': `Link to: ${scene.title}` },
+      '#',
+    );
+    return h(
+      'section',
+      { class: 'scene', id, 'aria-labelledby': `${id}-title` },
+      h('h2', { id: `${id}-title`, tabindex: -1 }, scene.title, ' ', link),
+      h('p', { class: 'sentence' }, scene.sentence),
+      h('div', { class: 'scene-stage' }),
+    );
+  }
+
+  get state(): State {
+    return this.element.dataset['state'] as State;
+  }
+  set state(state: State) {
+    this.element.dataset['state'] = state;
+  }
+
+  /** Loads and mounts the scene, once. */
+  async mount(context: () => Promise<Context>): Promise<void> {
+    if (this.state !== 'waiting') return;
+    this.state = 'mounting';
+    try {
+      const [{ mount }, ready] = await Promise.all([this.scene.load(), context()]);
+      this.view = await mount(this.stage, ready);
+      this.state = 'ready';
+    } catch (error) {
+      this.state = 'failed';
+      const message = error instanceof Error ? error.message : String(error);
+      const text = `This scene could not start: ${message}`;
+      this.stage.append(h('p', { class: 'error', role: 'alert' }, text));
+    }
+  }
+
+  focus(): void {
+    this.element.scrollIntoView();
+    this.element.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true });
+  }
+}
+
+/** Runs what it is given one after the other, also after one that failed. */
+function makeQueue(): Context['queue'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next;
+    return next;
+  };
+}
+
+export class Story {
+  private readonly sections: Section[];
+  private readonly queue = makeQueue();
+  private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+  constructor(
+    root: HTMLElement,
+    private readonly engine: () => Promise<Engine>,
+    { scene, embedded }: Route,
+  ) {
+    const shown = embedded ? scenes.filter(({ id }) => id === scene) : scenes;
+    this.sections = (shown.length > 0 ? shown : scenes).map((one) => new Section(one, root));
+    for (const other of root.querySelectorAll('.scene')) {
+      if (this.sections.every(({ element }) => element !== other)) other.remove();
+    }
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const section = this.sections.find(({ element }) => element === target);
+          if (!isIntersecting || section === undefined) continue;
+          observer.unobserve(target);
+          void section.mount(() => this.context());
+        }
+      },
+      { rootMargin: `${ahead} 0px` },
+    );
+    for (const { element } of this.sections) observer.observe(element);
+  }
+
+  /** Goes to a scene; stays where it is for one that there is not. */
+  show(scene: string): void {
+    this.sections.find((section) => section.scene.id === scene)?.focus();
+  }
+
+  restyle(): void {
+    for (const { view } of this.sections) view?.restyle();
+  }
+
+  private async context(): Promise<Context> {
+    const { queue, calm } = this;
+    return {
+      engine: await this.engine(),
+      queue,
+      get calm() {
+        return calm.matches;
+      },
+    };
+  }
+}
