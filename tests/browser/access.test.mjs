@@ -237,7 +237,7 @@ for (const [width, height] of [
       for (const { name, hash, full } of pictures) {
         await page.evaluate((text) => (location.hash = text), hash);
         await page.waitForFunction(
-          (n) => document.querySelectorAll('.panel').length === n,
+          (n) => document.querySelectorAll('#sums .panel').length === n,
           {},
           full ? 2 : 1,
         );

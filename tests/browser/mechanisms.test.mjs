@@ -137,7 +137,7 @@ test('parameters go into the address and come back, and another mechanism forget
     steps: '60',
   });
   const keys = [];
-  for (const panel of ['first', 'last']) keys.push(await readKey(page, `.panel:${panel}-child`));
+  for (const panel of ['first', 'last']) keys.push(await readKey(page, `#sums .panel:${panel}-child`));
   const simulation = library.simulation({
     mechanism: 'blt',
     decays: [0.9, 0.5],
@@ -154,7 +154,7 @@ test('parameters go into the address and come back, and another mechanism forget
   await settled(page);
   assert.deepEqual(await parametersOf(page), hash);
   for (const [i, panel] of ['first', 'last'].entries()) {
-    assert.deepEqual(await readKey(page, `.panel:${panel}-child`), keys[i]);
+    assert.deepEqual(await readKey(page, `#sums .panel:${panel}-child`), keys[i]);
   }
   assert.match(await textOf(page, '#certificate tbody tr'), /bands 5.*decays 0\.9 0\.5/);
   await chooseMechanism(page, 'tree');

@@ -420,7 +420,7 @@ test('a change mid-run takes the new run to the same step', async () => {
   const step = await stepOf(page);
   await page.select('#set-mechanism', 'honaker');
   await page.waitForFunction(
-    () => document.querySelector('.panel').dataset.mechanism === 'honaker',
+    () => document.querySelector('#sums .panel').dataset.mechanism === 'honaker',
   );
   assert.equal(await stepOf(page), step);
   assert.equal(await stateOf(page), 'paused');

@@ -18,7 +18,7 @@ before(async () => {
     'data/matrix',
     'controls/parameters',
     'controls/settings',
-    'figures/sums_figure',
+    'figures/sums_view',
     'controls/url',
   ];
   const { outputFiles } = await build({
@@ -49,7 +49,7 @@ test('the radius of the norm band: 2 in one dimension, closed forms in two and f
 });
 
 test('the band is centred on the release, whatever the true total', () => {
-  const { SumsView } = parts.sums_figure;
+  const { SumsView } = parts.sums_view;
   const history = {
     info: { dimension: 2 },
     noisySums: Float64Array.of(3, 4, 0.3, 0.4),

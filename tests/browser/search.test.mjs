@@ -166,7 +166,7 @@ test('cancelled before anything was there: a mechanism that needs no search', as
   await page.keyboard.press('Escape');
   await settled(page);
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'square-root');
-  assert.match(await textOf(page, '#notice'), /the search was cancelled: square-root/);
+  assert.match(await textOf(page, '#notice'), /The search was cancelled; square-root, which needs none/);
   await page.close();
 });
 

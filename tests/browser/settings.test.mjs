@@ -231,7 +231,7 @@ test("the library's own refusals reach the control they are about", async () => 
 test('a second mechanism runs on the same stream, with its own certificate', async () => {
   const { page } = await open('steps=200&learning=accuracy');
   await page.select('#set-compare', 'output');
-  await page.waitForFunction(() => document.querySelectorAll('.panel').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('#sums .panel').length === 2);
   await settled(page);
   const two = await readKey(page, '#sums .panel:nth-child(2)');
   assert.equal(
@@ -241,7 +241,7 @@ test('a second mechanism runs on the same stream, with its own certificate', asy
   const both = await readKey(page, '#learning');
   await page.select('#set-mechanism', 'output');
   await page.select('#set-compare', 'none');
-  await page.waitForFunction(() => document.querySelectorAll('.panel').length === 1);
+  await page.waitForFunction(() => document.querySelectorAll('#sums .panel').length === 1);
   await settled(page);
   assert.deepEqual(await readKey(page, '#sums'), two, 'the same as when it is alone');
   const alone = await readKey(page, '#learning');
@@ -267,9 +267,10 @@ const drawsSecrets = (page) =>
 
 test('secrets are drawn unless they are hidden', async () => {
   const { page } = await open('steps=100&learning=regret');
-  assert.deepEqual(await drawsSecrets(page), [true, true]);
+  assert.deepEqual(await drawsSecrets(page), [true, false, true]);
+  assert.ok('release − truth' in (await readKey(page, '#sum-errors')));
   await page.click('#deployed');
-  assert.deepEqual(await drawsSecrets(page), [false, false]);
+  assert.deepEqual(await drawsSecrets(page), [false, false, false]);
   await page.close();
 });
 
@@ -278,12 +279,13 @@ test('hiding the secrets leaves nothing of them on the page', async () => {
   await page.$$eval('details', (all) => all.forEach((details) => (details.open = true)));
   await page.waitForSelector('#sums-numbers tbody tr');
   assert.deepEqual(Object.keys(await readKey(page, '#sums')), ['release', '2σ band']);
+  assert.deepEqual(Object.keys(await readKey(page, '#sum-errors')), ['2σ band']);
   const names = await page.$$eval('data[data-column]', (cells) => [
     ...new Set(cells.map((c) => c.dataset.column)),
   ]);
   assert.deepEqual(names, ['release', 'band', 'stddev']);
   const visible = await page.$eval('.stage', (stage) => stage.innerText);
-  assert.doesNotMatch(visible, /true total|twin|right so far/i);
+  assert.doesNotMatch(visible, /true total|truth|twin|right so far/i);
   assert.doesNotMatch(await textOf(page, '#summary'), /true/);
   // Neither in what a screen reader says, at the last step or another.
   await page.focus('#sums [role=slider]');
@@ -292,7 +294,7 @@ test('hiding the secrets leaves nothing of them on the page', async () => {
     all.flatMap((one) => [...one.attributes].map(({ value }) => value)),
   );
   assert.ok(spoken.some((text) => text.startsWith('step 99: release')));
-  for (const text of spoken) assert.doesNotMatch(text, /true total|secret: /);
+  for (const text of spoken) assert.doesNotMatch(text, /true total|truth|secret: /);
   await page.close();
 });
 

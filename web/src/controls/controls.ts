@@ -3,6 +3,7 @@
 // The form: a control a setting, its explanation beside it, its error below it.
 
 import { h, setText } from '../page/dom.ts';
+import { quantity } from '../page/format.ts';
 import { hints, neighboursText, streamText } from './explain.ts';
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { objectives, parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
@@ -83,7 +84,7 @@ const typingPause = 350;
 
 export class Controls {
   private readonly controls = new Map<Key, Control>();
-  private slider: HTMLInputElement | null = null;
+  private readonly sliders: HTMLInputElement[] = [];
 
   constructor(private readonly changed: (key: Key, text: string) => void) {}
 
@@ -126,7 +127,7 @@ export class Controls {
       const same = control.input.value !== '' && sameValue(key, control.input.value, text);
       if (!same) control.input.value = text;
     }
-    if (this.slider) this.slider.value = String(Math.log10(settings.epsilon));
+    for (const slider of this.sliders) setSlider(slider, settings.epsilon);
     const { mechanism, compare } = settings;
     this.hint('mechanism', textOf(mechanism));
     this.hint('compare', compare === 'none' ? hints.compare! : textOf(compare));
@@ -139,21 +140,25 @@ export class Controls {
     if (control) setText(control.hint, text);
   }
 
-  /** Shows or hides what does not apply. */
+  /** Shows or hides what does not apply; what is hidden takes no error along. */
   setShown(key: Key, shown: boolean): void {
     const control = this.controls.get(key);
-    if (control) control.element.hidden = !shown;
+    if (!control) return;
+    if (!shown) this.error(key, null);
+    control.element.hidden = !shown;
   }
 
+  /** Marks a control, or takes its mark away; false if there is no such control to be seen. */
   error(key: Key, message: string | null, text?: string): boolean {
     const control = this.controls.get(key);
-    if (!control) return false;
+    if (!control || (message !== null && control.element.hidden)) return false;
     if (text !== undefined && control.input instanceof HTMLInputElement) control.input.value = text;
     if (message === null) control.input.removeAttribute('aria-invalid');
     else control.input.setAttribute('aria-invalid', 'true');
     setText(control.error, message ?? '');
     control.error.hidden = message === null;
-    return !control.element.hidden;
+    if (message !== null) control.element.closest('details')?.setAttribute('open', '');
+    return true;
   }
 
   /** After a good run: only what still cannot be read stays marked. */
@@ -212,23 +217,30 @@ export class Controls {
     }
   }
 
-  /** From 0.05 to 20 in equal ratios. */
-  private makeSlider(): HTMLInputElement {
+  /** A slider of epsilon, from 0.05 to 20 in equal ratios; all of them move together. */
+  makeSlider(): HTMLInputElement {
     const slider = h('input', {
       type: 'range',
       min: Math.log10(0.05),
       max: Math.log10(20),
-      step: 0.02,
+      step: 0.05, // Less would be the same number with two digits.
       'aria-label': 'epsilon, on a logarithmic scale',
     });
     slider.addEventListener('input', () => {
       const epsilon = Number((10 ** Number(slider.value)).toPrecision(2));
+      for (const other of this.sliders) setSlider(other, epsilon, other !== slider);
       this.error('epsilon', null, String(epsilon));
       this.changed('epsilon', String(epsilon));
     });
-    this.slider = slider;
+    this.sliders.push(slider);
     return slider;
   }
+}
+
+/** The text is what is read out: a logarithm means nothing to anyone. */
+function setSlider(slider: HTMLInputElement, epsilon: number, moves = true): void {
+  if (moves) slider.value = String(Math.log10(epsilon));
+  slider.setAttribute('aria-valuetext', `epsilon ${quantity(epsilon)}`);
 }
 
 function readable(key: Exclude<Key, 'columns'>, text: string): boolean {

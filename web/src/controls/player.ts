@@ -73,12 +73,12 @@ export class Player {
     if (this.state === 'playing') this.set('paused');
   }
 
-  /** One step, then rest. */
+  /** One step for every call, then rest. */
   step(): void {
     const run = this.run;
     if (run === null || run.finished) return;
-    this.set('paused');
-    this.due = 1;
+    if (this.state !== 'paused') this.set('paused');
+    this.due += 1;
     void this.work(run);
   }
 

@@ -15,12 +15,15 @@ export interface PlayerBarEvents {
 
 const words = { loading: 'Play', paused: 'Play', playing: 'Pause', finished: 'Replay' };
 
+/** The button between the figures, and the one beside the small chart. */
+const plays = ['play', 'mini-play'];
+
 export class PlayerBar {
   constructor(
     private readonly player: Player,
     private readonly events: PlayerBarEvents,
   ) {
-    byId('play').addEventListener('click', () => this.playOrPause());
+    for (const id of plays) byId(id).addEventListener('click', () => this.playOrPause());
     byId('step-once').addEventListener('click', () => player.step());
     byId('finish').addEventListener('click', () => player.finish());
     byId('reset').addEventListener('click', () => events.restart(false));
@@ -37,12 +40,15 @@ export class PlayerBar {
     const box = byId('player');
     box.dataset['state'] = state;
     box.dataset['waitsFor'] = waitsFor;
-    const button = byId('play');
     const picture = state === 'playing' ? '#icon-pause' : '#icon-play';
-    button.querySelector('use')!.setAttribute('href', picture);
-    setText(button.querySelector('span')!, words[state]);
+    for (const id of plays) {
+      byId(id).querySelector('use')!.setAttribute('href', picture);
+      setText(byId(id).querySelector('span')!, words[state]);
+    }
+    const isLoading = state === 'loading';
+    for (const id of [...plays, 'reset']) byId<HTMLButtonElement>(id).disabled = isLoading;
     for (const id of ['step-once', 'finish']) {
-      byId<HTMLButtonElement>(id).disabled = state === 'finished';
+      byId<HTMLButtonElement>(id).disabled = isLoading || state === 'finished';
     }
   }
 

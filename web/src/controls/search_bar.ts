@@ -40,6 +40,7 @@ export class SearchBar {
       const { mechanism, numSteps } = what;
       setText(byId('search-text'), `Searching for ${mechanism}, ${count(numSteps)} steps…`);
       this.box.hidden = false;
+      delete document.documentElement.dataset['loading']; // There is something to look at.
     }, patience);
     try {
       return await search({

@@ -79,6 +79,9 @@ export class SettingError extends Error {
   }
 }
 
+/** A setting that means nothing without another one, which is not there yet. */
+export class IncompleteError extends SettingError {}
+
 /** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
 export const maxSteps = 1_000_000;
 export const maxDimension = 64;
@@ -115,6 +118,30 @@ export const defaults: Readonly<Settings> = {
   ...settingsOf('a', {}),
   ...settingsOf('b', {}),
 };
+
+/** Settings that change what is drawn, not what is computed. */
+const viewKeys = [
+  'speed',
+  'sums',
+  'learning',
+  'deployed',
+  'errors',
+  'ranking',
+  'histogram',
+  'queries',
+  'queriesView',
+] as const satisfies readonly Key[];
+
+type ViewKey = (typeof viewKeys)[number];
+
+export const isView = (key: Key): key is ViewKey => (viewKeys as readonly Key[]).includes(key);
+
+export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
+  return Object.fromEntries(viewKeys.map((key) => [key, settings[key]])) as Pick<
+    Settings,
+    ViewKey
+  >;
+}
 
 export interface Rule<K extends Key> {
   /** Name in the address. */
@@ -339,7 +366,7 @@ export function checkTogether(settings: Settings, dimension: number): void {
       if (settings[parameterKey(side, missing)] !== null) continue;
       if (settings[parameterKey(side, given)] === null) continue;
       const message = `${one} and ${other} must be given together`;
-      throw new SettingError(parameterKey(side, missing), message);
+      throw new IncompleteError(parameterKey(side, missing), message);
     }
   }
   if (settings.numSteps * dimension > maxEntries) {

@@ -1,69 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A CSV text as named columns of numbers. Nothing is repaired: a cell that is not a number makes
-// its column unusable, and the message names row and column.
+// A CSV text as named columns of numbers. Nothing is repaired silently: a cell that is not a number
+// makes its column unusable until someone says how to read it.
 
-import { parse } from 'csv-parse/browser/esm/sync';
 import type { LossName, Table } from 'dp-ftrl';
+import { CsvReader, CsvSyntaxError } from './csv_text.ts';
 
 /** Matches the text of a decimal number. */
 export const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 export class CsvError extends Error {}
 
+/** Rows that have more or fewer cells than the header. */
+export class RaggedError extends CsvError {
+  constructor(
+    message: string,
+    readonly numRows: number,
+  ) {
+    super(message);
+  }
+}
+
+/** A cell that is not a number. */
+export interface Fault {
+  /** Row 0 is the first below the header. */
+  row: number;
+  text: string;
+}
+
 export interface Column {
   name: string;
+  /** NaN where a cell is not a number. */
   values: Float64Array;
-  /** Cells that are numbers. */
-  numNumbers: number;
-  /** Fault of the first cell that is not a number; null if every cell is one. */
-  fault: string | null;
+  /** In the order of their rows. */
+  faults: Fault[];
 }
 
 export interface Csv {
   numRows: number;
+  /** 1-based line of each row in the text. */
+  lines: Int32Array;
   columns: Column[];
 }
 
-interface Parsed {
-  info: { lines: number };
-  record: string[];
-}
-
-/** It is read in one piece, on the thread of the page. */
 const maxRows = 100_000;
 export const maxBytes = 20_000_000;
 
-function separator(text: string): string {
-  const end = text.search(/[\r\n]/);
-  const header = end < 0 ? text : text.slice(0, end);
-  const counts = [',', ';', '\t'].map((c) => ({ c, n: header.split(c).length }));
-  return counts.reduce((best, one) => (one.n > best.n ? one : best)).c;
-}
+const grouped = (value: number): string => value.toLocaleString('en-US');
 
-function show(cell: string): string {
+export function showCell(cell: string): string {
   if (cell === '') return 'an empty cell';
   return `“${cell.length > 24 ? `${cell.slice(0, 24)}…` : cell}”`;
 }
 
-/** "row 3 (line 4 of the text), column “count”". Row 1 is the first below the header. */
-function place(row: number, line: number, column: string): string {
-  return `row ${row} (line ${line} of the text), column “${column}”`;
+/** "row 3 (line 4 of the text)". Row 1 is the first below the header. */
+export function placeOf(csv: Csv, row: number): string {
+  return `row ${row + 1} (line ${csv.lines[row]} of the text)`;
 }
 
-function read(text: string): Parsed[] {
-  try {
-    return parse(text, {
-      bom: true,
-      delimiter: separator(text),
-      info: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      trim: true,
-    }) as unknown as Parsed[];
-  } catch (error) {
-    throw new CsvError(`the text is not CSV: ${error instanceof Error ? error.message : error}`);
-  }
+/** Why a column cannot be summed as it is; null if it can. */
+export function faultText(csv: Csv, { name, faults }: Column): string | null {
+  const [first] = faults;
+  if (first === undefined) return null;
+  const others = faults.length > 1 ? `, and ${grouped(faults.length - 1)} more like it` : '';
+  return (
+    `${placeOf(csv, first.row)}, column “${name}”: must be a number, ` +
+    `got ${showCell(first.text)}${others}`
+  );
 }
 
 function checkHeader(names: string[]): void {
@@ -76,48 +79,103 @@ function checkHeader(names: string[]): void {
   }
 }
 
-/** @throws CsvError with a message for the person who gave the text. */
-export function parseCsv(text: string): Csv {
+/** Columns that grow row by row. */
+class Builder {
+  private readonly columns: { name: string; values: number[]; faults: Fault[] }[];
+  private readonly lines: number[] = [];
+  private numRagged = 0;
+  private firstRagged = '';
+
+  constructor(names: string[]) {
+    this.columns = names.map((name) => ({ name, values: [], faults: [] }));
+  }
+
+  take(cells: string[], line: number): void {
+    const row = this.lines.length;
+    const width = this.columns.length;
+    if (cells.length !== width) {
+      this.numRagged += 1;
+      this.firstRagged ||=
+        `row ${row + 1} (line ${line} of the text) must have as many cells as the header, ` +
+        `${width}, got ${cells.length}`;
+      return;
+    }
+    this.lines.push(line);
+    for (const [k, { values, faults }] of this.columns.entries()) {
+      const text = cells[k]!;
+      const value = decimal.test(text) ? Number(text) : NaN;
+      const isNumber = Number.isFinite(value);
+      if (!isNumber) faults.push({ row, text });
+      values.push(isNumber ? value : NaN);
+    }
+  }
+
+  finish(leaveOut: boolean): Csv {
+    const numRows = this.lines.length;
+    if (this.numRagged > 0 && !leaveOut) {
+      const others = this.numRagged > 1 ? `; ${grouped(this.numRagged - 1)} more rows differ` : '';
+      throw new RaggedError(`${this.firstRagged}${others}`, this.numRagged);
+    }
+    if (numRows === 0) throw new CsvError('there is no row below the header');
+    if (numRows > maxRows) {
+      throw new CsvError(`at most ${grouped(maxRows)} rows fit, got ${grouped(numRows)}`);
+    }
+    const columns = this.columns.map(({ name, values, faults }) => ({
+      name,
+      values: Float64Array.from(values),
+      faults,
+    }));
+    return { numRows, lines: Int32Array.from(this.lines), columns };
+  }
+}
+
+export interface ParseOptions {
+  /** Rows with more or fewer cells than the header are left out instead of refused. */
+  leaveOutRagged?: boolean;
+}
+
+/** Rows between two looks at the clock. */
+const rowsAPiece = 500;
+
+/**
+ * Reads in pieces, and says between them what share has been read.
+ * @throws CsvError with a message for the person who gave the text.
+ */
+export function* csvInPieces(text: string, options: ParseOptions = {}): Generator<number, Csv> {
   if (text.length > maxBytes) {
     throw new CsvError(`the text must be at most ${maxBytes / 1e6} MB, got ${text.length} bytes`);
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
-  const [header, ...rows] = read(text);
-  const names = header!.record;
-  checkHeader(names);
-  if (rows.length === 0) throw new CsvError('there is no row below the header');
-  if (rows.length > maxRows) {
-    const most = maxRows.toLocaleString('en-US');
-    throw new CsvError(`at most ${most} rows fit, got ${rows.length.toLocaleString('en-US')}`);
-  }
-  const columns: Column[] = names.map((name) => ({
-    name,
-    values: new Float64Array(rows.length),
-    numNumbers: 0,
-    fault: null,
-  }));
-  for (const [i, { record, info }] of rows.entries()) {
-    if (record.length !== names.length) {
-      throw new CsvError(
-        `row ${i + 1} (line ${info.lines} of the text) must have as many cells as the header, ` +
-          `${names.length}, got ${record.length}`,
-      );
+  try {
+    const reader = new CsvReader(text);
+    const names = reader.next()?.cells ?? [];
+    if (names.length === 0) throw new CsvError('the text is empty');
+    checkHeader(names);
+    const builder = new Builder(names);
+    let numRows = 0;
+    for (let record = reader.next(); record !== null; record = reader.next()) {
+      builder.take(record.cells, record.line);
+      numRows += 1;
+      if (numRows % rowsAPiece === 0) yield reader.at / text.length;
     }
-    for (const [k, column] of columns.entries()) readCell(column, i, info.lines, record[k]!);
+    return builder.finish(options.leaveOutRagged ?? false);
+  } catch (error) {
+    if (!(error instanceof CsvSyntaxError)) throw error;
+    throw new CsvError(`the text is not CSV: ${error.message}`);
   }
-  return { numRows: rows.length, columns };
 }
 
-function readCell(column: Column, row: number, line: number, cell: string): void {
-  const value = decimal.test(cell) ? Number(cell) : NaN;
-  column.values[row] = value;
-  if (Number.isFinite(value)) column.numNumbers += 1;
-  else column.fault ??= `${place(row + 1, line, column.name)}: must be a number, got ${show(cell)}`;
+/** All at once: for a text that is short. */
+export function parseCsv(text: string, options: ParseOptions = {}): Csv {
+  const pieces = csvInPieces(text, options);
+  let piece = pieces.next();
+  while (!piece.done) piece = pieces.next();
+  return piece.value;
 }
 
 /** Columns worth offering: at least one number in them. */
 export function offered(csv: Csv): Column[] {
-  return csv.columns.filter((column) => column.numNumbers > 0);
+  return csv.columns.filter((column) => column.faults.length < csv.numRows);
 }
 
 function isCounter(values: Float64Array): boolean {
@@ -128,38 +186,44 @@ function isCounter(values: Float64Array): boolean {
 
 /** Columns to begin with: clean ones that do not just count the rows. */
 export function suggestColumns(csv: Csv, label: string): string[] {
-  const clean = csv.columns.filter((column) => column.fault === null && column.name !== label);
+  const clean = csv.columns.filter(({ name, faults }) => faults.length === 0 && name !== label);
   const telling = clean.filter((column) => !isCounter(column.values));
   return (telling.length > 0 ? telling : clean).map((column) => column.name);
 }
 
-function find(csv: Csv, name: string): Column {
+export function findColumn(csv: Csv, name: string): Column {
   const column = csv.columns.find((one) => one.name === name);
   if (column === undefined) {
     const known = csv.columns.map((one) => `“${one.name}”`).join(', ');
     throw new CsvError(`there is no column “${name}”; there are ${known}`);
   }
-  if (column.fault !== null) throw new CsvError(column.fault);
+  const fault = faultText(csv, column);
+  if (fault !== null) throw new CsvError(fault);
   return column;
+}
+
+/** Row of the first label that the logistic loss cannot learn; -1 if there is none. */
+export function firstUnfit(values: Float64Array): number {
+  return values.findIndex((value) => ![0, 1, -1].includes(value));
 }
 
 /** The labels a loss can learn. */
 export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Array {
-  const column = find(csv, name);
-  const wrong = column.values.findIndex((v) => loss === 'logistic' && ![0, 1, -1].includes(v));
+  const { values } = findColumn(csv, name);
+  const wrong = loss === 'logistic' ? firstUnfit(values) : -1;
   if (wrong >= 0) {
     throw new CsvError(
       `row ${wrong + 1}, column “${name}”: a label for the logistic loss must be 0, 1 or −1, ` +
-        `got ${column.values[wrong]}; the squared loss takes any number`,
+        `got ${values[wrong]}; the squared loss takes any number`,
     );
   }
-  return column.values;
+  return values;
 }
 
 /** Chosen columns, row after row. */
 export function makeTable(csv: Csv, names: string[], labels: Float64Array | null): Table {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
-  const columns = names.map((name) => find(csv, name));
+  const columns = names.map((name) => findColumn(csv, name));
   const values = new Float64Array(csv.numRows * columns.length);
   for (const [k, column] of columns.entries()) {
     for (let i = 0; i < csv.numRows; ++i) values[i * columns.length + k] = column.values[i]!;

@@ -3,16 +3,19 @@
 // Input for one's own CSV: pasted, dropped anywhere on the page, or chosen.
 
 import { h } from '../page/dom.ts';
-import { maxBytes } from './csv.ts';
+import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
+import { loadCsv } from './csv_source.ts';
 
 export interface CsvBoxEvents {
-  text(text: string): void;
-  refused(message: string): void;
+  taken(csv: Csv): void;
+  /** Nothing is wrong any more if the message is null. */
+  refused(message: string | null): void;
 }
 
 const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
 const promise =
-  'Your data never leaves this computer: the page’s own security policy forbids it to send anything.';
+  'It is read in this tab: the page’s policy lets its scripts ask no address for anything, so they ' +
+  'cannot upload it, and it is not in the address that “Copy link” copies.';
 
 export interface CsvBoxOptions {
   /** Prefix of ids. */
@@ -25,6 +28,10 @@ export interface CsvBoxOptions {
 export class CsvBox {
   readonly element: HTMLElement;
   private readonly text: HTMLTextAreaElement;
+  private readonly progress: HTMLProgressElement;
+  private readonly offer = h('button', { type: 'button', hidden: true });
+  /** Given last: an answer to an earlier text is not wanted any more. */
+  private source: string | File = '';
 
   constructor(
     private readonly events: CsvBoxEvents,
@@ -39,14 +46,18 @@ export class CsvBox {
       placeholder,
       'aria-describedby': describedBy,
     });
+    this.progress = h('progress', { max: 1, 'aria-label': 'Reading the table', hidden: true });
     file.addEventListener('change', () => {
       const [first] = file.files ?? [];
-      if (first) void this.takeFile(first);
+      if (first) void this.take(first);
       file.value = '';
     });
-    this.text.addEventListener('paste', () => setTimeout(() => events.text(this.text.value)));
-    const use = h('button', { type: 'button', id: `${id}-use` }, 'Use this text');
-    use.addEventListener('click', () => events.text(this.text.value));
+    const takeText = (): void => void this.take(this.text.value);
+    this.text.addEventListener('paste', () => setTimeout(takeText));
+    const use = h('button', { type: 'button', id: `${id}-use`, onclick: takeText }, 'Use this text');
+    this.offer.addEventListener('click', () => {
+      void this.take(this.source, { leaveOutRagged: true });
+    });
     this.element = h(
       'div',
       { class: 'drop', hidden: true },
@@ -57,6 +68,8 @@ export class CsvBox {
       ),
       this.text,
       h('div', { class: 'drop-tools' }, use, h('label', { class: 'file' }, file, 'Choose a file')),
+      this.progress,
+      this.offer,
       h('p', { class: 'hint' }, promise),
     );
     if (anywhere) this.takeDrops();
@@ -66,32 +79,59 @@ export class CsvBox {
     this.text.focus();
   }
 
-  private async takeFile(file: File): Promise<void> {
-    if (file.size > maxBytes) {
+  private async take(source: string | File, options: ParseOptions = {}): Promise<void> {
+    this.source = source;
+    this.offer.hidden = true;
+    if (typeof source !== 'string' && source.size > maxBytes) {
       const most = `${maxBytes / 1e6} MB`;
-      this.events.refused(`the file must be at most ${most}, got ${file.size} bytes`);
+      this.events.refused(`the file must be at most ${most}, got ${source.size} bytes`);
       return;
     }
-    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-    let text: string;
     try {
-      text = decoder.decode(await file.arrayBuffer());
-    } catch {
-      this.events.refused(`${file.name} must be text in UTF-8`);
-      return;
+      const csv = await loadCsv(source, options, (share) => this.report(source, share));
+      if (source !== this.source) return;
+      this.events.refused(null);
+      this.events.taken(csv);
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      if (source !== this.source) return;
+      this.events.refused(error.message);
+      if (error instanceof RaggedError) this.offerWithout(error.numRows);
+    } finally {
+      if (source === this.source) this.progress.hidden = true;
     }
-    this.events.text(text);
+  }
+
+  private report(source: string | File, share: number): void {
+    if (source !== this.source) return;
+    this.element.hidden = false;
+    this.progress.hidden = false;
+    this.progress.value = share;
+  }
+
+  private offerWithout(numRows: number): void {
+    this.offer.textContent = `Read it without ${numRows === 1 ? 'this row' : `these ${numRows} rows`}`;
+    this.offer.hidden = false;
   }
 
   private takeDrops(): void {
+    const isOver = (over: boolean): void => {
+      document.documentElement.classList.toggle('dropping', over);
+    };
     document.addEventListener('dragover', (event) => {
-      if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      isOver(true);
+    });
+    document.addEventListener('dragleave', ({ relatedTarget }) => {
+      if (relatedTarget === null) isOver(false);
     });
     document.addEventListener('drop', (event) => {
+      isOver(false);
       const [file] = event.dataTransfer?.files ?? [];
       if (!file) return;
       event.preventDefault();
-      void this.takeFile(file);
+      void this.take(file);
     });
   }
 }

@@ -4,7 +4,7 @@
 
 import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-import { CsvError, decimal, parseCsv, type Column } from './csv.ts';
+import { decimal, type Column, type Csv } from './csv.ts';
 import { CsvBox } from './csv_box.ts';
 import { binned } from './histogram.ts';
 
@@ -23,7 +23,7 @@ export class HistogramSource {
   /** `taken` gets counts of the size asked for last. */
   constructor(private readonly taken: (counts: number[]) => void) {
     this.box = new CsvBox(
-      { text: (text) => this.take(text), refused: (message) => this.refuse(message) },
+      { taken: (csv) => this.take(csv), refused: (message) => this.refuse(message) },
       { id: 'histogram-csv', describedBy: 'histogram-error', anywhere: false },
     );
     this.box.element.hidden = false;
@@ -65,25 +65,21 @@ export class HistogramSource {
     setText(this.note, '');
   }
 
-  private take(text: string): void {
-    try {
-      const columns = parseCsv(text).columns.filter(({ fault }) => fault === null);
-      if (columns.length === 0) throw new CsvError('no column has a number in every row');
-      this.columns = columns;
-      this.column.replaceChildren(
-        ...columns.map(({ name }, i) => h('option', { value: i }, name)),
-      );
-      this.range.hidden = false;
-      this.suggest();
-    } catch (error) {
-      if (!(error instanceof CsvError)) throw error;
-      this.refuse(error.message);
+  private take(csv: Csv): void {
+    const columns = csv.columns.filter(({ faults }) => faults.length === 0);
+    if (columns.length === 0) {
+      this.refuse('no column has a number in every row');
+      return;
     }
+    this.columns = columns;
+    this.column.replaceChildren(...columns.map(({ name }, i) => h('option', { value: i }, name)));
+    this.range.hidden = false;
+    this.suggest();
   }
 
-  private refuse(message: string): void {
-    setText(this.error, message);
-    this.error.hidden = false;
+  private refuse(message: string | null): void {
+    setText(this.error, message ?? '');
+    this.error.hidden = message === null;
   }
 
   private get chosen(): Column {

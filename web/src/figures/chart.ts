@@ -103,6 +103,9 @@ export class Chart {
       onkeydown: (event: Event) => this.key(event as KeyboardEvent),
     });
     this.plot = new uPlot(this.uplotOptions(), this.empty(), this.element);
+    for (const type of ['pointerdown', 'pointermove'] as const) {
+      this.plot.over.addEventListener(type, (event) => this.dragged(event));
+    }
     this.resize = new ResizeObserver(() => this.fit());
     this.resize.observe(this.element);
     this.describe();
@@ -269,6 +272,14 @@ export class Chart {
     }
     const step = Math.round(plot.posToVal(left, 'x'));
     this.options.moved(step >= 1 && step <= this.last ? step : null);
+  }
+
+  /** A finger along the chart: uPlot itself follows a mouse only. Up and down scrolls. */
+  private dragged(event: PointerEvent): void {
+    if (event.pointerType === 'mouse' || this.last === 0) return;
+    const { left } = this.plot.over.getBoundingClientRect();
+    const step = Math.round(this.plot.posToVal(event.clientX - left, 'x'));
+    this.options.moved(Math.max(1, Math.min(this.last, step)));
   }
 
   private drawLevels(plot: uPlot): void {

@@ -16,6 +16,8 @@ export class Legend {
   readonly element: HTMLElement;
   private readonly at = h('span', { class: 'key-at' });
   private readonly values: HTMLElement[] = [];
+  /** Characters of the longest text that each value has had: it keeps that room. */
+  private readonly widths: number[] = [];
 
   constructor(published: KeyEntry[], secret: KeyEntry[], heading = '') {
     const title = heading !== '' && h('h3', {}, heading);
@@ -28,7 +30,12 @@ export class Legend {
   update(at: string, values: { text: string; value?: number }[]): void {
     setText(this.at, at);
     for (const [i, cell] of this.values.entries()) {
-      setText(cell, values[i]?.text ?? '');
+      const text = values[i]?.text ?? '';
+      setText(cell, text);
+      if (text.length > (this.widths[i] ?? 0)) {
+        this.widths[i] = text.length;
+        cell.style.minWidth = `${text.length}ch`;
+      }
       const value = values[i]?.value;
       if (value === undefined) cell.removeAttribute('value');
       else cell.setAttribute('value', String(value));

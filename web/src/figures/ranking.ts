@@ -87,7 +87,10 @@ export class Ranking {
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +
-        `${bound} A click on a mechanism chooses it.`,
+        `${bound} A click on a mechanism chooses it. Memory counts vectors as long as a record; ` +
+        '“buffers”, “bands” and so on are the parameters of that name. “Reads ahead”: rows of ' +
+        'C take in later records than the step that uses them; with Gaussian noise there is an equal ' +
+        'C without them, so it can be streamed.',
     );
     this.fillLeftOut(comparison);
   }
@@ -110,7 +113,7 @@ export class Ranking {
     ];
     const notes = [
       parameters,
-      one.causal ? '' : 'C reads ahead',
+      one.causal ? '' : 'reads ahead',
       one.sensitivityExactness === 'exact' ? '' : 'at most these errors',
     ].filter((note) => note !== '');
     const note = notes.length > 0 && h('span', { class: 'note' }, notes.join('; '));

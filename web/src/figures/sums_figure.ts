@@ -1,129 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 1: the private running total beside the true one, a panel a mechanism.
+// Figure 1: the private running total and the true one, and beside them the error alone. Mechanisms
+// that sum the same records share one panel and one true curve; learners make gradients of their own.
 
-import { twoSigmaRadius } from '../data/chi.ts';
 import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-import type { Lane, Run } from '../page/run.ts';
+import type { Run } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Colour } from './chart.ts';
 import { Decimated, type Edge } from './decimate.ts';
-import type { History } from './history.ts';
-import { Legend } from './legend.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+import type { MiniLine } from './mini_chart.ts';
+import { SumsView, Track, type SumsAt } from './sums_view.ts';
 
-/** One step of the total that is shown: a coordinate, or the norm of all. */
-export interface SumsAt {
-  release: number;
-  /** Half the width of the band. */
-  band: number;
-  truth: number;
+const colours: readonly Colour[] = ['private', 'second'];
+
+/** A line in a chart: how it is drawn, and its value. */
+interface Curve {
+  name: string;
+  /** Absent: an edge of the band of the curve before it. */
+  kind?: KeyEntry['kind'];
+  colour: Colour;
+  edge: Edge;
+  secret: boolean;
+  value(at: readonly SumsAt[], step: number): number;
+  /** In the key, where that is not the height of the line. */
+  keyed?(at: readonly SumsAt[]): number;
+  text(value: number): string;
 }
 
-const edges: Edge[] = ['line', 'upper', 'lower', 'line'];
-
-/** View of a history: coordinate `view` (from 1), or the norm if `view` is 0. */
-export class SumsView {
-  private readonly radius: number;
-
-  constructor(
-    readonly history: History,
-    readonly view: number,
-  ) {
-    this.radius = view === 0 ? twoSigmaRadius(history.info.dimension) : 2;
-  }
-
-  /** At a 0-based step. */
-  at(step: number): SumsAt {
-    const { trueSums, noisySums, stddev } = this.history;
-    return {
-      release: this.pick(noisySums, step),
-      band: this.radius * (stddev[step] ?? NaN),
-      truth: this.pick(trueSums, step),
-    };
-  }
-
-  /** The band is centred on the release: an observer knows no other place. */
-  upper(at: SumsAt): number {
-    return at.release + at.band;
-  }
-
-  /** The band around a norm starts at 0. */
-  lower(at: SumsAt): number {
-    return this.view === 0 ? Math.max(0, at.release - at.band) : at.release - at.band;
-  }
-
-  private pick(sums: Float64Array, step: number): number {
-    const d = this.history.info.dimension;
-    if (this.view !== 0) return sums[step * d + this.view - 1] ?? NaN;
-    let squares = 0;
-    for (let j = step * d; j < (step + 1) * d; ++j) squares += (sums[j] ?? NaN) ** 2;
-    return Math.sqrt(squares);
-  }
+interface PanelSetup {
+  heading: string;
+  title: string;
+  tracks: readonly Track[];
+  curves: readonly Curve[];
+  numSteps: number;
+  width: number;
+  deployed: boolean;
 }
 
+/** One chart with its key. */
 class Panel {
-  readonly view: SumsView;
-  readonly chart: Chart;
-  readonly legend: Legend;
   readonly element: HTMLElement;
-  /** Steps whose true total lies in the band. */
-  numInside = 0;
+  readonly chart: Chart;
+  private readonly legend: Legend;
   private readonly points: Decimated;
+  private readonly curves: readonly Curve[];
 
   constructor(
-    lane: Lane,
+    private readonly setup: PanelSetup,
     private readonly range: GrowingRange,
-    setup: { colour: Colour; heading: string; view: number; width: number; deployed: boolean },
     moved: (step: number | null) => void,
   ) {
-    const { history } = lane;
-    this.view = new SumsView(history, setup.view);
-    this.points = new Decimated(history.info.numSteps, edges, setup.width);
-    const colour = setup.colour;
+    const { deployed, numSteps } = setup;
+    this.curves = setup.curves.filter(({ secret }) => !deployed || !secret);
+    this.points = new Decimated(
+      numSteps,
+      this.curves.map(({ edge }) => edge),
+      setup.width,
+    );
     this.chart = new Chart({
-      name: `Running total, ${lane.mechanism} mechanism: cursor over the steps`,
-      lines: [
-        { colour, width: 1.5, shown: true },
-        { shown: true },
-        { shown: true },
-        { colour: 'secret', width: 1.5, dash: [6, 4], shown: !setup.deployed },
-      ],
-      bands: [{ upper: 1, lower: 2, colour }],
-      numSteps: history.info.numSteps,
+      name: setup.title,
+      lines: this.curves.map(({ kind, colour }) => ({
+        ...(kind === undefined || kind === 'band' ? {} : { colour }),
+        ...dashOf(kind, colour),
+        width: 1.5,
+        shown: true,
+      })),
+      bands: this.curves.flatMap(({ kind, colour }, i) =>
+        kind === 'band' ? [{ upper: i, lower: i + 1, colour }] : [],
+      ),
+      numSteps,
       describe: (step) => this.describe(step),
       moved,
       range: () => this.range.get(),
     });
-    this.legend = new Legend(
-      [
-        { name: 'release', colour, kind: 'line' },
-        { name: '2σ band', colour, kind: 'band' },
-      ],
-      setup.deployed ? [] : [{ name: 'true total', colour: 'secret', kind: 'dash' }],
-      setup.heading,
-    );
-    this.element = h(
-      'div',
-      { class: 'panel', 'data-mechanism': lane.mechanism },
-      this.legend.element,
-      this.chart.element,
-    );
-    this.deployed = setup.deployed;
+    const entries = (secret: boolean): KeyEntry[] =>
+      this.keyed()
+        .filter((one) => one.secret === secret)
+        .map(({ name, colour, kind }) => ({ name, colour, kind: kind! }));
+    this.legend = new Legend(entries(false), entries(true), setup.heading);
+    const attributes = { class: 'panel', 'data-mechanism': setup.tracks.map(({ name }) => name) };
+    this.element = h('div', attributes, this.legend.element, this.chart.element);
   }
-
-  private readonly deployed: boolean;
 
   /** Takes in the steps that are new. */
   collect(): void {
-    const values = [0, 0, 0, 0];
-    while (this.points.step < this.view.history.step) {
-      const at = this.view.at(this.points.step);
-      values[0] = at.release;
-      values[1] = this.view.upper(at);
-      values[2] = this.view.lower(at);
-      values[3] = at.truth;
-      if (Math.abs(at.truth - at.release) <= at.band) this.numInside += 1;
+    const { tracks } = this.setup;
+    const { step: last } = tracks[0]!.view.history;
+    for (let step = this.points.step; step < last; ++step) {
+      const at = tracks.map(({ view }) => view.at(step));
+      const values = this.curves.map((curve) => curve.value(at, step));
       for (const value of values) this.range.include(value);
       this.points.push(values);
     }
@@ -135,74 +102,213 @@ class Panel {
   }
 
   read(cursor: number | null): void {
-    const step = cursor ?? this.view.history.step;
+    const step = cursor ?? this.setup.tracks[0]!.view.history.step;
     if (step < 1) {
       this.legend.update('no steps yet', []);
       return;
     }
-    const at = this.view.at(step - 1);
-    this.legend.update(`step ${count(step)}`, [
-      { text: quantity(at.release), value: at.release },
-      { text: `± ${quantity(at.band, 3)}`, value: at.band },
-      { text: quantity(at.truth), value: at.truth },
-    ]);
+    const values = this.values(step);
+    const cells = [...values.filter((one) => !one.secret), ...values.filter((one) => one.secret)];
+    this.legend.update(`step ${count(step)}`, cells);
+  }
+
+  /** The lines, for a smaller drawing. */
+  lines(): MiniLine[] {
+    const [steps, ...columns] = this.points.data();
+    return this.curves.flatMap(({ kind, colour }, i) =>
+      kind === 'line' || kind === 'dash'
+        ? [{ colour, dashed: kind === 'dash', steps: steps!, values: columns[i]! }]
+        : [],
+    );
+  }
+
+  private keyed(): Curve[] {
+    return this.curves.filter(({ kind }) => kind !== undefined);
+  }
+
+  private values(step: number): { name: string; secret: boolean; text: string; value: number }[] {
+    const at = this.setup.tracks.map(({ view }) => view.at(step - 1));
+    return this.keyed().map(({ name, secret, value, keyed, text }) => {
+      const number = keyed === undefined ? value(at, step - 1) : keyed(at);
+      return { name, secret, text: text(number), value: number };
+    });
   }
 
   private describe(step: number): string {
-    const at = this.view.at(step - 1);
-    const truth = this.deployed ? '' : `; secret: true total ${quantity(at.truth)}`;
-    const band = `plus or minus ${quantity(at.band, 3)}`;
-    return `step ${step}: release ${quantity(at.release)}, ${band}${truth}`;
+    const say = (secret: boolean): string =>
+      this.values(step)
+        .filter((one) => one.secret === secret)
+        .map(({ name, text }) =>
+          text.startsWith('±') ? text.replace('±', 'plus or minus') : `${name} ${text}`,
+        )
+        .join(', ');
+    const secrets = say(true);
+    return `step ${step}: ${say(false)}${secrets === '' ? '' : `; secret: ${secrets}`}`;
   }
 }
 
+/** Secret lines are dashed; those that tell mechanisms apart with long dashes. */
+function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
+  if (kind === 'dash') return { dash: colour === 'secret' ? [6, 4] : [10, 3] };
+  return kind === 'dot' ? { dash: [2, 3] } : {};
+}
+
+const plain = (value: number): string => quantity(value);
+const half = (value: number): string => `± ${quantity(value, 3)}`;
+
+/** `i`: place of the lane among those of the panel; `name`: A or B, if there are two. */
+function laneCurves(track: Track, i: number, name: string, colour: Colour): Curve[] {
+  const { view } = track;
+  const release: Curve = {
+    name: name === '' ? 'release' : `${name} ${track.name}`,
+    kind: 'line',
+    colour,
+    edge: 'line',
+    secret: false,
+    value: (at) => at[i]!.release,
+    text: plain,
+  };
+  return [release, ...bandCurves(name, i, colour, (at) => [view.upper(at), view.lower(at)])];
+}
+
+/** The edges of a band; the key shows half its width. */
+function bandCurves(
+  name: string,
+  i: number,
+  colour: Colour,
+  edges: (at: SumsAt) => [upper: number, lower: number],
+): Curve[] {
+  const common = {
+    name: `${name === '' ? '' : `${name} `}2σ band`,
+    colour,
+    secret: false,
+    keyed: (at: readonly SumsAt[]): number => at[i]!.band,
+    text: half,
+  };
+  return [
+    { ...common, kind: 'band', edge: 'upper', value: (at) => edges(at[i]!)[0] },
+    { ...common, edge: 'lower', value: (at) => edges(at[i]!)[1] },
+  ];
+}
+
+function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): Curve {
+  return { name, kind, colour: 'secret', edge: 'line', secret: true, value, text: plain };
+}
+
+/** Release minus truth; the band is where it lies in 95.4 % of the steps of many runs. */
+function errorCurves(i: number, name: string, colour: Colour): Curve[] {
+  const error: Curve = {
+    name: name === '' ? 'release − truth' : `${name} release − truth`,
+    kind: 'dash',
+    colour,
+    edge: 'line',
+    secret: true,
+    value: (at) => at[i]!.release - at[i]!.truth,
+    text: plain,
+  };
+  return [error, ...bandCurves(name, i, colour, ({ band }) => [band, -band])];
+}
+
 export class SumsFigure {
-  panels: Panel[] = [];
+  tracks: Track[] = [];
+  private panels: Panel[] = [];
+  private errors: Panel | null = null;
   private range = new GrowingRange([0, 1]);
 
+  /** `host` gets the totals, `errorHost` the errors. */
   constructor(
     private readonly host: HTMLElement,
+    private readonly errorHost: HTMLElement,
     private readonly moved: (step: number | null) => void,
   ) {}
 
   /** Shows another run, or the same one in another way. */
   show(run: Run, view: number, deployed: boolean): void {
-    for (const panel of this.panels) panel.chart.destroy();
+    for (const panel of this.all()) panel.chart.destroy();
     this.range = new GrowingRange([-1, 1]);
-    const two = run.lanes.length > 1;
-    const width = Math.max(200, Math.round(this.host.clientWidth / run.lanes.length));
-    this.panels = run.lanes.map(
-      (lane, i) =>
-        new Panel(
-          lane,
-          this.range,
-          {
-            colour: i === 0 ? 'private' : 'second',
-            heading: two ? `${i === 0 ? 'A' : 'B'}\u2002${lane.mechanism}` : '',
-            view: Math.min(view, lane.history.info.dimension),
-            width,
-            deployed,
-          },
-          this.moved,
-        ),
+    const { dimension, learns } = run.first.info;
+    const shown = Math.min(view, dimension);
+    this.tracks = run.lanes.map(
+      (lane) => new Track(lane.mechanism, new SumsView(lane.history, shown)),
     );
-    this.host.classList.toggle('two', two);
+    const two = run.lanes.length > 1;
+    const groups = two && learns ? this.tracks.map((_, i) => [i]) : [this.tracks.map((_, i) => i)];
+    const widthOf = (host: HTMLElement, panels: number): number =>
+      Math.max(200, Math.round(host.clientWidth / panels));
+    const common = { numSteps: run.numSteps, deployed };
+    this.host.classList.toggle('two', groups.length > 1);
+    this.panels = groups.map((lanes) => {
+      const setup = this.totalSetup(run, lanes, two);
+      const width = widthOf(this.host, groups.length);
+      return new Panel({ ...common, ...setup, width }, this.range, this.moved);
+    });
     this.host.replaceChildren(...this.panels.map((panel) => panel.element));
+    this.errors = new Panel(
+      {
+        ...common,
+        heading: '',
+        title: 'Error of the release: cursor over the steps',
+        tracks: this.tracks,
+        curves: this.tracks.flatMap((_, i) =>
+          errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
+        ),
+        width: widthOf(this.errorHost, 1),
+      },
+      new GrowingRange([-1, 1]),
+      this.moved,
+    );
+    this.errorHost.replaceChildren(this.errors.element);
   }
 
   draw(cursor: number | null): void {
-    for (const panel of this.panels) panel.collect();
-    for (const panel of this.panels) panel.draw(cursor);
+    for (const track of this.tracks) track.count();
+    for (const panel of this.all()) panel.collect();
+    for (const panel of this.all()) panel.draw(cursor);
   }
 
   setCursor(step: number | null): void {
-    for (const panel of this.panels) {
+    for (const panel of this.all()) {
       panel.chart.setCursor(step);
       panel.read(step);
     }
   }
 
   restyle(): void {
-    for (const panel of this.panels) panel.chart.restyle();
+    for (const panel of this.all()) panel.chart.restyle();
+  }
+
+  /** The first panel, for a smaller drawing. */
+  miniature(): { lines: MiniLine[]; range: [number, number] } {
+    return { lines: this.panels[0]?.lines() ?? [], range: this.range.get() };
+  }
+
+  private all(): Panel[] {
+    return this.errors === null ? this.panels : [...this.panels, this.errors];
+  }
+
+  /** A panel of some lanes that have one truth. */
+  private totalSetup(
+    run: Run,
+    lanes: readonly number[],
+    two: boolean,
+  ): Pick<PanelSetup, 'heading' | 'title' | 'tracks' | 'curves'> {
+    const tracks = lanes.map((lane) => this.tracks[lane]!);
+    const shared = lanes.length > 1;
+    const [first] = lanes as [number];
+    const curves = tracks.flatMap((track, i) =>
+      laneCurves(track, i, shared ? 'AB'[i]! : '', colours[lanes[i]!]!),
+    );
+    curves.push(truthCurve('true total', 'dash', (at) => at[0]!.truth));
+    const unclipped = run.unclipped(tracks[0]!.view.view);
+    if (unclipped !== null) {
+      curves.push(truthCurve('unclipped', 'dot', (_, step) => unclipped[step]!));
+    }
+    const names = tracks.map(({ name }) => name).join(' and ');
+    return {
+      heading: two && !shared ? `${'AB'[first]}\u2002${names}` : '',
+      title: `Running total, ${names} mechanism${shared ? 's' : ''}: cursor over the steps`,
+      tracks,
+      curves,
+    };
   }
 }

@@ -7,7 +7,7 @@ import { h } from '../page/dom.ts';
 import { count, fixed, percent, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
 import { learningAt } from './learning_figure.ts';
-import { SumsView } from './sums_figure.ts';
+import { SumsView } from './sums_view.ts';
 
 const numRows = 32;
 

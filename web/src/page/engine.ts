@@ -3,6 +3,7 @@
 // The library in a worker; on this thread, in short slices, where no worker can be had.
 
 import { connect, type Client } from 'dp-ftrl/worker-client';
+import { serveCsv } from '../data/csv_worker.ts';
 
 export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
 
@@ -14,6 +15,11 @@ function ownScriptWorker(): Worker {
   const source = document.querySelector('script[type="module"]')?.textContent ?? '';
   const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
   return new Worker(url);
+}
+
+/** A worker of the page, which plays all their roles where the page is one file. */
+export function startWorker(make: () => Worker): Worker {
+  return SINGLE_FILE ? ownScriptWorker() : make();
 }
 
 async function inWorker(): Promise<Client> {
@@ -40,7 +46,8 @@ export async function startEngine(): Promise<Client> {
   }
 }
 
-/** The worker's role of the page's script. */
+/** The workers' roles of the page's script. */
 export async function serveAsWorker(): Promise<void> {
+  serveCsv();
   await import('dp-ftrl/worker');
 }

@@ -2,14 +2,18 @@
 
 import { byId, h } from './dom.ts';
 
-/** Says above the figures what of the address could not be used; nothing if that is nothing. */
-export function showNotice(messages: string[]): void {
+/** Says above the figures what has become of an address or a search, and lists the reasons. */
+export function showNotice(text: string, reasons: string[] = []): void {
   const box = byId('notice');
-  box.hidden = messages.length === 0;
-  if (messages.length === 0) return;
+  box.hidden = false;
   box.replaceChildren(
-    h('p', {}, 'Part of this address was not understood; the rest is in force.'),
-    h('ul', {}, ...messages.map((message) => h('li', {}, message))),
-    h('button', { type: 'button', onclick: () => (box.hidden = true) }, 'Dismiss'),
+    h('p', {}, text),
+    h('ul', {}, ...reasons.map((reason) => h('li', {}, reason))),
+    h('button', { type: 'button', onclick: clearNotice }, 'Dismiss'),
   );
+  box.querySelector('ul')!.hidden = reasons.length === 0;
+}
+
+export function clearNotice(): void {
+  byId('notice').hidden = true;
 }

@@ -3,8 +3,9 @@
 // One or two simulations of the same stream, advanced together.
 
 import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
-import type { SavedStrategy, SimulationOptions, Table } from 'dp-ftrl';
+import type { SavedStrategy, SimulationChunk, SimulationOptions, Table } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
+import { numClipped } from '../data/csv.ts';
 import { History } from '../figures/history.ts';
 import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
 
@@ -63,17 +64,22 @@ function optionsOf(settings: Settings, chosen: Chosen, table: Table | null): Sim
   };
 }
 
-const firstChunk = 64;
-const maxChunk = 8192;
-/** Milliseconds a chunk should take, so that a newer request waits no longer than that. */
-const chunkTime = 6;
+/** Steps of the first request, which shows what mechanism takes longest. */
+const firstSteps = 64;
+/** Milliseconds of work that are asked of the worker at once, least and most. */
+const shortest = 6;
+const longest = 100;
 
 export class Run {
-  private chunk = firstChunk;
+  /** Milliseconds of the next request: as long as the way to the worker and back has taken. */
+  private budget = shortest;
+  /** The lane that takes longest: it is bounded by time, and the others follow it. */
+  private slowest = 0;
   private disposed = false;
 
   private constructor(
     readonly settings: Settings,
+    private readonly table: Table | null,
     private readonly simulations: RemoteSimulation[],
     readonly lanes: Lane[],
   ) {}
@@ -102,7 +108,7 @@ export class Run {
       for (const simulation of simulations) simulation.dispose();
       throw error;
     }
-    return new Run(settings, simulations, lanes);
+    return new Run(settings, table, simulations, lanes);
   }
 
   get first(): History {
@@ -118,16 +124,48 @@ export class Run {
     return this.step === this.numSteps;
   }
 
-  /** Runs at most `maxSteps` steps in both lanes, fewer if they would take long. */
+  /**
+   * Runs at most `maxSteps` steps in all lanes, fewer if they would take long. The worker looks at
+   * the clock, and works for as long as its answer is on its way: a busy page, which is slow to ask
+   * again, still gets half of what the library can do.
+   */
   async advance(maxSteps: number): Promise<void> {
-    const steps = Math.max(1, Math.min(maxSteps, this.chunk, this.numSteps - this.step));
+    const first = this.step === 0 ? firstSteps : Infinity;
+    let steps = Math.max(1, Math.min(maxSteps, first, this.numSteps - this.step));
+    const { slowest } = this;
+    const lanes = [slowest, ...[...this.lanes.keys()].filter((lane) => lane !== slowest)];
     const start = performance.now();
-    const chunks = await Promise.all(this.simulations.map((one) => one.advance(steps)));
-    const perStep = (performance.now() - start) / steps;
-    if (this.disposed) return;
-    for (const [lane, chunk] of chunks.entries()) this.lanes[lane]!.history.append(chunk);
-    const wanted = chunkTime / Math.max(perStep, 1e-6);
-    this.chunk = Math.max(1, Math.min(maxChunk, 2 * this.chunk, Math.round(wanted)));
+    const chunks: [History, SimulationChunk][] = [];
+    let greatest = 0;
+    for (const lane of lanes) {
+      const began = performance.now();
+      const limit = lane === slowest ? { maxMilliseconds: this.budget } : {};
+      const chunk = await this.simulations[lane]!.advance(steps, limit);
+      if (this.disposed) return;
+      steps = chunk.numSteps;
+      chunks.push([this.lanes[lane]!.history, chunk]);
+      const took = performance.now() - began;
+      if (took > greatest) [greatest, this.slowest] = [took, lane];
+    }
+    for (const [history, chunk] of chunks) history.append(chunk);
+    const share = (performance.now() - start) / (2 * lanes.length);
+    this.budget = Math.max(shortest, Math.min(longest, share));
+  }
+
+  /**
+   * Running totals of a table before its rows are clipped, by coordinate (from 1) or as norms (0);
+   * null where no row is clipped, and for learners, which sum gradients.
+   */
+  unclipped(view: number): Float64Array | null {
+    const { table, settings, first } = this;
+    if (table === null || first.info.learns || numClipped(table, settings.clipNorm) === 0) return null;
+    const sums = new Float64Array(table.numColumns);
+    const totals = new Float64Array(this.numSteps);
+    for (let step = 0; step < this.numSteps; ++step) {
+      for (let k = 0; k < sums.length; ++k) sums[k]! += table.values[step * sums.length + k]!;
+      totals[step] = view === 0 ? Math.hypot(...sums) : sums[view - 1]!;
+    }
+    return totals;
   }
 
   dispose(): void {

@@ -18,8 +18,24 @@ export function watchVisibility(player: Player): void {
     }
     player.suspend('off screen', visible.size === 0);
   });
-  observer.observe(byId('sums'));
-  observer.observe(byId('learning'));
+  for (const id of ['sums', 'learning', 'mini']) observer.observe(byId(id));
+}
+
+/** Shows the small chart in a narrow window while the first figure is out of sight above. */
+export function watchMini(shown: () => void): void {
+  const mini = byId('mini');
+  const narrow = matchMedia('(max-width: 1080px)');
+  let isAbove = false;
+  const update = (): void => {
+    mini.hidden = !isAbove || !narrow.matches;
+    if (!mini.hidden) shown();
+  };
+  narrow.addEventListener('change', update);
+  new IntersectionObserver((entries) => {
+    const { isIntersecting, boundingClientRect } = entries.at(-1)!;
+    isAbove = !isIntersecting && boundingClientRect.bottom <= 0;
+    update();
+  }).observe(byId('sums'));
 }
 
 /** A stage taller than the window sticks by its lower edge, so that no part is out of reach. */
@@ -31,4 +47,23 @@ export function keepStageInReach(): void {
   };
   new ResizeObserver(stick).observe(stage);
   window.addEventListener('resize', stick);
+}
+
+/**
+ * Changes the page without moving what someone looks at: the focused element, or what stands in the
+ * middle of the window.
+ */
+export function keepInPlace(change: () => void): void {
+  const { activeElement: focused } = document;
+  const isSeen = (one: Element): boolean => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+  const kept = focused !== null && focused !== document.body && isSeen(focused) ? focused : middle;
+  const before = kept?.getBoundingClientRect().top ?? 0;
+  change();
+  if (kept === null || !kept.isConnected || scrollY === 0) return;
+  const moved = kept.getBoundingClientRect().top - before;
+  if (Math.abs(moved) >= 1) window.scrollBy({ top: moved, behavior: 'instant' });
 }

@@ -10,7 +10,7 @@ import type { Run } from './run.ts';
 export function factsOf(run: Run, sums: SumsFigure): string {
   const two = run.lanes.length > 1;
   const name = (lane: number): string => (two ? `${lane === 0 ? 'A' : 'B'} ` : '');
-  const inside = sums.panels.map(({ numInside }, i) => name(i) + percent(numInside / run.step));
+  const inside = sums.tracks.map(({ numInside }, i) => name(i) + percent(numInside / run.step));
   const text = `The band held the true total in ${inside.join(' and ')} of the steps.`;
   if (!run.first.info.classifies) return text;
   const at = run.step - 1;
@@ -24,7 +24,7 @@ export function factsOf(run: Run, sums: SumsFigure): string {
 /** Summarises a run for users who cannot see the charts. */
 export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string {
   if (run.step === 0) return `${count(run.numSteps)} steps ahead.`;
-  const parts = sums.panels.map(({ view }, i) => {
+  const parts = sums.tracks.map(({ view }, i) => {
     const at = view.at(run.step - 1);
     const name = run.lanes.length > 1 ? `${run.lanes[i]!.mechanism}: ` : '';
     const truth = deployed ? '' : `, true total ${quantity(at.truth, 3)}`;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A phone: the control and its effect on one screen, charts that a finger can read, targets that it
+// can hit.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, openPage, serveSite, settled, stateOf } from './support.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const open = async (hash, { state = 'finished', ...options } = {}) => {
+  const opened = await openPage(browser, `${site.url}#${hash}`, {
+    width: 390,
+    height: 844,
+    calm: state === 'finished',
+    ...options,
+  });
+  await settled(opened.page, state);
+  return opened;
+};
+
+test('a finger that is dragged along a chart moves the cursor, and leaves it there', async () => {
+  const { page } = await open('steps=100');
+  await page.$eval('#sums', (one) => one.scrollIntoView());
+  const { x, y, width, height } = await page.$eval('#sums .u-over', (over) =>
+    over.getBoundingClientRect().toJSON(),
+  );
+  const touch = await page.touchscreen.touchStart(x + width / 4, y + height / 2);
+  for (const share of [0.3, 0.4, 0.5]) await touch.move(x + share * width, y + height / 2);
+  const isAt = () =>
+    page.waitForFunction(() => document.querySelector('#sums .key-at').textContent === 'step 50');
+  await isAt();
+  await touch.end();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await isAt();
+  await page.close();
+});
+
+test('out of sight, the chart stays small at the top, with epsilon and play', async () => {
+  const { page, said } = await open('steps=400&speed=10', { state: 'playing' });
+  assert.equal(await page.$eval('#mini', (mini) => mini.hidden), true);
+  await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
+  await page.waitForSelector('#mini:not([hidden])');
+  assert.equal(await stateOf(page), 'playing');
+  const goesOn = await page.$eval('#progress', (progress) => progress.value);
+  await page.waitForFunction((from) => document.getElementById('progress').value > from, {}, goesOn);
+  const lines = await page.$$eval('#mini-chart path', (all) => all.map((one) => one.getAttribute('d')));
+  assert.ok(lines.length === 2 && lines.every((d) => d.length > 20));
+  await page.click('#mini-play');
+  assert.equal(await stateOf(page), 'paused');
+  await page.focus('#mini-epsilon input');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() => location.hash.includes('epsilon='));
+  await settled(page, 'paused');
+  const epsilon = await page.$eval('#set-epsilon', (input) => Number(input.value));
+  assert.ok(epsilon > 1);
+  const spoken = await page.$$eval('input[type=range]', (all) =>
+    all.map((one) => one.getAttribute('aria-valuetext')),
+  );
+  assert.deepEqual(spoken, [`epsilon ${epsilon}`, `epsilon ${epsilon}`]);
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.waitForSelector('#mini[hidden]');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('what a finger is to hit has 24 px and more', async () => {
+  const { page } = await open('steps=50&data=shop_day&column=count&label=-');
+  await page.$$eval('details', (all) => all.forEach((details) => (details.open = true)));
+  const small = await page.$$eval('button, select, input, summary, a[href]', (all) =>
+    all
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+      .map((one) => {
+        const target = one.matches('input[type=checkbox], input[type=file]')
+          ? one.closest('label')
+          : one;
+        const { width, height } = target.getBoundingClientRect();
+        return [one.id || one.textContent || one.value, width, height];
+      })
+      .filter(([, width, height]) => width < 24 || height < 24),
+  );
+  assert.deepEqual(
+    small.filter(([name]) => name !== 'Skip to the charts'),
+    [],
+  );
+  await page.close();
+});
+
+test('320 px are enough', async () => {
+  const { page } = await open('steps=50&compare=tree', { width: 320, height: 600 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
+  await page.waitForSelector('#mini:not([hidden])');
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await page.close();
+});

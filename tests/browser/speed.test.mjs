@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A slow tab: the page asks for time, not for steps, and so keeps pace with the library.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, openPage, serveSite, settled } from './support.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const options = {
+  mechanism: 'square-root',
+  numSteps: 20_000,
+  epsilon: 1,
+  delta: 1e-6,
+  dimension: 4,
+  streamSeed: 12,
+};
+
+/** Steps a second of the library alone, in a worker of this tab, asked once for all steps. */
+const libraryAlone = (page, script) =>
+  page.evaluate(
+    async (url, given) => {
+      const worker = new Worker(url);
+      let last = 0;
+      const call = (method, argument) =>
+        new Promise((resolve, reject) => {
+          const id = ++last;
+          worker.addEventListener('message', function hear({ data }) {
+            if (data.id !== id || data.dpFtrl === 'progress') return;
+            worker.removeEventListener('message', hear);
+            if (data.dpFtrl === 'result') resolve(data.value);
+            else reject(new Error(data.failure.message));
+          });
+          worker.postMessage({ dpFtrl: 'call', id, epoch: 0, method, argument });
+        });
+      await call('load', {});
+      const { id } = await call('createSimulation', given);
+      const start = performance.now();
+      const maxSteps = given.numSteps;
+      const chunk = await call('advance', { id, maxSteps, maxMilliseconds: Infinity });
+      const seconds = (performance.now() - start) / 1000;
+      worker.terminate();
+      return chunk.numSteps / seconds;
+    },
+    script,
+    options,
+  );
+
+test('four times slower, full speed makes a quarter of what the library alone makes', async () => {
+  const hash = 'mechanism=square-root&steps=20000&speed=max&learning=loss';
+  const { page, said, asked } = await openPage(browser, `${site.url}#steps=20`, { calm: true });
+  await settled(page);
+  const script = asked.find((url) => /worker[^/]*\.js$/.test(url));
+  await page.emulateCPUThrottling(4);
+  const alone = await libraryAlone(page, script);
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'no-preference' }]);
+  await page.evaluate((text) => (location.hash = text), hash);
+  await settled(page, 'playing');
+  const [from, start] = await page.evaluate(() => [
+    document.getElementById('progress').value,
+    performance.now(),
+  ]);
+  await settled(page, 'finished', 120_000);
+  const seconds = (await page.evaluate((then) => performance.now() - then, start)) / 1000;
+  const shown = (options.numSteps - from) / seconds;
+  assert.ok(from < options.numSteps / 2, `${from} steps were there at the first look`);
+  assert.ok(shown > alone / 4, `${Math.round(shown)} steps/s, alone ${Math.round(alone)}`);
+  assert.deepEqual(said, []);
+  await page.close();
+});

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The choice of a clip norm for a table: three that are offered, with what each does to its rows.
+
+import { h } from '../page/dom.ts';
+import { percent, quantity } from '../page/format.ts';
+
+export interface ClipOffer {
+  clipNorm: number;
+  /** Share of the rows that are longer. */
+  shareClipped: number;
+  /** Share of the sum of lengths that stays. */
+  shareKept: number;
+}
+
+/** Lengths of the rows over the given columns, in l2. */
+export function rowNorms(columns: readonly Float64Array[]): Float64Array {
+  const norms = new Float64Array(columns[0]?.length ?? 0);
+  for (const values of columns) for (const [i, value] of values.entries()) norms[i]! += value ** 2;
+  return norms.map(Math.sqrt);
+}
+
+/** Two digits, rounded up: a number that can be said. */
+function roundedUp(value: number): number {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
+}
+
+export function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
+  let clipped = 0;
+  let kept = 0;
+  let whole = 0;
+  for (const norm of norms) {
+    if (norm > clipNorm) clipped += 1;
+    kept += Math.min(norm, clipNorm);
+    whole += norm;
+  }
+  return {
+    clipNorm,
+    shareClipped: norms.length === 0 ? 0 : clipped / norms.length,
+    shareKept: whole === 0 ? 1 : kept / whole,
+  };
+}
+
+/** The length of the longest row, that of nine rows in ten and that of every second; no two alike. */
+export function clipOffers(norms: Float64Array): ClipOffer[] {
+  const lengths = norms.filter((norm) => norm > 0).sort();
+  if (lengths.length === 0) return [effectOf(norms, 1)];
+  const at = (share: number): number => lengths[Math.ceil(share * lengths.length) - 1]!;
+  const clips = [1, 0.9, 0.5].map((share) => roundedUp(at(share)));
+  // Rows that are all alike: a half and a quarter of their length show what clipping does.
+  const [longest] = clips as [number];
+  if (new Set(clips).size < 3) clips.splice(1, 2, roundedUp(longest / 2), roundedUp(longest / 4));
+  return [...new Set(clips)].map((clip) => effectOf(norms, clip));
+}
+
+/** Offers as buttons; the one in force is pressed. */
+export function clipButtons(
+  norms: Float64Array,
+  inForce: number | null,
+  chosen: (clipNorm: number) => void,
+): HTMLElement {
+  const offers = clipOffers(norms);
+  const greatest = offers[0]!.clipNorm;
+  const buttons = offers.map(({ clipNorm, shareClipped, shareKept }) => {
+    const effect =
+      shareClipped === 0
+        ? 'no row is shortened'
+        : `${percent(shareClipped)} of the rows are shortened, ${percent(shareKept)} of their ` +
+          'length stays';
+    const noise = clipNorm === greatest ? '' : `; noise × ${quantity(clipNorm / greatest, 2)}`;
+    const button = h(
+      'button',
+      { type: 'button', 'aria-pressed': String(clipNorm === inForce), onclick: () => chosen(clipNorm) },
+      h('b', {}, `Clip at ${quantity(clipNorm)}`),
+      h('span', {}, `${effect}${noise}`),
+    );
+    return h('li', {}, button);
+  });
+  return h('ul', { class: 'clips', 'aria-label': 'Clip norms to choose from' }, ...buttons);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The address bar: it follows the settings, and Back undoes what was changed on purpose.
+
+import { writeAddress } from '../controls/url.ts';
+import type { Settings } from '../controls/settings.ts';
+import { byId, setText } from './dom.ts';
+
+/** Changes of one setting that follow each other faster than this are one change, in ms. */
+const sameChange = 1500;
+
+export class Address {
+  private last = { what: '', time: -Infinity };
+
+  /** Whether the page wrote the address in force, rather than someone who entered it or came by it. */
+  get isOwn(): boolean {
+    return (history.state as { own?: boolean } | null)?.own === true;
+  }
+
+  /** `what`: names of the settings that were changed on purpose; empty if none were. */
+  write(settings: Settings, what: string): void {
+    const text = writeAddress(settings);
+    const goesOn = what === this.last.what && performance.now() - this.last.time < sameChange;
+    const isSame = location.hash.replace(/^#/, '') === text;
+    if (what === '' || goesOn || isSame) history.replaceState({ own: true }, '', `#${text}`);
+    else history.pushState({ own: true }, '', `#${text}`);
+    this.last = { what, time: performance.now() };
+  }
+}
+
+/** The button that copies the address; `note` is added to what it says. */
+export function connectShare(note: () => string): void {
+  const button = byId('share');
+  const label = button.textContent ?? '';
+  let timer = 0;
+  button.addEventListener('click', async () => {
+    let done = `Copied${note()}`;
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      done = 'Copy it from the address bar';
+    }
+    setText(button, done);
+    clearTimeout(timer);
+    timer = window.setTimeout(() => setText(button, label), 2000);
+  });
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Says what went wrong, and where: beside the control it is about, and in a box at the lower edge of
+// the window, wherever the page has been scrolled to.
+
+import type { Controls } from '../controls/controls.ts';
+import { parameterKey, parameterNames, sides } from '../controls/parameters.ts';
+import { SettingError, type Key } from '../controls/settings.ts';
+import { byId, h } from './dom.ts';
+import { LaneError } from './run.ts';
+
+/** Option of the library -> control. */
+const controlOf: Record<string, Key> = {
+  epsilon: 'epsilon',
+  delta: 'delta',
+  numSteps: 'numSteps',
+  clipNorm: 'clipNorm',
+  neighbours: 'neighbours',
+  mechanism: 'mechanism',
+  dimension: 'dimension',
+  stream: 'stream',
+  streamSeed: 'streamSeed',
+  noiseSeed: 'noiseSeed',
+  loss: 'loss',
+  lambda: 'lambda',
+  label: 'label',
+  labels: 'label',
+  values: 'columns',
+  table: 'columns',
+};
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+export class Failures {
+  private readonly box = byId('run-error');
+
+  constructor(private readonly controls: Controls) {}
+
+  /** `typed`: what was entered last, which stays in its control to be corrected. */
+  show(error: unknown, typed: { key: Key; text: string } | null, remains: string): void {
+    const message = messageOf(error);
+    for (const key of this.controlsOf(error, message)) {
+      const text = typed?.key === key ? typed.text : undefined;
+      if (this.controls.error(key, message, text)) break;
+    }
+    this.box.replaceChildren(
+      h('p', {}, `${message}.`, remains !== '' && h('span', {}, ` ${remains}`)),
+      h('button', { type: 'button', onclick: () => this.clear() }, 'Dismiss'),
+    );
+    this.box.hidden = false;
+  }
+
+  clear(): void {
+    this.box.hidden = true;
+    this.box.replaceChildren();
+  }
+
+  /** Controls beside which an error may be shown, best place first. */
+  private controlsOf(error: unknown, message: string): Key[] {
+    if (error instanceof SettingError) return [error.key];
+    const [, name] = /^(?:[\w-]+: )+(\w+)/.exec(message) ?? [];
+    const keys: Key[] = [];
+    if (error instanceof LaneError) {
+      const parameter = parameterNames.find((one) => one === name);
+      if (parameter !== undefined) keys.push(parameterKey(sides[error.lane]!, parameter));
+      if (error.lane === 1) keys.push('compare');
+    }
+    const control = name === undefined ? undefined : controlOf[name];
+    if (control !== undefined) keys.push(control);
+    return keys;
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The settings as a form: which controls there are, and which of them apply.
+
+import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import type { Controls } from '../controls/controls.ts';
+import { hints, lambdaText } from '../controls/explain.ts';
+import {
+  parameterKey,
+  parameterKeys,
+  parameterNames,
+  partsOf,
+  sides,
+  variants,
+  type ParameterName,
+  type Side,
+} from '../controls/parameters.ts';
+import { rules, type Key, type Settings } from '../controls/settings.ts';
+import { learnsFrom, type DataPanel } from '../data/data_panel.ts';
+import { byId, h } from './dom.ts';
+import { count } from './format.ts';
+
+/** Parameters of single mechanisms, those that vary any mechanism left out. */
+const ownParameters = parameterNames.filter((name) => !variants.includes(name));
+
+export class Form {
+  private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
+
+  constructor(
+    private readonly controls: Controls,
+    private readonly data: DataPanel,
+    catalogue: readonly CatalogueEntry[],
+  ) {
+    this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
+    const form = byId('controls');
+    form.addEventListener('submit', (event) => event.preventDefault());
+    const { controls: all } = this;
+    const stream: Key[] = ['stream', 'dimension', 'numSteps', 'streamSeed'];
+    form.append(
+      this.mechanismGroup(),
+      all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm']),
+      all.group('Stream', stream, data.element),
+      all.group('Learner', ['loss', 'lambda']),
+      all.group('Noise', ['noiseSeed']),
+    );
+  }
+
+  /** Takes out parameters that the mechanism does not have, and names them. */
+  dropForeign(settings: Settings): string[] {
+    const messages: string[] = [];
+    for (const key of parameterKeys) {
+      const { side, name } = partsOf(key);
+      if (settings[key] === null || this.applies(side, settings, name)) continue;
+      const mechanism = side === 'a' ? settings.mechanism : settings.compare;
+      const why =
+        mechanism === 'none' ? 'nothing is compared' : `${mechanism} has no such parameter`;
+      messages.push(`“${rules[key].name}” is no use here: ${why}`);
+      settings[key] = null;
+    }
+    return messages;
+  }
+
+  /** Shows settings, and the controls that apply to them. */
+  show(settings: Settings): void {
+    this.controls.show(settings);
+    this.data.show(settings);
+    const synthetic = settings.source === 'synthetic';
+    const learns = learnsFrom(settings);
+    for (const key of ['stream', 'dimension', 'streamSeed'] as const) {
+      this.controls.setShown(key, synthetic);
+    }
+    for (const key of ['loss', 'lambda'] as const) this.controls.setShown(key, learns);
+    byId('controls').classList.toggle('no-learner', !learns);
+    for (const side of sides) this.showParameters(side, settings);
+    const rows = this.data.numRows(settings);
+    const ends =
+      rows !== null && settings.numSteps > rows
+        ? ` The data ends after ${count(rows)} rows; the noise is that for ` +
+          `${count(settings.numSteps)} steps, more than these rows need.`
+        : '';
+    this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
+  }
+
+  /** Says what “auto” has come to. */
+  showLambda(settings: Settings, used: { private: number; twin: number }): void {
+    if (learnsFrom(settings)) this.controls.hint('lambda', lambdaText(settings.lambda, used));
+  }
+
+  private applies(side: Side, settings: Settings, name: ParameterName): boolean {
+    const mechanism = side === 'a' ? settings.mechanism : settings.compare;
+    if (mechanism === 'none') return false;
+    return variants.includes(name) || this.takes.get(mechanism)?.includes(name) === true;
+  }
+
+  private mechanismGroup(): HTMLElement {
+    const own = (side: Side): Key[] => ownParameters.map((name) => parameterKey(side, name));
+    const box = (side: Side): HTMLElement =>
+      h(
+        'details',
+        { class: 'variants', id: `variants-${side}` },
+        h('summary', {}, side === 'a' ? 'Variants' : 'Variants of the second'),
+        ...this.controls.fields(variants.map((name) => parameterKey(side, name))),
+      );
+    const group = this.controls.group('Mechanism', ['mechanism', ...own('a')]);
+    group.append(box('a'), ...this.controls.fields(['compare', ...own('b')]), box('b'));
+    return group;
+  }
+
+  private showParameters(side: Side, settings: Settings): void {
+    for (const name of parameterNames) {
+      const epochs = name !== 'completeEpochs' || settings[`${side}_epochLength`] !== null;
+      const shown = epochs && this.applies(side, settings, name);
+      this.controls.setShown(parameterKey(side, name), shown);
+    }
+    const box = byId<HTMLDetailsElement>(`variants-${side}`);
+    box.hidden = side === 'b' && settings.compare === 'none';
+    if (variants.some((name) => settings[parameterKey(side, name)] !== null)) box.open = true;
+  }
+}

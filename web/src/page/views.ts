@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The figures: what they show of a run, and the cursor that goes through all of them.
+
+import type { MechanismName, MechanismParameters } from 'dp-ftrl';
+import type { PlayerBar } from '../controls/player_bar.ts';
+import type { Player } from '../controls/player.ts';
+import { rules, type Settings } from '../controls/settings.ts';
+import { CertificateTable } from '../figures/certificate.ts';
+import { ErrorsFigure } from '../figures/errors_figure.ts';
+import { FactorizationFigure } from '../figures/factorization_figure.ts';
+import { LearningFigure } from '../figures/learning_figure.ts';
+import { MiniChart } from '../figures/mini_chart.ts';
+import { QueriesFigure } from '../figures/queries_figure.ts';
+import { Ranking } from '../figures/ranking.ts';
+import { SumsFigure } from '../figures/sums_figure.ts';
+import { learningTable, sumsTable } from '../figures/tables.ts';
+import { Analyst } from './analyst.ts';
+import { byId, h, setText } from './dom.ts';
+import type { Run } from './run.ts';
+import { watchMini } from './visibility.ts';
+import { factsOf, summaryOf } from './words.ts';
+
+export interface ViewsEvents {
+  changed(patch: Partial<Settings>): void;
+  chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
+}
+
+/** The run on the page, and the settings it is shown with. */
+interface Shown {
+  run: Run;
+  settings: Settings;
+  /** Names of the entries of a record; empty for a synthetic stream. */
+  names: string[];
+}
+
+/** Milliseconds between two updates of an open table while time goes on. */
+const tableInterval = 500;
+
+export class Views {
+  private shown: Shown | null = null;
+  private cursor: number | null = null;
+  private lastTables = 0;
+  private quarter = -1;
+  private readonly mini = new MiniChart(document.querySelector<SVGSVGElement>('#mini-chart')!);
+  private readonly sums: SumsFigure;
+  private readonly learning: LearningFigure;
+  private readonly certificate: CertificateTable;
+  private readonly factorization: FactorizationFigure;
+  private readonly errors: ErrorsFigure;
+  private readonly ranking: Ranking;
+  private readonly queries: QueriesFigure;
+
+  constructor(
+    private readonly player: Player,
+    private readonly bar: PlayerBar,
+    private readonly events: ViewsEvents,
+  ) {
+    const analyst = new Analyst();
+    this.certificate = new CertificateTable(analyst);
+    this.factorization = new FactorizationFigure(analyst);
+    this.errors = new ErrorsFigure(analyst);
+    this.ranking = new Ranking(analyst, events);
+    this.queries = new QueriesFigure(analyst, events);
+    const moved = (step: number | null): void => this.moveCursor(step);
+    this.sums = new SumsFigure(byId('sums'), byId('sum-errors'), moved);
+    this.learning = new LearningFigure(byId('learning'), moved);
+    this.connect();
+    watchMini(() => this.drawMini());
+  }
+
+  /** Another run, before it is shown. */
+  take(run: Run): void {
+    if (this.shown?.run === run) return;
+    this.quarter = -1;
+    this.cursor = null;
+  }
+
+  /** Redraws everything that depends on what is shown rather than on what is computed. */
+  show(run: Run, settings: Settings, names: string[]): void {
+    this.take(run);
+    this.shown = { run, settings, names };
+    this.fillSumsView(this.shown);
+    byId<HTMLSelectElement>('speed').value = rules.speed.write(settings.speed);
+    byId<HTMLSelectElement>('learning-view').value = settings.learning;
+    byId<HTMLInputElement>('deployed').checked = settings.deployed;
+    byId<HTMLSelectElement>('errors-view').value = settings.errors;
+    byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
+    this.player.speed = settings.speed;
+    this.sums.show(run, settings.sums, settings.deployed);
+    this.learning.show(run, settings.learning, settings.deployed);
+    this.certificate.show(run);
+    this.factorization.show(run.settings);
+    const { errors, ranking, histogram, queries, queriesView, deployed } = settings;
+    this.errors.show({ ...run.settings, errors }, run.lanes);
+    this.ranking.show({ ...run.settings, ranking });
+    this.queries.show({ ...run.settings, histogram, queries, queriesView, deployed });
+    this.draw();
+  }
+
+  /** Draws the steps that are new. */
+  draw(): void {
+    if (this.shown === null) return;
+    const { run, settings } = this.shown;
+    this.sums.draw(this.cursor);
+    this.learning.draw(this.cursor);
+    this.drawMini();
+    this.bar.showProgress(run);
+    const facts = byId('facts');
+    facts.hidden = settings.deployed || run.step === 0;
+    if (!facts.hidden) setText(facts.querySelector('span')!, factsOf(run, this.sums));
+    this.drawTables(false);
+    const quarter = Math.floor((4 * run.step) / run.numSteps);
+    if (quarter !== this.quarter || this.player.state !== 'playing') this.summarise();
+    this.quarter = quarter;
+  }
+
+  /** Time stands still: says where. */
+  rest(): void {
+    this.summarise();
+    this.drawTables(true);
+  }
+
+  restyle(): void {
+    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.queries]) {
+      figure.restyle();
+    }
+  }
+
+  private drawMini(): void {
+    if (this.shown === null || byId('mini').hidden) return;
+    const { lines, range } = this.sums.miniature();
+    this.mini.draw(lines, this.shown.run.numSteps, range);
+  }
+
+  private fillSumsView({ run, settings, names }: Shown): void {
+    const select = byId<HTMLSelectElement>('sums-view');
+    const { dimension, learns } = run.first.info;
+    const options = [h('option', { value: 'norm' }, 'the vector (its norm)')];
+    for (let k = 1; k <= dimension; ++k) {
+      const name = names[k - 1] ?? `coordinate ${k}`;
+      options.push(h('option', { value: k }, learns ? `gradient, ${name}` : name));
+    }
+    select.replaceChildren(...options);
+    select.value = rules.sums.write(settings.sums);
+  }
+
+  /** The live region speaks at rest and at each quarter, not at every step. */
+  private summarise(): void {
+    if (this.shown === null) return;
+    const { run, settings } = this.shown;
+    setText(byId('summary'), summaryOf(run, this.sums, settings.deployed));
+  }
+
+  private drawTables(now: boolean): void {
+    if (this.shown === null) return;
+    const { run, settings } = this.shown;
+    const playing = this.player.state === 'playing';
+    if (!now && playing && performance.now() - this.lastTables < tableInterval) return;
+    this.lastTables = performance.now();
+    const { sums, deployed } = settings;
+    const tables: [string, () => HTMLElement][] = [
+      ['sums-numbers', () => sumsTable(run, sums, deployed)],
+      ['learning-numbers', () => learningTable(run, deployed)],
+    ];
+    for (const [id, make] of tables) {
+      const details = byId<HTMLDetailsElement>(id);
+      if (details.open) details.querySelector('.scroll')!.replaceChildren(make());
+    }
+  }
+
+  private moveCursor(step: number | null): void {
+    if (step === this.cursor) return;
+    this.cursor = step;
+    this.sums.setCursor(step);
+    this.learning.setCursor(step);
+  }
+
+  private connect(): void {
+    type View = 'sums' | 'learning' | 'speed' | 'errors' | 'ranking';
+    const view = (id: string, key: View): void => {
+      const select = byId<HTMLSelectElement>(id);
+      select.addEventListener('change', () =>
+        this.events.changed({ [key]: rules[key].read(select.value) } as Partial<Settings>),
+      );
+    };
+    view('sums-view', 'sums');
+    view('learning-view', 'learning');
+    view('speed', 'speed');
+    view('errors-view', 'errors');
+    view('ranking-view', 'ranking');
+    const deployed = byId<HTMLInputElement>('deployed');
+    deployed.addEventListener('change', () => this.events.changed({ deployed: deployed.checked }));
+    for (const id of ['sums-numbers', 'learning-numbers']) {
+      byId(id).addEventListener('toggle', () => this.drawTables(true));
+    }
+    this.watchWidth();
+  }
+
+  private watchWidth(): void {
+    let timer = 0;
+    let width = innerWidth;
+    window.addEventListener('resize', () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        if (innerWidth !== width && this.shown !== null) {
+          const { run, settings, names } = this.shown;
+          this.show(run, settings, names); // As many points as pixels.
+          this.errors.resize();
+        }
+        width = innerWidth;
+      }, 200);
+    });
+  }
+}
