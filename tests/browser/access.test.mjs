@@ -3,11 +3,11 @@
 // Keyboard, screen readers, contrast, narrow and wide windows; pictures go to build/screenshots/.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import {
+  complaints,
   launch,
   openPage,
   readKey,
@@ -22,12 +22,10 @@ import {
 const screenshots = path.join(root, 'build/screenshots/');
 let site;
 let browser;
-let axe;
 before(async () => {
-  [site, browser, axe] = await Promise.all([
+  [site, browser] = await Promise.all([
     serveSite(),
     launch(),
-    readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
     mkdir(screenshots, { recursive: true }),
   ]);
 });
@@ -35,12 +33,6 @@ after(async () => {
   await browser.close();
   site.close();
 });
-
-async function complaints(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
-}
 
 for (const [scheme, width] of [
   ['light', 1440],

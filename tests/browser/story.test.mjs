@@ -3,13 +3,33 @@
 // The story: which address opens what, and scenes whose handles show what the library computes.
 
 import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { launch, openPage, serveSite, settled } from './support.mjs';
+import { brotliCompressSync } from 'node:zlib';
+import { load } from '../../dist/index.js';
+import {
+  complaints,
+  launch,
+  openPage,
+  root,
+  serveSite,
+  settled,
+  site as folder,
+  textOf,
+} from './support.mjs';
 
+const screenshots = path.join(root, 'build/screenshots/');
 let site;
 let browser;
+let library;
 before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
+  [site, browser, library] = await Promise.all([
+    serveSite(),
+    launch(),
+    load(),
+    mkdir(screenshots, { recursive: true }),
+  ]);
 });
 after(async () => {
   await browser.close();
@@ -60,8 +80,334 @@ test('addresses of before open the laboratory, and the story does not start', as
 });
 
 test('a scene can be embedded alone', async () => {
-  const { page } = await openStory('hero', { address: '?embed=hero' });
+  const { page } = await openStory('naive', { address: '?embed=naive' });
   assert.equal((await page.$$('.scene')).length, 1);
   assert.equal(await page.$eval('.masthead', (one) => one.checkVisibility()), false);
+  await page.close();
+});
+
+const privacy = { epsilon: 1, delta: 1e-6 };
+const numSteps = 1024;
+const errorOf = (mechanism, options) => library.error({ mechanism, numSteps, ...options });
+/** Twice the standard deviation of the worst total, in people. */
+const bandOf = (mechanism) =>
+  2 * library.calibrate(privacy).noiseMultiplier * errorOf(mechanism).maxError;
+
+const numberOf = (page, selector) => page.$eval(selector, (one) => Number(one.value));
+const spoken = (page, selector) =>
+  page.$eval(selector, (one) => one.getAttribute('aria-valuetext'));
+
+function near(actual, expected, what) {
+  const tolerance = 1e-8 * Math.max(1, Math.abs(expected));
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual}, expected ${expected}`);
+}
+
+/** Probability that a standard normal number is at most x, by the midpoint rule. */
+function probability(x) {
+  const pieces = 20_000;
+  const width = x / pieces;
+  let sum = 0;
+  for (let i = 0; i < pieces; ++i) sum += Math.exp(-(((i + 0.5) * width) ** 2) / 2);
+  return 0.5 + (sum * width) / Math.sqrt(2 * Math.PI);
+}
+
+const mechanisms = ['independent', 'tree', 'square-root', 'optimal'];
+
+test('hero: every stop has the band that the library states, and the keyboard reaches it', async () => {
+  const { page, said } = await openStory('hero');
+  const shown = await page.$$eval('.stops data', (all) =>
+    all.map((one) => [Number(one.value), one.textContent]),
+  );
+  for (const [i, mechanism] of mechanisms.entries()) near(shown[i][0], bandOf(mechanism), mechanism);
+  assert.deepEqual(
+    shown.map(([, text]) => text),
+    ['± 270.4', '± 88.6', '± 27.7', '± 25.0'],
+  );
+  const slider = '#scene-hero input[type=range]';
+  const curve = () => page.$eval('#scene-hero .line.best', (one) => one.getAttribute('d'));
+  const worst = await page.$eval('#scene-hero .line.worst', (one) => one.getAttribute('d'));
+  const seen = [await curve()];
+  await page.focus(slider);
+  assert.match(await spoken(page, slider), /^optimal, within ± 25\.0 people, 10\.8 times less/);
+  for (const [name, band] of [
+    ['square root', '27.7'],
+    ['tree', '88.6'],
+    ['fresh', '270.4'],
+  ]) {
+    await page.keyboard.press('ArrowLeft');
+    assert.ok((await spoken(page, slider)).startsWith(`${name}, within ± ${band} people`), name);
+    assert.match(await textOf(page, '.hero-says'), new RegExp(band));
+    assert.match(await textOf(page, '.hero-legend .best .value'), new RegExp(band));
+    seen.push(await curve());
+  }
+  assert.equal(new Set(seen).size, 4, 'each stop has a curve of its own');
+  assert.equal(seen.at(-1), worst, 'the last is the one that it is compared with');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('hero: the day is finished at once, plays by itself for at most 5 seconds, and again', async () => {
+  const { page } = await openStory('hero', { address: '', calm: false });
+  const over = (wanted) =>
+    page.waitForFunction(
+      (done) => document.querySelector('#scene-hero .now').classList.contains('hidden') === done,
+      { timeout: 20_000, polling: 'raf' },
+      wanted,
+    );
+  await over(false);
+  const start = Date.now();
+  await over(true);
+  assert.ok(Date.now() - start < 5500, `${Date.now() - start} ms`);
+  await page.click('.again');
+  await over(false);
+  await over(true);
+  await page.close();
+});
+
+test('hero: with reduced motion nothing moves by itself', async () => {
+  const { page } = await openStory('hero');
+  await page.evaluate(() => (window.frameTimes.length = 0));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  assert.equal(await page.evaluate(() => window.frameTimes.length), 0);
+  await page.close();
+});
+
+test('hero: without scripts the picture, its numbers and the words are there', async () => {
+  const page = await browser.newPage();
+  await page.setJavaScriptEnabled(false);
+  await page.goto(site.url);
+  const stops = [...(await page.content()).matchAll(/<data value="([\d.]+)">(± [\d.]+)</g)];
+  for (const [i, mechanism] of mechanisms.entries()) near(+stops[i][1], bandOf(mechanism), mechanism);
+  assert.deepEqual([stops[0][2], stops[3][2]], ['± 270.4', '± 25.0']);
+  const box = await (await page.$('.hero-still')).boundingBox();
+  assert.ok(box.width > 300 && box.height > 200);
+  const words = await page.$$('#scene-hero noscript p');
+  assert.equal(words.length, 2);
+  assert.ok((await words[0].boundingBox()).height > 0);
+  assert.equal(await page.$('#player').then((one) => one.boundingBox()), null);
+  await page.close();
+});
+
+test('attacker: the chance is that of the best guess, the same for every mechanism', async () => {
+  const { page, said } = await openStory('attacker');
+  const muOf = (epsilon) => library.calibrate({ epsilon, delta: privacy.delta }).mu;
+  for (const mechanism of mechanisms) {
+    const options = { ...privacy, mechanism, numSteps };
+    const simulation = library.simulation({ ...options, dimension: 1 });
+    assert.equal(simulation.certificate.mu, muOf(1), mechanism);
+    simulation.dispose();
+  }
+  const slider = '#scene-attacker input[type=range]';
+  const chance = () => numberOf(page, '#scene-attacker .claim strong data');
+  await page.focus(slider);
+  const seen = [];
+  await page.keyboard.press('Home');
+  for (;;) {
+    const epsilon = await numberOf(page, '#scene-attacker .claim > data');
+    near(await chance(), probability(muOf(epsilon) / 2), `epsilon ${epsilon}`);
+    assert.ok((await spoken(page, slider)).startsWith(`epsilon ${epsilon}: the best guess is right`));
+    seen.push(epsilon);
+    if (epsilon === 10) break;
+    await page.keyboard.press('ArrowRight');
+  }
+  assert.ok([0.1, 1, 3, 10].every((epsilon) => seen.includes(epsilon)));
+  assert.deepEqual(
+    await page.$$eval('.listed button', (all) => all.map((one) => one.textContent)),
+    ['ε = 0.1: 50.5 %', 'ε = 1: 54.7 %', 'ε = 3: 62.7 %', 'ε = 10: 82.2 %'],
+  );
+  await page.click('.listed button');
+  near(await chance(), probability(muOf(0.1) / 2), 'a button');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('attacker: guesses are counted as they are answered; the best one is right as often as said', async () => {
+  const { page } = await openStory('attacker');
+  await page.focus('#scene-attacker input[type=range]');
+  await page.keyboard.press('End');
+  let right = 0;
+  for (let round = 1; round <= 12; ++round) {
+    await page.focus(`.answers button:nth-child(${1 + (round % 2)})`);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(
+      (n) => document.querySelector('.yours').textContent.includes(` of ${n} right`),
+      {},
+      round,
+    );
+    if ((await textOf(page, '#scene-attacker .verdict')).startsWith('Right')) right += 1;
+    assert.equal(await numberOf(page, '.yours data'), right);
+  }
+  await page.click('.many');
+  await page.waitForFunction(() =>
+    document.querySelector('.machine').textContent.includes(' of 1,000 right'),
+  );
+  // 822 are expected with a standard deviation of 12.1: seven of them happen by chance once in 10^11.
+  const machine = await numberOf(page, '.machine data');
+  assert.ok(Math.abs(machine - 822) < 85, `${machine} of 1000`);
+  await page.close();
+});
+
+test('naive: the funnel follows the horizon, with the numbers of the library', async () => {
+  const { page, said } = await openStory('naive');
+  const slider = '#scene-naive input[type=range]';
+  const { noiseMultiplier } = library.calibrate(privacy);
+  const shows = async (steps, times) => {
+    await page.waitForFunction(
+      (text) => document.querySelector('.naive-error').value === text,
+      {},
+      String(library.error({ mechanism: 'independent', numSteps: steps }).maxError),
+    );
+    assert.equal(await textOf(page, '.naive-error'), times);
+    const output = library.error({ mechanism: 'output', numSteps: steps }).maxError;
+    near(await numberOf(page, '.naive-band'), 2 * noiseMultiplier * output, `${steps} steps`);
+  };
+  await shows(1024, '32');
+  assert.equal(await textOf(page, '.naive-band'), '270.4');
+  await page.focus(slider);
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await spoken(page, slider), '2,048 people');
+  await shows(2048, '45.3');
+  await page.keyboard.press('End');
+  assert.equal(await spoken(page, slider), '1,000,000 people');
+  await shows(1_000_000, '1,000');
+  const ghosts = () => page.$$eval('.ghost', (all) => all.map((one) => one.getAttribute('d')));
+  const before = await ghosts();
+  assert.equal(before.length, 30);
+  await page.focus('#scene-naive button');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(
+    (old) => document.querySelector('.ghost').getAttribute('d') !== old,
+    {},
+    before[0],
+  );
+  // A run ends inside with probability 95.45 %: 20 or fewer of 30 happen once in 10^6.
+  const inside = Number((await textOf(page, '.inside')).split(' ')[0]);
+  assert.ok(inside > 20 && inside <= 30, `${inside} inside`);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('take back: the truth is shown after the guess, and is that of the library', async () => {
+  const { page, said } = await openStory('take_back');
+  const slider = '#scene-take_back input[type=range]';
+  const lambda = () => numberOf(page, '.take-lambda');
+  const curveShown = () =>
+    page.$eval('.u-curve', (one) => getComputedStyle(one).visibility === 'visible');
+  assert.equal(await curveShown(), false);
+  assert.equal(await page.$('.take-error'), null);
+  await page.focus(slider);
+  await page.keyboard.press('Home');
+  assert.equal(await lambda(), 0);
+  assert.match(await spoken(page, slider), /^0 % taken back, each noise 1\.00 times as large$/);
+  const flat = await page.$$eval('rect.echo', (all) => all.map((one) => one.getAttribute('height')));
+  assert.ok(flat.every((height) => Number(height) === 0), 'no echo without lambda');
+  await page.focus('.ask');
+  await page.keyboard.press('Enter');
+  assert.equal(await curveShown(), true);
+  const truth = errorOf('lambda-cgd', { lambda: 0.97 }).maxError.toFixed(2);
+  assert.match(await textOf(page, '#scene-take_back .verdict'), new RegExp(`λ = 0\\.97, gives ${truth}`));
+  await page.focus(slider);
+  const seen = new Map();
+  for (;;) {
+    const now = await lambda();
+    const { maxError, sensitivity } = errorOf('lambda-cgd', { lambda: now });
+    near(await numberOf(page, '.take-error'), maxError, `lambda ${now}`);
+    near(await numberOf(page, '.take-size'), sensitivity, `lambda ${now}`);
+    seen.set(now, await textOf(page, '.take-error'));
+    if (now === 0.999) break;
+    await page.keyboard.press('ArrowRight');
+  }
+  assert.deepEqual(
+    [0, 0.5, 0.97, 0.999].map((one) => seen.get(one)),
+    ['32', '18.5', '5.70', '20.9'],
+  );
+  assert.equal(
+    await textOf(page, '.take-numbers'),
+    'Noise of the worst total: 32 at λ = 0, 18.5 at λ = 0.5, 5.70 at λ = 0.97, 20.9 at λ = 0.999.',
+  );
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+/** Scrolls through the whole story, so that every scene is mounted. */
+async function mountAll(page) {
+  for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
+    await page.$eval(`#${id}`, (one) => one.scrollIntoView());
+    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+  }
+}
+
+for (const [scheme, width] of [
+  ['light', 1440],
+  ['light', 768],
+  ['dark', 320],
+]) {
+  test(`all scenes: axe finds nothing, nothing is cut, targets are large: ${scheme}, ${width} px`, async () => {
+    const { page, said } = await openStory('hero', { scheme, width });
+    await mountAll(page);
+    assert.deepEqual(await complaints(page), []);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `the page is ${wide} px wide`);
+    const small = await page.$$eval(
+      '#story :is(button, select, input, [role=slider], .contents a)',
+      (all) =>
+        all
+          .filter((one) => one.checkVisibility())
+          .filter((one) => {
+            const box = one.getBoundingClientRect();
+            return box.width < 24 || box.height < 24;
+          })
+          .map((one) => one.outerHTML.slice(0, 80)),
+    );
+    assert.deepEqual(small, []);
+    const unnamed = await page.$$eval('#story :is(input[type=range], [role=slider])', (all) =>
+      all.filter((one) => !one.getAttribute('aria-valuetext')).map((one) => one.outerHTML),
+    );
+    assert.deepEqual(unnamed, []);
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.screenshot({ path: `${screenshots}story-${width}-${scheme}.png`, fullPage: true });
+    assert.deepEqual(said, []);
+    assert.deepEqual(await page.evaluate(() => window.violations), []);
+    await page.close();
+  });
+}
+
+test('loading moves nothing: layout shift at most 0.02', async () => {
+  for (const [width, height] of [
+    [1440, 1200],
+    [390, 844],
+  ]) {
+    const { page } = await openStory('hero', {
+      address: '',
+      calm: false,
+      width,
+      height,
+      before: () => {
+        window.shift = 0;
+        new PerformanceObserver((list) => {
+          for (const { value } of list.getEntries()) window.shift += value;
+        }).observe({ type: 'layout-shift', buffered: true });
+      },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const shift = await page.evaluate(() => window.shift);
+    assert.ok(shift <= 0.02, `${shift} at ${width} px`);
+    await page.close();
+  }
+});
+
+test('before anything is touched at most 130 KB are transferred, but for the core', async () => {
+  const { page, asked } = await openStory('hero', { address: '' });
+  const names = new Set(
+    asked
+      .filter((url) => url.startsWith(site.url))
+      .map((url) => new URL(url).pathname.split('/some/where/')[1] || 'index.html'),
+  );
+  let bytes = 0;
+  for (const name of names) {
+    if (path.basename(name).startsWith('worker')) continue;
+    bytes += brotliCompressSync(await readFile(path.join(folder, name))).length;
+  }
+  assert.ok(names.size > 3 && bytes < 130 * 1024, `${bytes} bytes in ${[...names]}`);
   await page.close();
 });

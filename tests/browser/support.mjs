@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
@@ -99,6 +100,14 @@ export async function openPage(browser, url, options = {}) {
   if (before) await page.evaluateOnNewDocument(before);
   await page.goto(story ? url : inLaboratory(url));
   return { page, said, asked };
+}
+
+/** Everything that axe finds wrong with what is shown. */
+export async function complaints(page) {
+  const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+  await page.evaluate(await readFile(script, 'utf8'));
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
 }
 
 /** Waits until the player is in a state and no other run is being made. */

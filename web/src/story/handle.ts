@@ -2,6 +2,8 @@
 
 // Handles: elements that are sliders for the pointer, the keyboard and screen readers.
 
+import { h } from '../page/dom.ts';
+
 export interface HandleOptions {
   /** Name of what it sets. */
   readonly label: string;
@@ -117,24 +119,40 @@ export class Handle {
   }
 }
 
-export type SliderOptions = Pick<
-  HandleOptions,
-  'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved' | 'settled'
->;
+export interface SliderOptions
+  extends Pick<HandleOptions, 'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved'> {
+  /** Words below the two ends. */
+  readonly ends?: readonly [string, string];
+}
 
 /** A slider beside a picture: the browser's own, with its value in words. */
-export function slider(options: SliderOptions): HTMLInputElement {
-  const { label, min, max, step, say } = options;
-  const input = document.createElement('input');
-  Object.assign(input, { type: 'range', min, max, step, className: 'slider' });
-  input.value = String(options.value);
-  input.setAttribute('aria-label', label);
-  const announce = (): void => input.setAttribute('aria-valuetext', say(input.valueAsNumber));
-  input.addEventListener('input', () => {
-    announce();
-    options.moved(input.valueAsNumber);
-  });
-  input.addEventListener('change', () => options.settled?.(input.valueAsNumber));
-  announce();
-  return input;
+export class Slider {
+  readonly element: HTMLElement;
+  private readonly input = h('input', { type: 'range', class: 'slider' });
+
+  constructor(private readonly options: SliderOptions) {
+    const { label, min, max, step, value, ends } = options;
+    Object.assign(this.input, { min, max, step });
+    this.put(value);
+    this.input.addEventListener('input', () => {
+      this.announce();
+      options.moved(this.input.valueAsNumber);
+    });
+    this.element = h(
+      'div',
+      { class: 'grab' },
+      h('label', {}, h('span', { class: 'grab-name' }, label), this.input),
+      ends && h('p', { class: 'ends', 'aria-hidden': 'true' }, h('span', {}, ends[0]), h('span', {}, ends[1])),
+    );
+  }
+
+  /** Puts it somewhere without telling anyone. */
+  put(value: number): void {
+    this.input.value = String(value);
+    this.announce();
+  }
+
+  private announce(): void {
+    this.input.setAttribute('aria-valuetext', this.options.say(this.input.valueAsNumber));
+  }
 }

@@ -3,11 +3,11 @@
 // One day in a shop, counted twice with the same privacy; a handle goes from the worst way of making
 // noise to the best, and the day can be watched again.
 
-import { h, setText } from '../page/dom.ts';
-import { count, fixed } from '../page/format.ts';
-import { slider } from './handle.ts';
-import { countDay, numPeople, stops, type Day, type Lane } from './hero_numbers.ts';
-import { ends, range, ticks } from './hero_picture.ts';
+import { setText } from '../page/dom.ts';
+import { count } from '../page/format.ts';
+import { Slider } from './handle.ts';
+import { countDay, numPeople, type Day, type Lane } from './hero_numbers.ts';
+import { describe, ends, explain, published, range, ticks, within } from './hero_picture.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
@@ -148,67 +148,39 @@ class Hero {
   }
 }
 
-const explanations: Readonly<Record<string, string>> = {
-  independent: 'Fresh noise for every person. All of it stays in the count, so it piles up.',
-  tree: 'Noise on blocks of people: few blocks make up any count.',
-  'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
-  optimal: 'The same, tuned until a proof says that there is next to nothing left to gain.',
-};
-
-function describe(lane: Lane, day: Day): string {
-  const times = ends(day).worst.worst / lane.worst;
-  const less = times > 1.001 ? `, ${fixed(times, 1)} times less than fresh noise` : '';
-  return `within ± ${fixed(lane.worst, 1)} people${less}`;
-}
-
-/** The handle: one stop for each mechanism, with its numbers below it. */
-function mechanismSlider(day: Day, chosen: (lane: Lane) => void): HTMLElement {
-  const text = h('p', { class: 'hero-says', 'aria-live': 'polite' });
-  const cells = day.lanes.map((lane) =>
-    h(
-      'li',
-      { 'data-mechanism': lane.mechanism },
-      h('span', { class: 'name' }, lane.name),
-      h('data', { value: lane.worst }, `± ${fixed(lane.worst, 1)}`),
-    ),
-  );
-  const show = (lane: Lane): void => {
-    for (const cell of cells) {
-      cell.classList.toggle('chosen', cell.dataset['mechanism'] === lane.mechanism);
-    }
-    setText(text, `${explanations[lane.mechanism]} Now ${describe(lane, day)}.`);
-  };
-  const last = stops.length - 1;
-  show(day.lanes[last]!);
-  const input = slider({
-    label: 'How the noise is made',
+/** The handle: one stop for each mechanism; its numbers stand below it already. */
+function addHandle(stage: HTMLElement, day: Day, chosen: (lane: Lane) => void): void {
+  const text = stage.querySelector('.hero-says')!;
+  const legend = stage.querySelector('.hero-legend .best')!;
+  const stops = [...stage.querySelectorAll<HTMLElement>('.stops li')];
+  const last = day.lanes.length - 1;
+  const slider = new Slider({
+    label: 'Drag: how the noise is made',
     min: 0,
     max: last,
     value: last,
     step: 1,
-    say: (value) => `${day.lanes[value]!.name}, ${describe(day.lanes[value]!, day)}`,
-    moved(value) {
-      show(day.lanes[value]!);
-      chosen(day.lanes[value]!);
+    say: (at) => `${day.lanes[at]!.name}, ${describe(day.lanes[at]!, day)}`,
+    moved(at) {
+      for (const [i, stop] of stops.entries()) stop.classList.toggle('chosen', i === at);
+      const lane = day.lanes[at]!;
+      setText(text, explain(lane, day));
+      setText(legend.querySelector('.name')!, published(lane));
+      setText(legend.querySelector('.value')!, within(lane));
+      chosen(lane);
     },
   });
-  return h(
-    'div',
-    { class: 'hero-handle' },
-    input,
-    h('ul', { class: 'stops' }, ...cells),
-    text,
-  );
+  stage.querySelector('.hero-slider')!.append(slider.element);
 }
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const day = await context.queue(() => countDay(context.engine));
   const hero = new Hero(day, context);
   stage.querySelector('.hero-picture')!.replaceChildren(hero.element);
-  stage.append(
-    mechanismSlider(day, (lane) => hero.choose(lane)),
-    h('button', { type: 'button', class: 'again', onclick: () => hero.replay() }, 'Watch the day again'),
-  );
+  addHandle(stage, day, (lane) => hero.choose(lane));
+  const again = stage.querySelector<HTMLButtonElement>('.again')!;
+  again.disabled = false;
+  again.addEventListener('click', () => hero.replay());
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
   return { restyle: () => {}, dispose: () => hero.dispose() };
 };

@@ -12,14 +12,20 @@ export const numPeople = 1024;
 export interface Stop {
   readonly mechanism: MechanismName;
   readonly name: string;
+  /** The noise in words. */
+  readonly noise: string;
 }
 
 /** From the worst to the best. */
 export const stops: readonly Stop[] = [
-  { mechanism: 'independent', name: 'fresh' },
-  { mechanism: 'tree', name: 'tree' },
-  { mechanism: 'square-root', name: 'square root' },
-  { mechanism: 'optimal', name: 'optimal' },
+  { mechanism: 'independent', name: 'fresh', noise: 'fresh noise' },
+  { mechanism: 'tree', name: 'tree', noise: 'noise on blocks of people' },
+  {
+    mechanism: 'square-root',
+    name: 'square root',
+    noise: 'noise that takes itself back',
+  },
+  { mechanism: 'optimal', name: 'optimal', noise: 'noise that takes itself back' },
 ];
 
 export interface Lane extends Stop {

@@ -42,6 +42,9 @@ export function ends({ lanes }: Day): { worst: Lane; best: Lane } {
   return { worst: lanes[0]!, best: lanes.at(-1)! };
 }
 
+export const published = ({ noise }: Lane): string => `Published with ${noise}`;
+export const within = ({ worst }: Lane): string => `within ± ${fixed(worst, 1)} people`;
+
 /** The lines above the picture: whose curves these are, and how wide their bands. */
 function legend(day: Day): string {
   const { worst, best } = ends(day);
@@ -51,9 +54,42 @@ function legend(day: Day): string {
     `<span class="value">${text}</span></li>`;
   return `<ul class="hero-legend">${[
     item('truth', 'The true count, kept secret', `${whole(day.truth[last]!)} people`),
-    item('worst', 'Published with fresh noise', `within ± ${fixed(worst.worst, 1)}`),
-    item('best', 'Published with noise that takes itself back', `within ± ${fixed(best.worst, 1)}`),
+    item('worst', published(worst), within(worst)),
+    item('best', published(best), within(best)),
   ].join('')}</ul>`;
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  independent: 'Fresh noise for every person: all of it stays in the count, and piles up.',
+  tree: 'Noise on blocks of people: a few blocks make up any count.',
+  'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
+  optimal: 'The same, tuned until a proof says that almost nothing is left to gain.',
+};
+
+export function describe(lane: Lane, day: Day): string {
+  const times = ends(day).worst.worst / lane.worst;
+  const less = times > 1 ? `, ${fixed(times, 1)} times less than fresh noise` : '';
+  return `${within(lane)}${less}`;
+}
+
+/** The mechanism in a sentence, and how near its counts are. */
+export function explain(lane: Lane, day: Day): string {
+  return `${explanations[lane.mechanism]} Now the count is ${describe(lane, day)}.`;
+}
+
+/** The room of the handle, with the numbers of its stops. */
+function handle(day: Day): string {
+  const last = day.lanes.length - 1;
+  const stops = day.lanes.map(
+    ({ name, worst }, i) =>
+      `<li${i === last ? ' class="chosen"' : ''}><span class="name">${name}</span> ` +
+      `<data value="${worst}">± ${fixed(worst, 1)}</data></li>`,
+  );
+  return (
+    `<div class="hero-handle"><div class="hero-slider"></div><ul class="stops">${stops.join('')}</ul>` +
+    `<p class="hero-says" aria-live="polite">${explain(ends(day).best, day)}</p></div>` +
+    '<button type="button" class="again" disabled>Watch the day again</button>'
+  );
 }
 
 export function heroMarkup(day: Day): string {
@@ -78,6 +114,8 @@ export function heroMarkup(day: Day): string {
     `<div class="ticks-y">${everyOther.join('')}</div>` +
     `<svg viewBox="0 0 ${numPeople} ${range.to - range.from}" preserveAspectRatio="none">` +
     `${curves.join('')}</svg>` +
-    `<div class="ticks-x">${ticks.steps.map(label).join('')}</div></div></div>`
+    `<div class="ticks-x">${ticks.steps.map(label).join('')}</div></div></div>` +
+    '<p class="note">Shaded: 95 of 100 published counts lie there.</p>' +
+    handle(day)
   );
 }

@@ -35,6 +35,8 @@ export interface Point {
 
 /** Room for the texts of the axes, in pixels. */
 const margin = { left: 48, right: 14, top: 26, bottom: 40 };
+/** Room on the left without ticks. */
+const bare = 14;
 
 function fraction(scale: Scale, value: number): number {
   const { from, to, logarithmic } = scale;
@@ -75,7 +77,7 @@ export class Plane {
   }
 
   get left(): number {
-    return margin.left;
+    return this.scales.y.ticks.length > 0 ? margin.left : bare;
   }
   get right(): number {
     return this.width - margin.right;

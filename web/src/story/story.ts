@@ -16,6 +16,24 @@ const scenes: readonly Scene[] = [
     sentence: '',
     load: () => import('./hero.ts'),
   },
+  {
+    id: 'attacker',
+    title: 'The attacker',
+    sentence: 'Someone who knows everyone else’s record guesses whether you came.',
+    load: () => import('./attacker.ts'),
+  },
+  {
+    id: 'naive',
+    title: 'The naive ways',
+    sentence: 'Fresh noise adds up; noise on every total costs the most from the start.',
+    load: () => import('./naive.ts'),
+  },
+  {
+    id: 'take_back',
+    title: 'Take it back',
+    sentence: 'Return a part of yesterday’s noise today.',
+    load: () => import('./take_back.ts'),
+  },
 ];
 
 /** How far below the window a scene is made ready, as a part of its height. */
@@ -85,6 +103,14 @@ class Section {
   }
 }
 
+/** Links to the scenes after the first. */
+function contents(): HTMLElement {
+  const links = scenes
+    .slice(1)
+    .map(({ id, title }) => h('li', {}, h('a', { href: `#scene=${id}` }, title)));
+  return h('nav', { 'aria-label': 'Scenes' }, h('ol', { class: 'contents' }, ...links));
+}
+
 /** Runs what it is given one after the other, also after one that failed. */
 function makeQueue(): Context['queue'] {
   let last: Promise<unknown> = Promise.resolve();
@@ -122,6 +148,7 @@ export class Story {
       { rootMargin: `${ahead} 0px` },
     );
     for (const { element } of this.sections) observer.observe(element);
+    if (!embedded) this.sections[0]?.element.append(contents());
   }
 
   /** Goes to a scene; stays where it is for one that there is not. */

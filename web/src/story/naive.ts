@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The two ways that come to mind first: fresh noise for every person, and noise on every total.
+
+import './naive.css';
+import { h, setText } from '../page/dom.ts';
+import { count, fixed, quantity } from '../page/format.ts';
+import { Slider } from './handle.ts';
+import { numPeople, privacy } from './hero_numbers.ts';
+import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from './plane.ts';
+import type { Context, Mount, SceneView } from './scene.ts';
+
+const numGhosts = 30;
+/** Steps at which a ghost is drawn, whatever the horizon. */
+const numPoints = 256;
+const horizons: readonly number[] = [
+  ...Array.from({ length: 16 }, (_, i) => 2 ** (i + 4)),
+  1_000_000,
+];
+/** Noise comes as multiples of 2^-20 of its standard deviation. */
+const scale = 2 ** 20;
+
+/** Runs of accumulated fresh noise, numPoints rows of numGhosts entries. */
+async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Float64Array> {
+  return queue(async () => {
+    const noise = await engine.noise({
+      mechanism: 'independent',
+      numSteps: numPoints,
+      dimension: numGhosts,
+      insecureSeed: seed,
+    });
+    const rows = await noise.rounded({ numRows: numPoints, scale });
+    noise.dispose();
+    return rows.map((value) => value / scale);
+  });
+}
+
+/** The axes grow by leaps, so that the funnel is seen to grow within them. */
+function roomFor(numSteps: number): number {
+  return 4 ** Math.ceil(Math.log(numSteps) / Math.log(4) - 1e-9);
+}
+
+class Funnel {
+  readonly plane: Plane;
+  private readonly band: SVGPathElement;
+  private readonly levels: SVGPathElement;
+  private readonly ghosts: SVGPathElement[];
+  private readonly words: SVGTextElement;
+
+  constructor(
+    /** Twice the noise of one person, in people. */
+    private readonly unit: number,
+    private rows: Float64Array,
+    private numSteps: number,
+  ) {
+    this.plane = new Plane({
+      label: 'Thirty runs of fresh noise, and where they spread',
+      xName: 'people who passed the shop',
+      yName: 'published − true, in people',
+      ...this.scales(),
+      draw: () => this.draw(),
+    });
+    this.band = this.plane.add('path', { class: 'funnel' });
+    this.ghosts = Array.from({ length: numGhosts }, (_, i) =>
+      this.plane.add('path', { class: i === 0 ? 'ghost first' : 'ghost' }),
+    );
+    this.levels = this.plane.add('path', { class: 'levels' });
+    this.words = this.plane.add('text', { class: 'level-word', 'text-anchor': 'start' });
+    this.words.textContent = 'noise on every total';
+  }
+
+  show(numSteps: number): void {
+    this.numSteps = numSteps;
+    this.plane.rescale(this.scales());
+  }
+
+  redraw(rows: Float64Array): void {
+    this.rows = rows;
+    this.plane.redraw();
+  }
+
+  /** Runs within the band when the horizon is reached. */
+  get numInside(): number {
+    const last = this.rows.subarray(-numGhosts);
+    return last.filter((value) => Math.abs(value) <= 2 * Math.sqrt(numPoints)).length;
+  }
+
+  private scales(): { x: Scale; y: Scale } {
+    const room = roomFor(this.numSteps);
+    const top = 1.25 * this.unit * Math.sqrt(room);
+    const half = evenTicks(top, 3);
+    const short = (value: number): string => (Math.abs(value) < 10 ? quantity(value, 2) : count(value));
+    return {
+      x: { from: 0, to: room, ticks: evenTicks(room, 4), text: count },
+      y: { from: -top, to: top, ticks: [...half.slice(1).map((v) => -v), ...half], text: short },
+    };
+  }
+
+  private draw(): void {
+    const { plane, numSteps, unit } = this;
+    const stepOf = (i: number): number => (i / numPoints) * numSteps;
+    const edge = (sign: number): Point[] =>
+      Array.from({ length: 65 }, (_, i) => {
+        const step = (i / 64) ** 2 * numSteps;
+        return { x: plane.x(step), y: plane.y(sign * unit * Math.sqrt(step)) };
+      });
+    this.band.setAttribute('d', areaBetween(edge(1), edge(-1)));
+    // The noise of a step of a ghost stands for that of many people: the same law, step by step.
+    const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
+    for (const [ghost, path] of this.ghosts.entries()) {
+      const points = [{ x: plane.x(0), y: plane.y(0) }];
+      for (let i = 0; i < numPoints; ++i) {
+        const value = this.rows[i * numGhosts + ghost]! * stretch;
+        points.push({ x: plane.x(stepOf(i + 1)), y: plane.y(value) });
+      }
+      path.setAttribute('d', lineThrough(points));
+    }
+    const level = unit * Math.sqrt(numSteps);
+    const line = (sign: number): string =>
+      lineThrough([
+        { x: plane.x(0), y: plane.y(sign * level) },
+        { x: plane.x(numSteps), y: plane.y(sign * level) },
+      ]);
+    this.levels.setAttribute('d', line(1) + line(-1));
+    this.words.setAttribute('x', String(plane.x(0) + 6));
+    this.words.setAttribute('y', String(plane.y(level) - 6));
+  }
+}
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const { engine, queue } = context;
+  const { noiseMultiplier } = await queue(() => engine.calibrate(privacy));
+  const errors = new Map<number, number>();
+  /** Noise after all steps, in noises of one person, for both ways: the library says it. */
+  const errorOf = async (numSteps: number): Promise<number> => {
+    const known = errors.get(numSteps);
+    if (known !== undefined) return known;
+    const { maxError } = await queue(() => engine.error({ mechanism: 'independent', numSteps }));
+    errors.set(numSteps, maxError);
+    return maxError;
+  };
+  let seed = 1;
+  let wanted = numPeople;
+  const funnel = new Funnel(2 * noiseMultiplier, await drawGhosts(context, seed), wanted);
+  const claim = h('p', { class: 'claim', role: 'status' });
+  const inside = h('p', { class: 'inside' });
+  const showInside = (): void =>
+    setText(inside, `${funnel.numInside} of these ${numGhosts} runs end inside the band; 95 of 100 do.`);
+  const tell = async (numSteps: number): Promise<void> => {
+    const error = await errorOf(numSteps);
+    if (numSteps !== wanted) return;
+    const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
+    claim.replaceChildren(
+      `After ${count(numSteps)} people: ± `,
+      h('data', { class: 'naive-band', value: 2 * noiseMultiplier * error }, count(Math.round(20 * noiseMultiplier * error) / 10)),
+      ', which is ',
+      h('data', { class: 'naive-error', value: error }, times),
+      ' times the noise that would hide one person once.',
+    );
+  };
+  const move = (at: number): void => {
+    wanted = horizons[at]!;
+    funnel.show(wanted);
+    void tell(wanted);
+  };
+  await tell(wanted);
+  showInside();
+  stage.append(
+    claim,
+    funnel.plane.element,
+    new Slider({
+      label: 'People to count',
+      ends: ['16', 'a million'],
+      min: 0,
+      max: horizons.length - 1,
+      value: horizons.indexOf(numPeople),
+      step: 1,
+      say: (at) => `${count(horizons[at]!)} people`,
+      moved: move,
+    }).element,
+    h(
+      'div',
+      { class: 'row' },
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: async () => {
+            funnel.redraw(await drawGhosts(context, ++seed));
+            showInside();
+          },
+        },
+        'Draw the noise again',
+      ),
+      inside,
+    ),
+    h(
+      'p',
+      {},
+      h('strong', {}, 'Fresh noise for each person: '),
+      'a total contains the noise of everyone before, so it spreads like a drunkard’s walk.',
+    ),
+    h(
+      'p',
+      {},
+      h('strong', {}, 'Fresh noise on each total: '),
+      'each person is in all totals from then on, and each of them tells a little. To keep the ' +
+        'promise for all of them, every total needs that much noise from the very first one on.',
+    ),
+  );
+  return { restyle: () => {}, dispose: () => funnel.plane.dispose() };
+};

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Noise that takes back a part of the noise before it. The reader says how much is best, and sees
+// the truth afterwards.
+
+import './take_back.css';
+import { h, setText } from '../page/dom.ts';
+import { count, fixed } from '../page/format.ts';
+import { Slider } from './handle.ts';
+import { numPeople, privacy } from './hero_numbers.ts';
+import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import type { Context, Mount, SceneView } from './scene.ts';
+
+/** Parts that may be taken back. */
+const lambdas: readonly number[] = [
+  0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98,
+  0.985, 0.99, 0.993, 0.996, 0.998, 0.999,
+];
+const start = 0.5;
+/** Steps whose noise is drawn as bars. */
+const numBars = 16;
+const scale = 2 ** 20;
+
+interface Kind {
+  readonly lambda: number;
+  /** How much larger each noise has to be than one that is never taken back. */
+  readonly sensitivity: number;
+  /** Noise of the worst total, in noises that would hide one person once. */
+  readonly error: number;
+}
+
+interface Facts {
+  readonly kinds: readonly Kind[];
+  /** Standard deviation of one person's noise, in people. */
+  readonly unit: number;
+  /** Fresh standard normal numbers, one a step. */
+  readonly fresh: Float64Array;
+}
+
+const bestOf = ({ kinds }: Facts): Kind =>
+  kinds.reduce((one, other) => (other.error < one.error ? other : one));
+
+async function learnFacts({ engine, queue }: Context): Promise<Facts> {
+  return queue(async () => {
+    const { noiseMultiplier } = await engine.calibrate(privacy);
+    const kinds: Kind[] = [];
+    for (const lambda of lambdas) {
+      const options = { mechanism: 'lambda-cgd', lambda, numSteps: numPeople } as const;
+      const { maxError, sensitivity } = await engine.error(options);
+      kinds.push({ lambda, sensitivity, error: maxError });
+    }
+    const noise = await engine.noise({ mechanism: 'output', numSteps: numPeople, insecureSeed: 7 });
+    const fresh = await noise.rounded({ numRows: numPeople, scale });
+    noise.dispose();
+    return { kinds, unit: noiseMultiplier, fresh: fresh.map((value) => value / scale) };
+  });
+}
+
+/** Each step's fresh noise, and beside it what it takes back of the one before. */
+class Bars {
+  readonly plane: Plane;
+  private readonly fresh: SVGRectElement[] = [];
+  private readonly echoes: SVGRectElement[] = [];
+  private readonly links: SVGPathElement[] = [];
+
+  constructor(
+    private readonly facts: Facts,
+    private kind: Kind,
+  ) {
+    this.plane = new Plane({
+      label: 'The noise of the first steps, and what each takes back of the one before',
+      xName: 'step',
+      yName: 'noise of a step',
+      x: {
+        from: 0.5,
+        to: numBars + 0.6,
+        ticks: [1, 4, 8, 12, 16],
+        text: String,
+      },
+      y: { from: -2.7, to: 2.7, ticks: [0], text: String },
+      draw: () => this.draw(),
+    });
+    for (let i = 0; i < numBars; ++i) {
+      this.links.push(this.plane.add('path', { class: 'link' }));
+      this.fresh.push(this.plane.add('rect', { class: 'fresh' }));
+      this.echoes.push(this.plane.add('rect', { class: 'echo' }));
+    }
+  }
+
+  show(kind: Kind): void {
+    this.kind = kind;
+    this.draw();
+  }
+
+  private draw(): void {
+    const { plane, kind, facts } = this;
+    const width = 0.3 * (plane.x(2) - plane.x(1));
+    const bar = (rect: SVGRectElement, x: number, value: number): void => {
+      const ends = [plane.y(0), plane.y(value)];
+      const y = Math.min(...ends);
+      const height = Math.abs(ends[0]! - ends[1]!);
+      for (const [name, at] of Object.entries({ x, y, width, height })) {
+        rect.setAttribute(name, String(at));
+      }
+    };
+    for (let i = 0; i < numBars; ++i) {
+      const value = facts.fresh[i]!;
+      const echo = i === 0 ? 0 : -kind.lambda * facts.fresh[i - 1]!;
+      bar(this.fresh[i]!, plane.x(i + 1) - width, value);
+      bar(this.echoes[i]!, plane.x(i + 1) + 2, echo);
+      const next = plane.x(i + 2) + 2 + width / 2;
+      const d =
+        i + 1 < numBars && kind.lambda > 0
+          ? `M${plane.x(i + 1) - width / 2} ${plane.y(value)}L${next} ${plane.y(-kind.lambda * value)}`
+          : '';
+      this.links[i]!.setAttribute('d', d);
+    }
+  }
+}
+
+/** The noise in every total: all that was added and not yet taken back. */
+class Totals {
+  readonly plane: Plane;
+  private readonly band: SVGPathElement;
+  private readonly line: SVGPathElement;
+
+  constructor(
+    private readonly facts: Facts,
+    private kind: Kind,
+  ) {
+    this.plane = new Plane({
+      label: 'The noise in each published total',
+      xName: 'step',
+      yName: 'noise in the total, in people',
+      x: { from: 0, to: numPeople, ticks: [0, 256, 512, 768, 1024], text: count },
+      y: { from: -300, to: 300, ticks: [-200, 0, 200], text: count },
+      draw: () => this.draw(),
+    });
+    this.band = this.plane.add('path', { class: 'totals-band' });
+    this.line = this.plane.add('path', { class: 'totals' });
+  }
+
+  show(kind: Kind): void {
+    this.kind = kind;
+    this.draw();
+  }
+
+  private draw(): void {
+    const { plane, kind, facts } = this;
+    const size = facts.unit * kind.sensitivity;
+    const line: Point[] = [{ x: plane.x(0), y: plane.y(0) }];
+    const upper: Point[] = [];
+    const lower: Point[] = [];
+    let kept = 0;
+    for (const [i, value] of facts.fresh.entries()) {
+      line.push({ x: plane.x(i + 1), y: plane.y(size * (kept + value)) });
+      kept += (1 - kind.lambda) * value;
+      const width = 2 * size * Math.sqrt(1 + i * (1 - kind.lambda) ** 2);
+      upper.push({ x: plane.x(i + 1), y: plane.y(width) });
+      lower.push({ x: plane.x(i + 1), y: plane.y(-width) });
+    }
+    this.line.setAttribute('d', lineThrough(line));
+    this.band.setAttribute('d', areaBetween(upper, lower));
+  }
+}
+
+/** Error of every lambda, hidden until the reader has said which one is best. */
+class Errors {
+  readonly plane: Plane;
+  private readonly curve: SVGPathElement;
+  private readonly cursor: SVGLineElement;
+  private readonly dot: SVGCircleElement;
+  private readonly guessMark: SVGCircleElement;
+  private readonly guessWord: SVGTextElement;
+  private readonly question: SVGTextElement;
+  private guess: Kind | null = null;
+
+  constructor(
+    private readonly facts: Facts,
+    private kind: Kind,
+  ) {
+    this.plane = new Plane({
+      label: 'Noise of the worst total by the part that is taken back',
+      xName: 'part taken back',
+      yName: 'noise of the worst total, times that of one person',
+      // Evenly spaced by what is left: 1 - lambda, from 1 down to 1/1000.
+      x: {
+        from: 0,
+        to: 3,
+        ticks: [0, 0.5, 0.9, 0.97, 0.99, 0.999].map((lambda) => this.at(lambda)),
+        text: (value) => String(Number((1 - 10 ** -value).toFixed(3))),
+      },
+      y: { from: 4, to: 40, logarithmic: true, ticks: [4, 8, 16, 32], text: String },
+      draw: () => this.draw(),
+    });
+    this.curve = this.plane.add('path', { class: 'u-curve' });
+    this.cursor = this.plane.add('line', { class: 'u-cursor' });
+    this.guessMark = this.plane.add('circle', { class: 'u-guess', r: 6 });
+    this.guessWord = this.plane.add('text', { class: 'u-word' });
+    this.guessWord.textContent = 'your guess';
+    this.dot = this.plane.add('circle', { class: 'u-dot', r: 6 });
+    this.question = this.plane.add('text', { class: 'u-question', 'text-anchor': 'middle' });
+    this.question.textContent = 'Where is it least?';
+  }
+
+  private at(lambda: number): number {
+    return -Math.log10(1 - lambda);
+  }
+
+  show(kind: Kind): void {
+    this.kind = kind;
+    this.draw();
+  }
+
+  reveal(guess: Kind): void {
+    this.guess = guess;
+    this.draw();
+  }
+
+  private draw(): void {
+    const { plane, kind, guess } = this;
+    const known = guess !== null;
+    for (const one of [this.curve, this.dot, this.guessMark, this.guessWord]) {
+      one.classList.toggle('hidden', !known);
+    }
+    this.question.classList.toggle('hidden', known);
+    this.question.setAttribute('x', String((plane.left + plane.right) / 2));
+    this.question.setAttribute('y', String((plane.top + plane.bottom) / 2 + 6));
+    const place = ({ lambda, error }: Kind): Point => ({ x: plane.x(this.at(lambda)), y: plane.y(error) });
+    const here = place(kind);
+    const line = { x1: here.x, x2: here.x, y1: plane.top, y2: plane.bottom };
+    for (const [name, value] of Object.entries(line)) this.cursor.setAttribute(name, String(value));
+    this.curve.setAttribute('d', lineThrough(this.facts.kinds.map(place)));
+    const put = (mark: SVGCircleElement, { x, y }: Point): void => {
+      mark.setAttribute('cx', String(x));
+      mark.setAttribute('cy', String(y));
+    };
+    put(this.dot, here);
+    if (guess === null) return;
+    const guessed = place(guess);
+    put(this.guessMark, guessed);
+    // The curve falls and rises again: beside the mark, outside it is free.
+    const falls = guess.lambda < bestOf(this.facts).lambda;
+    this.guessWord.setAttribute('text-anchor', falls ? 'start' : 'end');
+    this.guessWord.setAttribute('x', String(guessed.x + (falls ? 11 : -11)));
+    this.guessWord.setAttribute('y', String(guessed.y - 9));
+  }
+}
+
+const share = (lambda: number): string => `${Number((100 * lambda).toFixed(1))} %`;
+
+const errorText = (error: number): string =>
+  error >= 10 ? String(Number(error.toFixed(1))) : fixed(error, 2);
+
+/** Everything that follows the handle. */
+class TakeBack {
+  private readonly pictures: { bars: Bars; totals: Totals; errors: Errors };
+  private readonly readout = h('p', { class: 'claim' });
+  private readonly verdict = h('p', { class: 'verdict', role: 'status' });
+  private readonly ask: HTMLButtonElement;
+  private kind: Kind;
+  private known = false;
+
+  constructor(
+    private readonly facts: Facts,
+    stage: HTMLElement,
+  ) {
+    this.kind = facts.kinds[lambdas.indexOf(start)]!;
+    this.pictures = {
+      bars: new Bars(facts, this.kind),
+      totals: new Totals(facts, this.kind),
+      errors: new Errors(facts, this.kind),
+    };
+    this.ask = h(
+      'button',
+      { type: 'button', class: 'primary ask', onclick: () => this.reveal() },
+      'This is my guess: show the truth',
+    );
+    const { bars, totals, errors } = this.pictures;
+    stage.append(
+      h(
+        'p',
+        {},
+        'Every step adds a fresh noise, and takes back a part of the noise of the step before. What ' +
+          'was added once is soon almost gone from the total.',
+      ),
+      bars.plane.element,
+      h(
+        'ul',
+        { class: 'bars-legend' },
+        h('li', { class: 'fresh' }, 'fresh noise'),
+        h('li', { class: 'echo' }, 'taken back from the step before'),
+      ),
+      this.slider(),
+      this.readout,
+      totals.plane.element,
+      h(
+        'p',
+        {},
+        'The catch: an attacker can add up neighbouring steps and undo some of the noise. To keep ' +
+          'the promise, each fresh noise has to be larger, the more of it is taken back. Which part ' +
+          'is best for 1,024 steps? Put the handle there.',
+      ),
+      h('div', { class: 'row' }, this.ask),
+      this.verdict,
+      errors.plane.element,
+      this.table(),
+    );
+    this.show();
+  }
+
+  private slider(): HTMLElement {
+    return new Slider({
+      label: 'How much of the noise before is taken back (λ)',
+      ends: ['nothing', 'almost all'],
+      min: 0,
+      max: lambdas.length - 1,
+      value: lambdas.indexOf(start),
+      step: 1,
+      say: (at) => this.describe(this.facts.kinds[at]!),
+      moved: (at) => {
+        this.kind = this.facts.kinds[at]!;
+        this.show();
+      },
+    }).element;
+  }
+
+  private describe({ lambda, sensitivity, error }: Kind): string {
+    const size = `each noise ${fixed(sensitivity, 2)} times as large`;
+    const truth = this.known ? `, the worst total ${errorText(error)} times one person’s noise` : '';
+    return `${share(lambda)} taken back, ${size}${truth}`;
+  }
+
+  private show(): void {
+    const { kind, known } = this;
+    for (const picture of Object.values(this.pictures)) picture.show(kind);
+    this.readout.replaceChildren(
+      'Taken back: ',
+      h('data', { class: 'take-lambda', value: kind.lambda }, share(kind.lambda)),
+      ` (λ = ${kind.lambda}). Each noise is `,
+      h('data', { class: 'take-size', value: kind.sensitivity }, fixed(kind.sensitivity, 2)),
+      ' times as large as without',
+      ...(known
+        ? [
+            '; the worst total has ',
+            h('data', { class: 'take-error', value: kind.error }, errorText(kind.error)),
+            ' times the noise that hides one person once.',
+          ]
+        : ['.']),
+    );
+  }
+
+  private reveal(): void {
+    this.known = true;
+    this.ask.hidden = true;
+    const guess = this.kind;
+    const best = bestOf(this.facts);
+    const close = guess.error < 1.02 * best.error;
+    setText(
+      this.verdict,
+      (close ? 'Very good. ' : '') +
+        `Your λ = ${guess.lambda} gives ${errorText(guess.error)}; the best here, λ = ` +
+        `${best.lambda}, gives ${errorText(best.error)}. Too little: noise piles up. Too much: each ` +
+        'noise grows too large.',
+    );
+    this.pictures.errors.reveal(guess);
+    this.show();
+    this.element.querySelector('.take-numbers')?.removeAttribute('hidden');
+  }
+
+  /** The numbers of the curve, which stay hidden as it does. */
+  private table(): HTMLElement {
+    const rows = [0, 0.5, 0.97, 0.999].map((lambda) => this.facts.kinds[lambdas.indexOf(lambda)]!);
+    return h(
+      'p',
+      { class: 'take-numbers', hidden: true },
+      'Noise of the worst total: ',
+      ...rows.flatMap(({ lambda, error }, i) => [
+        i === 0 ? '' : ', ',
+        h('data', { value: error }, errorText(error)),
+        ` at λ = ${lambda}`,
+      ]),
+      '.',
+    );
+  }
+
+  private get element(): HTMLElement {
+    return this.readout.parentElement!;
+  }
+
+  dispose(): void {
+    for (const { plane } of Object.values(this.pictures)) plane.dispose();
+  }
+}
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const scene = new TakeBack(await learnFacts(context), stage);
+  return { restyle: () => {}, dispose: () => scene.dispose() };
+};
