@@ -3,10 +3,9 @@
 // The story: which address opens what, and scenes whose handles show what the library computes.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { brotliCompressSync } from 'node:zlib';
 import { load } from '../../dist/index.js';
 import {
   complaints,
@@ -15,8 +14,8 @@ import {
   root,
   serveSite,
   settled,
-  site as folder,
   textOf,
+  transferred,
 } from './support.mjs';
 
 const screenshots = path.join(root, 'build/screenshots/');
@@ -398,16 +397,8 @@ test('loading moves nothing: layout shift at most 0.02', async () => {
 
 test('before anything is touched at most 130 KB are transferred, but for the core', async () => {
   const { page, asked } = await openStory('hero', { address: '' });
-  const names = new Set(
-    asked
-      .filter((url) => url.startsWith(site.url))
-      .map((url) => new URL(url).pathname.split('/some/where/')[1] || 'index.html'),
-  );
-  let bytes = 0;
-  for (const name of names) {
-    if (path.basename(name).startsWith('worker')) continue;
-    bytes += brotliCompressSync(await readFile(path.join(folder, name))).length;
-  }
-  assert.ok(names.size > 3 && bytes < 130 * 1024, `${bytes} bytes in ${[...names]}`);
+  const bytes = await transferred(asked, site);
+  console.log(`story: ${bytes} bytes`);
+  assert.ok(bytes > 10_000 && bytes < 130 * 1024, `${bytes} bytes`);
   await page.close();
 });

@@ -8,6 +8,7 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import puppeteer from 'puppeteer-core';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -100,6 +101,18 @@ export async function openPage(browser, url, options = {}) {
   if (before) await page.evaluateOnNewDocument(before);
   await page.goto(story ? url : inLaboratory(url));
   return { page, said, asked };
+}
+
+/** Bytes of the site's files among the addresses that were asked for, after Brotli, without workers. */
+export async function transferred(asked, { url }) {
+  const ours = asked.filter((one) => one.startsWith(url));
+  const names = ours.map((one) => new URL(one).href.slice(url.length).replace(/#.*/, ''));
+  let bytes = 0;
+  for (const name of new Set(names)) {
+    if (path.basename(name).startsWith('worker')) continue;
+    bytes += brotliCompressSync(await readFile(path.join(site, name || 'index.html'))).length;
+  }
+  return bytes;
 }
 
 /** Everything that axe finds wrong with what is shown. */
