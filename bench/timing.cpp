@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/random/discrete_gaussian.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "random/discrete_gaussian.hpp"
+#include "random/gaussian.hpp"
 #include "release/grid/quantiser.hpp"
 
 /// Not inlined and of a known name: callgrind counts from its entry to its return.

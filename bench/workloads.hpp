@@ -21,17 +21,16 @@
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/toeplitz/blt.hpp"
+#include "math/toeplitz.hpp"
+#include "optimal/family_optimum.hpp"
+#include "random/gaussian.hpp"
+#include "strategy/toeplitz/blt.hpp"
 
 namespace dpftrl::bench {
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/analysis/bounds.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"

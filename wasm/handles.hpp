@@ -15,7 +15,6 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
-#include "dpftrl/learn/twin.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"

@@ -12,9 +12,8 @@
 #include "convert.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/twin.hpp"
-#include "dpftrl/strategy/toeplitz/identity.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "losses.hpp"
@@ -25,6 +24,8 @@ namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
+
+constexpr const char* kIndependent = "independent";
 
 /// Overwrites the beginning of a Float64Array that only the facade knows.
 void write_to(const val& target, const double* values, std::size_t size) {
@@ -225,16 +226,17 @@ val regret_bounds(const val& given, const val& options) {
     setting.release_noise /= number(options, "batchSize");
     const std::optional<DescentSchedule> descent = descent_of(options);
     const bool doubling = options["doubling"].as<bool>();
-    const bool is_sgd = descent && text(given, "mechanism") == IndependentStrategy::kName;
-    const IndependentStrategy independent(setting.num_steps);
-    double lambda = is_sgd ? descent_lambda(setting, independent) : theorem_lambda(setting);
+    const bool is_sgd = descent && text(given, "mechanism") == kIndependent;
+    const std::shared_ptr<const Strategy> independent =
+        make_strategy({.name = kIndependent, .num_steps = setting.num_steps});
+    double lambda = is_sgd ? descent_lambda(setting, *independent) : theorem_lambda(setting);
     if (doubling) lambda = first_lambda(lambda, setting.num_steps);
     lambda = optional_number(options, "lambda").value_or(lambda);
 
     val object = val::object();
     for (const char* name : {"expected", "highProbability", "hazan"}) object.set(name, val::null());
     if (is_sgd && descent->rates.empty() && descent->momentum == 0)
-      object.set("expected", to_object(*descent_regret_bound(setting, independent, lambda)));
+      object.set("expected", to_object(*descent_regret_bound(setting, *independent, lambda)));
     if (!descent) {
       object.set("expected", to_object(doubling ? doubling_regret_bound(setting, lambda)
                                                 : regret_bound(setting, lambda)));

@@ -11,8 +11,7 @@
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
-#include "dpftrl/learn/losses/softmax_loss.hpp"
-#include "dpftrl/learn/rules/descent.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 
 namespace dpftrl::wasm {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/queries/consistency.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
+#include "dpftrl/queries/query_mechanism.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"

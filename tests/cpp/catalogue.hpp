@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
+#include "math/toeplitz.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {

@@ -12,7 +12,7 @@
 
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/varying_bands.hpp"
+#include "strategy/varying_bands.hpp"
 
 namespace dpftrl::testing {
 

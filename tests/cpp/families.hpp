@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/math/optimize.hpp"
-#include "dpftrl/optimal/family.hpp"
 #include "dpftrl/problem/participation.hpp"
+#include "math/optimize.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/analysis/bounds.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 
 #include <algorithm>
 #include <cmath>

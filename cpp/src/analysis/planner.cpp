@@ -6,17 +6,15 @@
 
 #include "base/gap_progress.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
-#include "dpftrl/strategy/dense.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/toeplitz/banded.hpp"
-#include "dpftrl/strategy/toeplitz/blt.hpp"
-#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
-#include "dpftrl/strategy/varying_bands.hpp"
 #include "optimal/banded/banded_search.hpp"
 #include "optimal/blt/blt_search.hpp"
+#include "optimal/family_optimum.hpp"
+#include "strategy/dense.hpp"
+#include "strategy/toeplitz/banded.hpp"
+#include "strategy/toeplitz/blt.hpp"
+#include "strategy/toeplitz/blt_scaled.hpp"
+#include "strategy/varying_bands.hpp"
 
 namespace dpftrl {
 namespace {

@@ -6,10 +6,9 @@
 #include <initializer_list>
 
 #include "analysis/diagonal_blocks.hpp"
-#include "dpftrl/analysis/bounds.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 
 namespace dpftrl {
 namespace {

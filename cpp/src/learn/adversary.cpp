@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/adversary.hpp"
+#include "learn/adversary.hpp"
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/rules/ftrl.hpp"
+#include "learn/rules/ftrl.hpp"
 
 namespace dpftrl {
 namespace {

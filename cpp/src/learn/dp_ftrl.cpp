@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/regret.hpp"
 #include "learn/learner_options.hpp"
+#include "learn/rules/update_rule.hpp"
 #include "noise/checkpoint.hpp"
 
 namespace dpftrl {
@@ -116,6 +117,18 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
   if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
   if (follows_at_once_) rule_->follow(release_);
+}
+
+DpFtrl::~DpFtrl() = default;
+DpFtrl::DpFtrl(DpFtrl&&) noexcept = default;
+DpFtrl& DpFtrl::operator=(DpFtrl&&) noexcept = default;
+
+const Vector& DpFtrl::iterate() const {
+  return rule_->iterate();
+}
+
+Vector DpFtrl::average() const {
+  return rule_->average();
 }
 
 double DpFtrl::lambda() const {

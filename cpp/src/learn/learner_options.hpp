@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/rules/rules.hpp"
+#include "learn/rules/rules.hpp"
 
 namespace dpftrl::detail {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/learn/losses/average_loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
+#include "learn/losses/average_loss.hpp"
 
 namespace dpftrl {
 

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "dpftrl/base/error.hpp"
+#include "learn/losses/average_loss.hpp"
 #include "learn/projected_newton.hpp"
+#include "math/optimize.hpp"
 
 namespace dpftrl {
 namespace {
@@ -72,7 +74,7 @@ double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radiu
 }
 
 ComparatorSolver::ComparatorSolver(const ComparatorOptions& options)
-    : options_(options), loss_(options.loss, options.dimension) {
+    : options_(options), average_(std::make_unique<AverageLoss>(options.loss, options.dimension)) {
   require_positive("comparator", "radius", options.radius);
   require_positive("comparator", "gap_tolerance", options.gap_tolerance);
   set_ = options.domain && options.domain->max_norm(options.dimension)
@@ -80,9 +82,25 @@ ComparatorSolver::ComparatorSolver(const ComparatorOptions& options)
              : std::make_shared<const L2Ball>(options.radius);
   const L2Ball* const ball = dynamic_cast<const L2Ball*>(set_.get());
   if (ball != nullptr) options_.radius = ball->radius();
-  in_ball_ = ball != nullptr && !loss_.has_kinks();
-  warm_point_ = in_ball_ ? Vector::Zero(static_cast<Eigen::Index>(loss_.model_size()))
-                         : set_->start(loss_.model_size());
+  in_ball_ = ball != nullptr && !average_->has_kinks();
+  warm_point_ = in_ball_ ? Vector::Zero(static_cast<Eigen::Index>(average_->model_size()))
+                         : set_->start(average_->model_size());
+}
+
+ComparatorSolver::~ComparatorSolver() = default;
+ComparatorSolver::ComparatorSolver(ComparatorSolver&&) noexcept = default;
+ComparatorSolver& ComparatorSolver::operator=(ComparatorSolver&&) noexcept = default;
+
+void ComparatorSolver::append(std::span<const double> features, double label) {
+  average_->append(features, label);
+}
+
+std::int64_t ComparatorSolver::num_examples() const {
+  return average_->num_examples();
+}
+
+double ComparatorSolver::average_loss(const Vector& point, Vector& gradient) const {
+  return average_->at(point, gradient);
 }
 
 OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gradient_tolerance,
@@ -120,7 +138,8 @@ Comparator ComparatorSolver::solve() {
 
 Comparator ComparatorSolver::solve_projected() {
   ProjectedStart start{.point = warm_point_, .width = warm_width_};
-  const ProjectedMinimum found = minimize_projected(loss_, *set_, options_.gap_tolerance, start);
+  const ProjectedMinimum found =
+      minimize_projected(*average_, *set_, options_.gap_tolerance, start);
   warm_point_ = start.point;
   warm_width_ = start.width;
   return {.status = found.gap <= options_.gap_tolerance ? ComparatorStatus::certified

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/regret.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/rules/ftrl.hpp"
-#include "dpftrl/strategy/toeplitz/identity.hpp"
+#include "learn/rules/ftrl.hpp"
+#include "strategy/toeplitz/identity.hpp"
 
 namespace dpftrl {
 namespace {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/adversary.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/losses/average_loss.hpp"
 #include "dpftrl/learn/regret.hpp"
-#include "dpftrl/learn/twin.hpp"
+#include "learn/adversary.hpp"
+#include "learn/losses/average_loss.hpp"
+#include "learn/rules/update_rule.hpp"
 
 namespace dpftrl {
 namespace {

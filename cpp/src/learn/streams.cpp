@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/simulation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/random/gaussian.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/twin.hpp"
+#include "dpftrl/learn/simulation.hpp"
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/regret.hpp"
 #include "learn/learner_options.hpp"
 
 namespace dpftrl {
@@ -38,6 +38,10 @@ TwinLearner::TwinLearner(const TwinOptions& options)
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
       gradient_(static_cast<std::size_t>(detail::model_size_of(options))),
       sums_(gradient_.size()) {}
+
+TwinLearner::~TwinLearner() = default;
+TwinLearner::TwinLearner(TwinLearner&&) noexcept = default;
+TwinLearner& TwinLearner::operator=(TwinLearner&&) noexcept = default;
 
 void TwinLearner::step(std::span<const double> features, double label, std::span<double> scores) {
   require_length("twin", "features", static_cast<std::int64_t>(features.size()), dimension());

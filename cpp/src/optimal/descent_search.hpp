@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/math/optimize.hpp"
-#include "dpftrl/optimal/family.hpp"
+#include "math/optimize.hpp"
+#include "optimal/family_optimum.hpp"
 #include "optimal/task.hpp"
 
 namespace dpftrl::detail {

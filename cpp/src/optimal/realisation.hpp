@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dpftrl/optimal/varying_buffers_form.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "optimal/quadrature.hpp"
 #include "optimal/weights.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 
 namespace dpftrl::detail {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {

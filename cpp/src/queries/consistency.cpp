@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/queries/consistency.hpp"
+#include "dpftrl/queries/query_mechanism.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

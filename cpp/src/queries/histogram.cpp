@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/queries/histogram.hpp"
+#include "dpftrl/queries/query_workload.hpp"
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/queries/query_workload.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/queries/query_factorization.hpp"
+#include "dpftrl/queries/query_mechanism.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include "base/gap_progress.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "math/nuclear_norm.hpp"
 #include "queries/integer_factor.hpp"

@@ -8,9 +8,9 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/privacy.hpp"
-#include "dpftrl/random/discrete_gaussian.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "queries/query_key.hpp"
+#include "random/discrete_gaussian.hpp"
 #include "random/integer_variance.hpp"
 
 namespace dpftrl {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "dpftrl/queries/query_factorization.hpp"
+#include "dpftrl/queries/query_mechanism.hpp"
 
 namespace dpftrl::detail {
 

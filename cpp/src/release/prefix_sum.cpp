@@ -40,12 +40,6 @@ void require_same_or_apart(std::span<const double> record, std::span<const doubl
 
 }  // namespace
 
-void clip_to_norm(std::span<double> record, double clip_norm) {
-  const detail::Clip clip({kOne, record}, clip_norm);
-  if (!clip.changes()) return;
-  for (double& x : record) x = clip(x);
-}
-
 PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
     : mechanism_(require_given(std::move(mechanism))),
       lattice_(

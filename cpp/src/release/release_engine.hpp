@@ -11,7 +11,7 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/record.hpp"
 #include "noise/checkpoint.hpp"
 #include "release/grid/quantiser.hpp"
 

@@ -6,10 +6,10 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
-#include "dpftrl/strategy/toeplitz/square_root.hpp"
-#include "dpftrl/strategy/trees/restart.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
+#include "strategy/toeplitz/square_root.hpp"
+#include "strategy/trees/restart.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/dense.hpp"
+#include "strategy/dense.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>

@@ -8,10 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/strategy/plan.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 #include "dpftrl/strategy/strategy_info.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "optimal/realisation.hpp"
 #include "optimal/resolvent.hpp"
+#include "strategy/dense.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/plan.hpp"
+#include "dpftrl/strategy/strategy_info.hpp"
 
 #include <algorithm>
 

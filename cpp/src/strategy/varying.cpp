@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/varying.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 
 #include <algorithm>
 #include <cmath>

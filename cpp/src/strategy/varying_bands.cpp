@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/varying_bands.hpp"
+#include "strategy/varying_bands.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/toeplitz/banded.hpp"
 #include "optimal/banded/banded_rows.hpp"
+#include "strategy/dense.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/banded.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds lie below every factorization, upper bounds above theirs.
-#include "dpftrl/analysis/bounds.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 
 #include <Eigen/SVD>
 #include <numbers>
 #include <random>
 
-#include "dpftrl/analysis/unit_error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "golden/bounds_golden.hpp"
 #include "golden/certificates_golden.hpp"
 #include "long_doubles.hpp"
+#include "math/toeplitz.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "dpftrl/analysis/mechanism.hpp"
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "support.hpp"
 

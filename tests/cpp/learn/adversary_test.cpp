@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/adversary.hpp"
+#include "learn/adversary.hpp"
 
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "support.hpp"
 

@@ -6,8 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "dpftrl/learn/losses/function_loss.hpp"
-#include "dpftrl/learn/losses/softmax_loss.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "support.hpp"
 

@@ -5,9 +5,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "dpftrl/learn/losses/softmax_loss.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "learn/rules/ftrl.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -7,9 +7,8 @@
 #include <string>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/losses/function_loss.hpp"
-#include "dpftrl/learn/losses/softmax_loss.hpp"
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/simulation.hpp"
 #include "noise/checkpoint.hpp"
 #include "support.hpp"
 

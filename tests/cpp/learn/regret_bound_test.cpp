@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/regret_bound.hpp"
+#include "dpftrl/learn/regret.hpp"
 
 #include <Eigen/SVD>
 #include <limits>
 #include <random>
 
-#include "dpftrl/learn/rules/ftrl.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
+#include "learn/rules/ftrl.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

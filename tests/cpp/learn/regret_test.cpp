@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/simulation.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,7 +6,6 @@
 
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
-#include "dpftrl/learn/twin.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

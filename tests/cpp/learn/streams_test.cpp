@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/simulation.hpp"
 
 #include <bit>
 #include <limits>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/twin.hpp"
+#include "dpftrl/learn/simulation.hpp"
 
 #include <limits>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/losses/softmax_loss.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "learn/rules/update_rule.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

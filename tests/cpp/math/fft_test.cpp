@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "math/fft.hpp"
 
-#include "dpftrl/random/gaussian.hpp"
+#include "random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

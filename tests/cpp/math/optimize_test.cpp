@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/math/optimize.hpp"
+#include "math/optimize.hpp"
 
 #include <limits>
 #include <stdexcept>

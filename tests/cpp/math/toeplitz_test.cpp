@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 
 #include <algorithm>
 

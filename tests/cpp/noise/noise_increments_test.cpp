@@ -5,7 +5,7 @@
 
 #include "catalogue.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/random/gaussian.hpp"
+#include "random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "families.hpp"
+#include "random/gaussian.hpp"
 #include "simd/simd.hpp"
 #include "support.hpp"
 

@@ -2,7 +2,7 @@
 #include "dpftrl/noise/noise_stream.hpp"
 
 #include "dense_decoder.hpp"
-#include "dpftrl/random/gaussian.hpp"
+#include "random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

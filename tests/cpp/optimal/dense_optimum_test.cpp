@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certified optimum of any matrix and of fixed epochs.
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 
 #include <Eigen/SVD>
 #include <bit>
@@ -11,10 +11,10 @@
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
-#include "dpftrl/strategy/dense.hpp"
 #include "golden/one_dimension_golden.hpp"
 #include "math/nuclear_norm.hpp"
 #include "optimal/sign_gauge.hpp"
+#include "strategy/dense.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "golden/momentum_golden.hpp"

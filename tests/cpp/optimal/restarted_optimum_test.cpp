@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimisers end at the same error wherever they begin: restarted at their result, and at
 // points around it, all four reach the same error within the gap they prove or their tolerance.
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "families.hpp"
 #include "optimal/banded/banded_rows.hpp"
 #include "optimal/banded/banded_toeplitz.hpp"
 #include "optimal/blt/blt_search.hpp"
 #include "optimal/blt/normalized_rows.hpp"
+#include "optimal/family_optimum.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

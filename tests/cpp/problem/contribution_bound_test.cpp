@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/problem/contribution_bound.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 #include <vector>
 

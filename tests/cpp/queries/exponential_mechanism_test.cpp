@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dpftrl/random/discrete_gaussian.hpp"
 #include "queries/exponential_sampling.hpp"
+#include "random/discrete_gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/queries/query_factorization.hpp"
+#include "dpftrl/queries/query_mechanism.hpp"
 
 #include <Eigen/LU>
 #include <Eigen/QR>

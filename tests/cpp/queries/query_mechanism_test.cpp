@@ -4,11 +4,10 @@
 #include <limits>
 
 #include "dpftrl/problem/privacy.hpp"
-#include "dpftrl/queries/consistency.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
-#include "dpftrl/random/discrete_gaussian.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "queries/query_key.hpp"
+#include "random/discrete_gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

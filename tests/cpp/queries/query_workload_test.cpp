@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_workload.hpp"
 
-#include "dpftrl/queries/histogram.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/random/discrete_gaussian.hpp"
+#include "random/discrete_gaussian.hpp"
 
 #include <array>
 #include <cmath>

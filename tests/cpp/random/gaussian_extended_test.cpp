@@ -11,9 +11,9 @@
 #include <limits>
 #include <vector>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "math/fixed_point.hpp"
 #include "noise/exact/exact_rows.hpp"
+#include "random/gaussian.hpp"
 #include "random/normal_pairs.hpp"
 #include "simd/normal_arithmetic.hpp"
 #include "simd/simd.hpp"

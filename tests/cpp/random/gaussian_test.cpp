@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/random/gaussian.hpp"
+#include "random/gaussian.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/exact/exact_entry.hpp"
+#include "random/gaussian.hpp"
 #include "release/grid/quantiser.hpp"
 #include "support.hpp"
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies given by the entries of their encoder: the dense optimum, general bands. The laws of
 // catalogue_test run over both.
-#include "dpftrl/strategy/dense.hpp"
+#include "strategy/dense.hpp"
 #include "catalogue.hpp"
-#include "dpftrl/analysis/bounds.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "long_doubles.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

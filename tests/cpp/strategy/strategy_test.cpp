@@ -6,8 +6,8 @@
 
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/problem/workload.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
 #include "golden/mechanisms_golden.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/varying_bands.hpp"
+#include "strategy/varying_bands.hpp"
 
 #include <cmath>
 #include <limits>
@@ -8,10 +8,10 @@
 
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/strategy/dense.hpp"
-#include "dpftrl/strategy/plan.hpp"
-#include "dpftrl/strategy/toeplitz/banded.hpp"
+#include "dpftrl/strategy/strategy_info.hpp"
 #include "optimal/banded/banded_rows.hpp"
+#include "strategy/dense.hpp"
+#include "strategy/toeplitz/banded.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

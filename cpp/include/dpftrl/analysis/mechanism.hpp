@@ -2,6 +2,14 @@
 #pragma once
 
 /// The only place that couples workload, strategy, participation and privacy target.
+///
+/// ```cpp
+/// const auto mechanism = dpftrl::Mechanism::make(
+///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+/// const dpftrl::Certificate& certificate = mechanism->certificate();
+/// assert(certificate.exactness == dpftrl::Exactness::exact);
+/// assert(mechanism->release_stddev(/*step=*/99) > 0);
+/// ```
 
 #include <cstdint>
 #include <memory>

@@ -2,6 +2,14 @@
 #pragma once
 
 /// Search for the plan of a mechanism optimised numerically, with what is known about it.
+///
+/// ```cpp
+/// const dpftrl::PlannerResult found = dpftrl::find_plan(
+///     {.strategy = {.name = "blt", .num_steps = 64, .parameters = {.num_buffers = 2}}});
+/// const auto strategy =
+///     dpftrl::planned_strategy("blt", found.plan, dpftrl::Workload::prefix_sums(64));
+/// assert(found.plan.list("decays").size() == 2);
+/// ```
 
 #include <cstdint>
 #include <memory>

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// Errors of factorizations at unit noise, and lower and upper bounds on them.
+///
+/// ```cpp
+/// #include "dpftrl/strategy/catalogue.hpp"
+/// const auto strategy = dpftrl::make_strategy({.name = "square-root", .num_steps = 1000});
+/// const dpftrl::UnitError error =
+///     dpftrl::unit_error(*strategy, dpftrl::Participation::single());
+/// assert(dpftrl::schatten_lower_bound(1000) <= error.mean_error);
+/// assert(error.mean_error <= dpftrl::square_root_mean_error_bound(1000));
+/// ```
+
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/workload.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
@@ -84,5 +97,85 @@ std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
+
+// Bounds on the errors of factorizations at unit noise; for one participation where none is given.
+
+/// Schatten-1 lower bound on the mean and max error of EVERY factorization of the prefix sums,
+///     (1/n) sum_{i=1..n} 1 / (2 sin((2i-1) pi / (4n+2))).
+/// Beyond 2^22 steps a bound of that sum, some 4 parts in 10^4 below it.
+///
+/// @guarantee  at most the error of any factorization, rounding included.
+/// @cost       O(n) up to 2^22 steps, O(1) beyond.
+/// @source     Henzinger, Upadhyay, Upadhyay, "Almost Tight Error Bounds on Differentially Private
+///             Continual Counting", SODA 2023, Lemma 1 and Theorem 19.
+/// @checked-by bounds_test "no strategy is below the lower bound"
+double schatten_lower_bound(std::int64_t num_steps);
+
+/// Lower bound on the mean error of every factorization of a workload, from any positive weights v
+/// of the columns:  ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
+///
+/// @param column_weights  num_steps positive numbers.
+/// @guarantee  at most the mean (hence the max) error of every factorization: evaluated as
+///             <Q, A D_v^(1/2)> with an explicit Q, divided by an upper bound on ||Q||_op that
+///             allows for rounding.
+/// @throws Error{unsupported} more than kMaxCertificateSteps steps; Error{wrong_length};
+///         Error{invalid_argument} a weight that is not positive and finite.
+/// @cost       O(n^3): 30 products of matrices, 0.2 s at 256 steps and 1.2 s at 512 on one core.
+/// @checked-by bounds_test "certificates hold for any weights", "is attained by the optimum",
+///             "is the nuclear norm never above it and hardly below"
+double mean_error_certificate(const Workload& workload, std::span<const double> column_weights);
+
+/// Lower bound on the max error of every factorization, from any non-negative weights u of the rows
+/// (not all 0) and positive v of the columns:  ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v).
+/// Guarantee and errors as above.
+double max_error_certificate(const Workload& workload, std::span<const double> row_weights,
+                             std::span<const double> column_weights);
+
+inline constexpr std::int64_t kMaxCertificateSteps = 1024;
+
+/// The number of patterns in a partition of all steps into patterns of one user, each as long as
+/// the schema allows: every b-th step, at most k in a row.
+/// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
+std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation);
+
+/// A certified lower bound on the mean and max error of every factorization: closed form for prefix
+/// sums, for other workloads mean_error_certificate with v = 1, beyond 256 steps that of diagonal
+/// blocks; times sqrt(n / T), T patterns that cover all steps: contributions of one user that are
+/// orthogonal add up the squared norms of their columns (docs/math/optimal.md, section 5).
+///
+/// @guarantee  at most the error of any factorization, rounding included.
+/// @checked-by bounds_test "no strategy is below the lower bound", "blocks bound the whole",
+///             catalogue_test
+double error_lower_bound(const Workload& workload,
+                         const Participation& participation = Participation::single());
+
+/// Upper bound on the max error of the square-root factorization (its squared sensitivity):
+/// 1 + ln((4n-1)/3) / pi. Replaces the published 1 + ln(4n/5)/pi, which is below the true value at
+/// every n.
+/// @checked-by bounds_test "square-root stays below its corrected bounds"
+double square_root_max_error_bound(std::int64_t num_steps);
+
+/// Upper bound on the mean error of the square-root factorization:
+/// sqrt((1 + ln((4n-1)/3)/pi) (1 + ln((2n+1)/3)/pi)).
+double square_root_mean_error_bound(std::int64_t num_steps);
+
+/// A published bound and where it was found to hold.
+struct PublishedBound {
+  double value;
+  bool holds;  ///< found to hold at this num_steps; false where it fails, and where none looked
+  std::int64_t holds_from;  ///< the first num_steps from which it was found to hold; 0: none
+  std::int64_t checked_to;  ///< the last num_steps at which it was looked at: 2^22
+};
+
+/// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared
+/// sensitivity) of the square root: false for every n.
+PublishedBound published_max_error_bound(std::int64_t num_steps);
+/// The same number as a bound on the mean error of the square root: false for n <= 6, holds from 7.
+PublishedBound published_mean_error_bound(std::int64_t num_steps);
+/// (2 + ln((2n+1)/5) + ln(2n+1)/(2n)) / pi, a lower bound on the mean error of every factorization:
+/// holds, and lies below schatten_lower_bound.
+/// @checked-by bounds_test "published bounds hold exactly where they say so", every n up to 4096;
+///             by hand to 2^22 (docs/math/mechanisms.md)
+PublishedBound published_lower_bound(std::int64_t num_steps);
 
 }  // namespace dpftrl

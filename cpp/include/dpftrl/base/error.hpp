@@ -3,6 +3,15 @@
 
 /// Errors of the library, and the checks that raise them.
 ///
+/// ```cpp
+/// try {
+///   dpftrl::require_positive("my_sum", "clip_norm", -1);
+///   assert(false);
+/// } catch (const dpftrl::Error& error) {
+///   assert(error.code() == dpftrl::ErrorCode::invalid_argument);
+/// }
+/// ```
+///
 /// Misuse throws `Error` with a machine-readable code and one line that names the function, the
 /// parameter, the constraint and the value: "prefix_sum: clip_norm must be positive, got -1".
 /// Checks are written so that NaN fails them. Nothing is silently repaired.

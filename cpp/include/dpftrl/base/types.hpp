@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// Vectors, matrices and limits that all other headers share.
+///
+/// ```cpp
+/// dpftrl::Matrix records = dpftrl::Matrix::Zero(2, 3);  // two steps of three numbers
+/// records.row(1) << 0.5, -1, 2;
+/// const dpftrl::Vector total = records.colwise().sum();
+/// assert(total[2] == 2);
+/// ```
+
 #include <Eigen/Core>
 #include <cstdint>
 

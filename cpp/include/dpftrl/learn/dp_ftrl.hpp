@@ -3,6 +3,19 @@
 
 /// Private online learning: clipped gradients into a private prefix sum, its releases into FTRL or
 /// into gradient descent.
+///
+/// ```cpp
+/// const auto mechanism = dpftrl::Mechanism::make(
+///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+/// dpftrl::DpFtrl learner({.mechanism = mechanism,
+///                         .key = dpftrl::Key::from_entropy(),
+///                         .dimension = 2,
+///                         .loss = dpftrl::make_loss("logistic"),
+///                         .domain = dpftrl::make_domain("ball", 1)});
+/// const double score = learner.step(std::array{0.6, 0.8}, /*label=*/1);
+/// assert(score == 0);  // from before the example was learned
+/// assert(learner.steps_done() == 1 && learner.iterate().norm() <= 1 + 1e-9);
+/// ```
 
 #include <array>
 #include <cstddef>
@@ -15,11 +28,12 @@
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
-#include "dpftrl/learn/rules/rules.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 
 namespace dpftrl {
+
+class UpdateRule;
 
 struct DpFtrlOptions {
   std::shared_ptr<const Mechanism> mechanism;
@@ -58,6 +72,9 @@ class DpFtrl {
  public:
   /// @throws Error{invalid_argument} a missing part or an option out of range.
   explicit DpFtrl(const DpFtrlOptions& options);
+  ~DpFtrl();
+  DpFtrl(DpFtrl&&) noexcept;
+  DpFtrl& operator=(DpFtrl&&) noexcept;
 
   /// Predicts, then learns from the example; the last one of a batch ends the step.
   ///
@@ -112,9 +129,9 @@ class DpFtrl {
   void restore_without_ledger(std::span<const std::byte> bytes);
 
   /// Valid until the next step.
-  const Vector& iterate() const { return rule_->iterate(); }
+  const Vector& iterate() const;
   /// Average of the points already played.
-  Vector average() const { return rule_->average(); }
+  Vector average() const;
   /// Release of the last completed step; zeros before the first.
   std::span<const double> release() const { return release_; }
 

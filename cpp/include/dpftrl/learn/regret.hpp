@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The best fixed point in hindsight, with a certificate.
+/// The best fixed point in hindsight, with a certificate; and what theorems say of the regret
+/// against it, with constants.
+///
+/// ```cpp
+/// dpftrl::ComparatorSolver solver({.loss = dpftrl::make_loss("squared")});
+/// solver.append(std::array{1.0}, /*label=*/0.25);
+/// solver.append(std::array{1.0}, 0.75);
+/// const dpftrl::Comparator best = solver.solve();
+/// assert(best.status == dpftrl::ComparatorStatus::certified);
+/// assert(std::abs(best.point[0] - 0.5) < 0.01);
+///
+/// const dpftrl::RegretSetting setting{.num_steps = 1000};
+/// const double lambda = dpftrl::theorem_lambda(setting);
+/// assert(dpftrl::regret_bound(setting, lambda).total() < 0.04);
+/// ```
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/learn/losses/average_loss.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
-#include "dpftrl/math/optimize.hpp"
+#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
+
+class AverageLoss;
+struct OptimizeResult;
 
 enum class ComparatorStatus {
   certified,            ///< gap <= gap_tolerance
@@ -64,21 +82,22 @@ class ComparatorSolver {
  public:
   /// @throws Error{invalid_argument} no loss, or an option out of range.
   explicit ComparatorSolver(const ComparatorOptions& options);
+  ~ComparatorSolver();
+  ComparatorSolver(ComparatorSolver&&) noexcept;
+  ComparatorSolver& operator=(ComparatorSolver&&) noexcept;
 
   /// @param label  as VectorLoss::label returns it.
   /// @throws Error{wrong_length, invalid_argument} nothing changes.
-  void append(std::span<const double> features, double label) { loss_.append(features, label); }
-  std::int64_t num_examples() const { return loss_.num_examples(); }
+  void append(std::span<const double> features, double label);
+  std::int64_t num_examples() const;
   std::int64_t dimension() const { return options_.dimension; }
-  const VectorLoss& loss() const { return loss_.loss(); }
+  const VectorLoss& loss() const { return *options_.loss; }
 
   /// @throws Error{invalid_argument} no examples yet.
   Comparator solve();
 
   /// f at any point, and its gradient (a subgradient where it has a kink).
-  double average_loss(const Vector& point, Vector& gradient) const {
-    return loss_.at(point, gradient);
-  }
+  double average_loss(const Vector& point, Vector& gradient) const;
 
  private:
   Comparator solve_in_ball();
@@ -87,7 +106,7 @@ class ComparatorSolver {
                                     const Vector& start) const;
 
   ComparatorOptions options_;
-  AverageLoss loss_;
+  std::unique_ptr<AverageLoss> average_;
   std::shared_ptr<const Domain> set_;  ///< bounded
   bool in_ball_;                       ///< set_ is a ball and the loss has no kinks
   // Starting point of the next search: the last w_nu or point, nu, d(1/||w_nu||)/d nu, and width.
@@ -105,5 +124,126 @@ double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radiu
 /// strictly increasing, the last one num_steps, cubically spaced so that small ones are resolved.
 /// @throws Error{invalid_argument} num_steps < 1 or count outside 0 .. 65536.
 std::vector<std::int64_t> regret_prefixes(std::int64_t num_steps, std::int64_t count);
+
+// The regret theorem of follow the regularised leader on noisy sums, with constants.
+
+/// Inputs of the regret theorem.
+struct RegretSetting {
+  std::int64_t num_steps = 0;  ///< n >= 1
+  double gradient_bound = 1;   ///< L > 0: every gradient has norm at most L (the clip norm)
+  double radius = 1;           ///< D > 0: comparators have R(w*) <= D^2 / 2; within D of w_1
+  std::int64_t dimension = 1;  ///< d
+  /// Root mean square over the steps of the std of one coordinate of the release, in units of L:
+  /// neighbour distance * noise multiplier * mean_error / batch size. 0: exact sums.
+  double release_noise = 0;
+  Regulariser regulariser = Regulariser::euclidean;
+  /// > 0: at least ||B||_op / ||B||_F, B the decoder of the releases. See the function of that
+  /// name.
+  double deviation_share = 1;
+};
+
+/// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension, double radius);
+
+/// The same for a domain: D is its diameter where it has one, else `radius`.
+/// @param dimension  of the model.
+RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
+                             const Domain& domain, double radius);
+
+/// Share of release_noise by which chance can move all releases at once: an upper bound on the
+/// largest singular value of B over its Frobenius norm; 1 where nothing better is known.
+/// @exactness   upper bound. For a ToeplitzDecoder the sum of the |coefficients|, which neither a
+///              row nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
+/// @source      Schur's test.
+/// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"
+double deviation_share(const Strategy& strategy);
+
+/// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: E ||Z||_* for standard normals Z is at
+/// most this, in the norm dual to that in which R is strongly convex.
+double noise_growth(const RegretSetting& setting);
+
+/// Terms of the bound on the AVERAGE regret.
+struct RegretBound {
+  double regularisation;  ///< lambda D^2 / (2 n)
+  double stability;       ///< L^2 / (2 lambda)
+  double noise;           ///< (L^2 / lambda) noise_growth release_noise
+  double total() const { return regularisation + stability + noise; }
+};
+
+/// Expected regret of FTRL on noisy sums, for convex losses whose gradients are never clipped:
+///
+///     E (1/n) sum_t [l_t(w_t) - l_t(w*)]  <=  lambda D^2/(2n) + L^2/(2 lambda) + noise term
+///
+/// for every w* with R(w*) <= D^2 / 2. Proof idea: the iterate w'_t of the same algorithm on exact
+/// sums of the same gradients has regret at most the first two terms, and since the leader is
+/// 1/lambda-Lipschitz in the sum ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, Z the noise of the
+/// release.
+///
+/// @exactness   upper bound.
+/// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
+///              2017; Kairouz et al., arXiv 2103.00039. Constants derived in docs/math/learning.md.
+/// @checked-by  regret_bound_test, adversary_test, simulation_test "mean regret stays
+///              below the expected bound"
+RegretBound regret_bound(const RegretSetting& setting, double lambda);
+
+/// The same for `lambda_at(first_lambda, true, step)`: the terms are (lambda_n D^2) / (2 n), the
+/// mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean square of the
+/// 1 / lambda_t.
+/// @cost  O(log n).
+RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda);
+
+struct HighProbabilityOptions {
+  double lambda = 1;                  ///< > 0
+  double failure_probability = 0.05;  ///< beta, between 0 and 1
+  bool doubling = false;              ///< `lambda` is the first, as of `doubling_regret_bound`
+};
+
+/// A bound that the average regret itself exceeds with probability at most beta over the noise,
+/// whatever the losses, also those chosen in answer to the iterates. Only the noise term differs
+/// from `regret_bound` or `doubling_regret_bound`: noise_growth becomes
+/// noise_growth + deviation_share sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a
+/// Lipschitz function of the normals, with constant at most deviation_share release_noise times the
+/// root mean square of the 1 / lambda_t.
+///
+/// @exactness   upper bound.
+/// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.
+/// @checked-by  adversary_test, regret_bound_test "noise exceeds its quantile no more
+///              often than stated"
+RegretBound high_probability_regret_bound(const RegretSetting& setting,
+                                          const HighProbabilityOptions& options);
+
+/// The bound in the shape of Henzinger, Upadhyay and Upadhyay (arXiv 2211.05006, theorem 6), which
+/// goes through Hazan's lecture notes: 2 L^2 / lambda in place of L^2 / (2 lambda). Here with the
+/// noise of any mechanism. Never below `regret_bound`.
+RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
+
+/// The lambda that makes `regret_bound` smallest:
+///     (L / D) sqrt(n (1 + 2 noise_growth release_noise)),
+/// with which the bound is (L D / sqrt(n)) sqrt(1 + 2 noise_growth release_noise).
+/// @checked-by  regret_bound_test "theorem_lambda minimises the bound"
+double theorem_lambda(const RegretSetting& setting);
+
+/// The lambda that makes `hazan_regret_bound` smallest.
+double hazan_lambda(const RegretSetting& setting);
+
+/// Expected regret of projected gradient descent with the rate 1 / lambda, no momentum, on
+/// gradients each with noise of its own, for a Euclidean regulariser:
+///
+///     lambda D^2 / (2 n)  +  L^2 / (2 lambda)  +  d nu^2 / (2 lambda),
+///
+/// nu the std of the noise of one coordinate of a gradient. The noise costs its second moment only:
+/// it is independent of the iterate that it meets.
+///
+/// @param strategy  the encoder of the releases, C = I.
+/// @return      nothing for other encoders, whose noise the iterates depend on.
+/// @exactness   upper bound.
+/// @source      Zinkevich, ICML 2003; docs/math/learning.md.
+/// @checked-by  descent_test
+std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
+                                                const Strategy& strategy, double lambda);
+
+/// The lambda that makes `descent_regret_bound` smallest, (1 / D) sqrt(n (L^2 + d nu^2)); for other
+/// encoders `theorem_lambda`.
+double descent_lambda(const RegretSetting& setting, const Strategy& strategy);
 
 }  // namespace dpftrl

@@ -5,21 +5,176 @@
 ///
 /// FOR DEMONSTRATION AND STUDY: a Simulation holds and shows the true sums and everything computed
 /// from them, which a deployment must keep secret. Nothing else in the library does.
+///
+/// ```cpp
+/// dpftrl::SimulationOptions options;
+/// options.mechanism = {
+///     .strategy = "honaker", .num_steps = 32, .target = {.epsilon = 1, .delta = 1e-6}};
+/// options.dimension = 2;
+/// dpftrl::Simulation simulation(options);
+/// const dpftrl::SimulationChunk chunk = simulation.advance(/*max_steps=*/32);
+/// assert(simulation.finished() && chunk.noisy_sums.rows() == 32);
+/// ```
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/rules/descent.hpp"
-#include "dpftrl/learn/streams.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/rules/domain.hpp"
+#include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
+
+class UpdateRule;
+
+// Streams of examples (features, label), addressed by step.
+
+/// Example `step` is a pure function of the stream: two learners see the same examples, and any
+/// step can be made again.
+class ExampleStream {
+ public:
+  virtual ~ExampleStream() = default;
+  virtual std::int64_t dimension() const = 0;
+  /// Number of examples, or nothing if the stream does not end.
+  virtual std::optional<std::int64_t> num_examples() const = 0;
+  /// Writes the features of example `step` (0-based) and returns its label.
+  /// @throws Error{wrong_length} features; Error{invalid_argument} step not in the stream.
+  virtual double example(std::int64_t step, std::span<double> features) const = 0;
+};
+
+/// How the true parameter moves.
+enum class StreamKind {
+  stationary,    ///< not at all
+  drifting,      ///< once round a square in a random plane in `period` steps, scaled to unit length
+  switching,     ///< changes sign every `period` / 2 steps; no label noise: every label is the one
+                 ///< that what was taught in the interval before gets most wrong
+  heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
+                 ///< uniform in (0, 1): of infinite variance, so that clipping matters
+  sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
+};
+
+std::string_view to_string(StreamKind kind);
+/// "stationary", "drifting", "switching", "heavy-tailed", "sparse"; anything else throws
+/// Error{invalid_argument}.
+StreamKind stream_kind_from_string(std::string_view name);
+
+/// How labels follow from the margin m = <true parameter, x>, |m| <= 1.
+enum class LabelModel {
+  logistic,  ///< +1 with probability 1 / (1 + exp(-signal m)), else -1
+  linear,    ///< m + label_noise N(0, 1), clamped to [-1, 1]
+};
+
+struct SyntheticStreamOptions {
+  StreamKind kind = StreamKind::stationary;
+  LabelModel model = LabelModel::logistic;
+  std::int64_t dimension = 4;  ///< 1 .. 2^20
+  std::uint64_t seed = 1;
+  std::int64_t period = 1024;  ///< >= 2; drifting and switching
+  double signal = 10;          ///< > 0, at most 100; logistic
+  double label_noise = 0.1;    ///< >= 0; linear
+};
+
+/// Examples with ||x|| = 1 (a hair below, never above, but for heavy tails), uniform on the sphere
+/// or on that of the features that are not 0.
+///
+/// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
+///             exponential of the logistic model is a polynomial of its own, not libm's.
+/// @checked-by streams_test
+class SyntheticStream final : public ExampleStream {
+ public:
+  /// @throws Error{invalid_argument} an option out of range.
+  explicit SyntheticStream(const SyntheticStreamOptions& options);
+  std::int64_t dimension() const override { return options_.dimension; }
+  std::optional<std::int64_t> num_examples() const override { return std::nullopt; }
+  double example(std::int64_t step, std::span<double> features) const override;
+  /// The unit vector that the labels at `step` follow (one coordinate of it when dimension is 1).
+  Vector true_parameter(std::int64_t step) const;
+
+ private:
+  SyntheticStreamOptions options_;
+  Key key_;
+  Vector direction_;  ///< two orthonormal directions; the second is 0 in dimension 1
+  Vector second_;
+};
+
+/// Given examples, n x d, with a label each or none at all.
+struct Table {
+  Matrix features;
+  std::optional<Vector> labels;
+};
+
+class TableStream final : public ExampleStream {
+ public:
+  /// @throws Error{invalid_argument} no rows, no columns, or an entry that is not finite (named);
+  ///         Error{wrong_length} another number of labels than rows.
+  explicit TableStream(Table table);
+  std::int64_t dimension() const override { return table_.features.cols(); }
+  std::optional<std::int64_t> num_examples() const override { return table_.features.rows(); }
+  bool has_labels() const { return table_.labels.has_value(); }
+  /// The label is 0 when the table has none.
+  double example(std::int64_t step, std::span<double> features) const override;
+
+ private:
+  Table table_;
+};
+
+// Twin of a learner, without noise: NOT private.
+
+struct TwinOptions {
+  std::int64_t num_steps = 1;  ///< horizon, for the default lambda only
+  double clip_norm = 1;
+  std::int64_t dimension = 1;  ///< features of an example
+  std::shared_ptr<const VectorLoss> loss = {};
+  std::shared_ptr<const Domain> domain = {};
+  double radius = 1;                  ///< as DpFtrlOptions, like all that follow
+  std::optional<double> lambda = {};  ///< default: that of the theorem without noise
+  std::optional<DescentSchedule> descent = {};
+  bool doubling = false;
+  std::int64_t batch_size = 1;
+};
+
+/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. Whatever it shows gives
+/// its examples away.
+/// @checked-by twin_test, simulation_test
+class TwinLearner {
+ public:
+  /// @throws Error{invalid_argument} a missing part or an option out of range.
+  explicit TwinLearner(const TwinOptions& options);
+  ~TwinLearner();
+  TwinLearner(TwinLearner&&) noexcept;
+  TwinLearner& operator=(TwinLearner&&) noexcept;
+
+  /// Predicts, then learns from the example; the last one of a batch ends the step.
+  /// @param label   as the loss knows it.
+  /// @param scores  num_scores() entries: W x with the W from before this batch.
+  /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes.
+  void step(std::span<const double> features, double label, std::span<double> scores);
+  /// Ends the step before the batch is full.
+  void end_batch();
+
+  std::int64_t dimension() const { return dimension_; }
+  std::int64_t num_scores() const { return loss_->num_scores(); }
+  const UpdateRule& rule() const { return *rule_; }
+
+ private:
+  std::shared_ptr<const VectorLoss> loss_;
+  std::int64_t dimension_;
+  std::int64_t batch_size_;
+  double clip_norm_;
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda * batch_size_
+  std::int64_t num_waiting_ = 0;
+  std::vector<double> slopes_;
+  std::vector<double> gradient_;
+  std::vector<double> sums_;
+};
 
 struct SimulationOptions {
   MechanismOptions mechanism;

@@ -2,6 +2,18 @@
 #pragma once
 
 /// Rows of B Z, one a step, Z i.i.d. standard normal addressed by (key, measurement, coordinate).
+///
+/// ```cpp
+/// #include "dpftrl/strategy/catalogue.hpp"
+/// const auto strategy = dpftrl::make_strategy({.name = "tree", .num_steps = 8});
+/// dpftrl::NoiseStream noise(*strategy,
+///                           {.key = dpftrl::Key::from_entropy(), .dimension = 2});
+/// std::array<double, 2> first{}, row{};
+/// noise.next(first);
+/// noise.seek(0);
+/// noise.next(row);
+/// assert(row == first && noise.step() == 1);
+/// ```
 
 #include <array>
 #include <cstddef>

@@ -2,12 +2,26 @@
 #pragma once
 
 /// The factorization of least error, with a proof of how close to least it is.
+///
+/// ```cpp
+/// const dpftrl::Optimum best =
+///     dpftrl::find_optimum({.num_steps = 64, .objective = dpftrl::Objective::mean}, {});
+/// assert(best.status == dpftrl::SolverStatus::converged);
+/// // Any workload, by dense matrices: here the same one.
+/// const dpftrl::DenseOptimum dense = dpftrl::find_dense_optimum(
+///     {.queries = dpftrl::Matrix::Ones(64, 64).triangularView<Eigen::Lower>(),
+///      .objective = dpftrl::Objective::mean});
+/// assert(dense.lower_bound <= best.upper_bound && best.lower_bound <= dense.upper_bound);
+/// ```
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 namespace dpftrl {
 
@@ -116,5 +130,149 @@ struct OptimumBounds {
 /// @checked-by  optimum_test "any dual variables give bounds, perturbed ones worse bounds"
 OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
                              double accuracy);
+
+// The factorization of least error of any matrix, with a proof of how close to least it is: by
+// dense eigendecompositions, for what the linear-time solver of optimum.hpp does not cover.
+
+inline constexpr std::int64_t kMaxDenseOptimumColumns = 2048;
+inline constexpr std::int64_t kMaxDenseOptimumRows = std::int64_t{1} << 16;
+inline constexpr std::int64_t kMaxFixedEpochOptimumSteps = 1024;
+
+/// Dual variables to start from, positive; what they are changes how long the solver takes.
+struct DenseOptimumStart {
+  std::vector<double> column_weights = {};  ///< one a column; empty: all equal
+  std::vector<double> row_weights = {};     ///< one a row, with the former and the max objective
+};
+
+/// Minimise over all factorizations F = B C the sensitivity of C times
+///
+///     mean    ||B||_F / sqrt(num rows)        (single participation: gamma_F / sqrt(num rows))
+///     max     max_i ||B_i||                   (gamma_2)
+struct DenseOptimumProblem {
+  /// F: a workload, or one linear query a row. No row and no column of zeros.
+  Matrix queries;
+  Objective objective = Objective::max;
+  /// Single, or fixed epochs: column s, s + b, ... belong to one user.
+  Participation participation = Participation::single();
+  /// Only for one participation. Those of find_optimum save all but one iteration.
+  DenseOptimumStart start = {};
+};
+
+/// Dual variables in the form from which a lower bound is proved, k steps a user and n columns.
+struct DenseDuals {
+  /// M, Lambda = M M^T: a k x k matrix for each phase s, s + b, ... of a user's steps, column after
+  /// column, n k numbers; one participation: the roots of v.
+  std::vector<double> columns = {};
+  std::vector<double> rows = {};  ///< max objective: roots of u, one a row; mean: empty
+};
+
+struct DenseOptimum {
+  SolverStatus status;
+  std::int64_t iterations;
+  /// Certified: lower_bound <= least error of any factorization <= upper_bound, for records of
+  /// least_dimension_of_duals(k) numbers or more; for fewer the least error can be smaller.
+  /// @exactness   rounding included, no quadrature: the lower bound is an inner product with an
+  ///              explicit matrix whose norm is bounded, the upper one the error of an explicit
+  ///              factorization whose residual is factorized, too (docs/math/optimal.md).
+  /// @checked-by  dense_optimum_test "certificates are verified by singular values"
+  double lower_bound;
+  /// The same for records of every dimension, numbers too; lower_bound up to 2 epochs, 0 where
+  /// there are more than kMaxSignedEpochs.
+  double every_dimension_bound;
+  double upper_bound;
+  /// C, num columns x num columns, of sensitivity 1 to rounding; rows of zeros where F has not full
+  /// column rank. Best together with B = F C^+. Only C^T C matters: C is not triangular.
+  Matrix encoder;
+  /// The dual variables behind the lower bound: Lambda of the columns, square, positive, with
+  /// entries only between steps of one user, and u of the rows (mean objective: 1).
+  Matrix column_weights;
+  std::vector<double> row_weights;
+  DenseDuals duals;  ///< the same, as dense_lower_bounds takes them
+};
+
+/// The iteration, one evaluation at a time.
+class DenseOptimumSolver {
+ public:
+  /// @throws Error{invalid_argument} sizes or entries out of range, a zero row or column, a
+  ///         fixed-epoch schema of another horizon, a start that is not positive;
+  ///         Error{wrong_length} a start of another size; Error{unsupported} a minimum separation
+  ///         with repeated participation, fixed epochs beyond kMaxFixedEpochOptimumSteps steps or
+  ///         with a start.
+  DenseOptimumSolver(const DenseOptimumProblem& problem, const OptimumOptions& options);
+  ~DenseOptimumSolver();
+  DenseOptimumSolver(DenseOptimumSolver&&) noexcept;
+  DenseOptimumSolver& operator=(DenseOptimumSolver&&) noexcept;
+
+  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  bool advance();
+  /// The gap is that of the computed bounds; those of result() also allow for rounding.
+  OptimumProgress progress() const;
+  /// The best bounds so far. Status `stopped` before the end.
+  /// @cost  that of four iterations.
+  DenseOptimum result() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs a solver to its end, or until options.progress says stop.
+///
+/// @cost    an eigendecomposition of a matrix of num columns an iteration, 5 to 60 iterations to a
+///          gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
+///          and 2 s at 1024. The max objective of workloads with inactive rows (momentum) takes 15
+///          to 100 iterations to a gap of 1e-4; smaller ones take long.
+/// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and
+///          Choquette-Choo et al., arXiv 2211.06530.
+[[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
+                                              const OptimumOptions& options = {});
+
+/// The least dimension of records in which the worst contributions of a user to k steps can have
+/// any inner products: the least d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
+std::int64_t least_dimension_of_duals(std::int64_t num_participations);
+
+/// Up to so many epochs the signs of a user's contributions are gone through.
+inline constexpr std::int64_t kMaxSignedEpochs = 8;
+
+/// Lower bounds on the error of every factorization.
+struct DenseLowerBounds {
+  double value;            ///< for records of least_dimension_of_duals(k) numbers or more
+  double every_dimension;  ///< for records of every dimension; 0: not known
+};
+
+/// Returns what dual variables prove by themselves, however they were found. Those of a
+/// DenseOptimum give its lower bounds, to the bit.
+///
+/// @param problem  its start is not read.
+/// @guarantee   at most the least errors, whatever the numbers are; 0 where they prove nothing.
+/// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
+///         finite, row duals with the mean objective; Error{wrong_length}.
+/// @cost        that of one iteration.
+/// @checked-by  dense_optimum_test "any duals give bounds, its own the bound it stated", "a
+///              factorization for numbers is below the bound for vectors"
+DenseLowerBounds dense_lower_bounds(const DenseOptimumProblem& problem, const DenseDuals& duals);
+
+/// Numbers of a buffered recursion that changes from step to step; see VaryingBufferedDecoder.
+struct VaryingBuffers {
+  std::int64_t num_buffers;            ///< q
+  std::vector<double> inverse_scales;  ///< 1 / c_t, one a step, positive
+  std::vector<double> gains;           ///< g_t, q a step
+  std::vector<double> factors;         ///< phi_t, q a step, in (0, 1]
+  /// Numbers that the error bounds of its noise are computed from: the largest standard deviations
+  /// of a row w_0 + ... + w_t and of a state, or more.
+  double max_row_stddev;
+  double max_state_stddev;
+};
+
+/// A lower-triangular encoder of few bands whose entries change from step to step; see
+/// VaryingBandedDecoder.
+struct VaryingBands {
+  std::int64_t num_bands;  ///< p, with the main diagonal
+  /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p a step, 0 left of the matrix.
+  std::vector<double> entries;
+  /// Number that the error bounds of its noise are computed from: the largest standard deviation of
+  /// a row w_0 + ... + w_t, or more.
+  double max_row_stddev;
+};
 
 }  // namespace dpftrl

@@ -2,11 +2,22 @@
 #pragma once
 
 /// Who may contribute when, and which streams count as neighbours.
+///
+/// ```cpp
+/// const auto weekly =
+///     dpftrl::Participation::min_separation({.max_participations = 3, .min_separation = 7});
+/// assert(weekly.max_participations_within(/*num_steps=*/10) == 2);
+/// dpftrl::ContributionBound bound(weekly);
+/// assert(bound.admits(/*person=*/42, /*step=*/0));
+/// assert(!bound.admits(42, 3));  // too soon: does not count
+/// assert(bound.admits(42, 7));
+/// ```
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace dpftrl {
 
@@ -85,5 +96,42 @@ std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals);
 /// "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of zero-out, as an
 /// absent record contributes zero to the sum.
 Neighbours neighbours_from_convention(std::string_view name);
+
+// Decides which records of a person count, so that one person's part in a stream is bounded.
+
+/// Decides which steps of each person count: the earliest ones that keep the pattern, that is, the
+/// first, and then each that comes at least `separation()` steps after the last one that counted,
+/// until there are `max_participations()`.
+///
+/// @guarantee   what counts of one person depends on nobody else, so leaving a person out changes
+///              nothing else; and the steps that count are allowed by the participation schema.
+/// @checked-by  contribution_bound_test
+class ContributionBound {
+ public:
+  /// @throws Error{invalid_argument} a fixed-epoch schema: no rule of this kind keeps it.
+  explicit ContributionBound(const Participation& participation);
+
+  /// Whether the person's contribution at this step counts. Several records of a person at one step
+  /// are one contribution. The answer depends on data: it is not private.
+  /// @param person  one number a person. Two persons with one number are not protected.
+  /// @param step    not before that of an earlier call.
+  /// @throws Error{invalid_argument} a step that goes back.
+  bool admits(std::int64_t person, std::int64_t step);
+
+  /// How often the answer was no. Not private.
+  std::int64_t num_dropped() const { return num_dropped_; }
+
+ private:
+  struct Counted {
+    std::int64_t times;
+    std::int64_t last;
+  };
+
+  std::int64_t max_participations_;
+  std::int64_t separation_;
+  std::int64_t latest_ = 0;
+  std::int64_t num_dropped_ = 0;
+  std::unordered_map<std::int64_t, Counted> counted_;
+};
 
 }  // namespace dpftrl

@@ -20,6 +20,13 @@
 ///   [BS16]  Bun, Steinke, Concentrated Differential Privacy, 1605.02065.
 ///   [CKS20] Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2004.00010.
 ///   [DR14]  Dwork, Roth, The Algorithmic Foundations of Differential Privacy, appendix A.
+///
+/// ```cpp
+/// const double multiplier = dpftrl::noise_multiplier({.epsilon = 1, .delta = 1e-6});
+/// assert(multiplier > 4 && multiplier < 5);
+/// const double mu = dpftrl::mu_from_approximate_dp({.epsilon = 1, .delta = 1e-6});
+/// assert(dpftrl::delta_from_mu({.mu = mu, .epsilon = 1}) <= 1e-6);
+/// ```
 
 #include <span>
 

@@ -2,6 +2,12 @@
 #pragma once
 
 /// The linear map A that is released.
+///
+/// ```cpp
+/// const auto workload = dpftrl::Workload::momentum({.num_steps = 3, .momentum = 0.5});
+/// assert(workload.apply({1, 0, 0}) == std::vector<double>({1, 1.5, 1.75}));
+/// assert(workload.matrix()(2, 0) == 1.75);
+/// ```
 
 #include <cstdint>
 #include <string>

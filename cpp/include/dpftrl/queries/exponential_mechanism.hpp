@@ -14,6 +14,13 @@
 ///          Kamath, Steinke, arXiv 2004.00010, Algorithm 1. Ilvento, arXiv 1912.04222, reaches
 ///          exactness by powers of a rational base instead, whose size grows with the utilities.
 ///          Proofs: docs/math/queries.md.
+///
+/// ```cpp
+/// const std::vector<std::int64_t> histogram{10, 0, 3, 7};
+/// const dpftrl::Key key = dpftrl::Key::from_entropy();
+/// const std::int64_t winner = dpftrl::private_winner(histogram, {.epsilon = 100}, key);
+/// assert(winner == 0);
+/// ```
 
 #include <cstdint>
 #include <span>

@@ -6,6 +6,15 @@
 /// A random word is a pure function of (key, stream, row, coordinate block, draw plane). So any
 /// part of the noise can be made again, in any order, on any machine, with the same bits. The map
 /// from an address to the last four words of the ChaCha20 state is frozen: docs/math/addressing.md.
+///
+/// ```cpp
+/// const dpftrl::Key key = dpftrl::Key::from_entropy();
+/// std::array<std::uint32_t, 100> words{};
+/// dpftrl::fill_bits(key, dpftrl::Stream::test, /*row=*/3, /*first_word=*/0, words);
+/// std::array<std::uint32_t, 10> some{};
+/// dpftrl::fill_bits(key, dpftrl::Stream::test, 3, 50, some);
+/// assert(some[0] == words[50]);  // any part, in any order
+/// ```
 
 #include <array>
 #include <cstddef>

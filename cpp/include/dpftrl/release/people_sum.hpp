@@ -2,6 +2,21 @@
 #pragma once
 
 /// Private running totals of what people contribute, of whom each is protected.
+///
+/// ```cpp
+/// const auto mechanism = dpftrl::Mechanism::make(
+///     {.num_steps = 24,
+///      .target = {.epsilon = 1, .delta = 1e-6},
+///      .participation = dpftrl::Participation::min_separation(
+///          {.max_participations = 2, .min_separation = 1})});
+/// dpftrl::PeopleSum visits(mechanism, {.key = dpftrl::Key::from_entropy()});
+/// std::array<double, 1> total{};
+/// for (int hour = 0; hour < 3; ++hour) {
+///   const bool counts = visits.contribute(/*person=*/42, std::array{1.0});
+///   assert(counts == (hour < 2));
+///   visits.release(total);
+/// }
+/// ```
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +25,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
-#include "dpftrl/problem/contribution_bound.hpp"
+#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 
 namespace dpftrl {

@@ -2,13 +2,20 @@
 #pragma once
 
 /// All strategies by name.
+///
+/// ```cpp
+/// const auto strategy = dpftrl::make_strategy(
+///     {.name = "banded-square-root", .num_steps = 1000, .parameters = {.num_bands = 8}});
+/// assert(strategy->num_bands() == 8);
+/// for (const dpftrl::StrategyInfo& info : dpftrl::strategy_catalogue())
+///   assert(!info.summary.empty());
+/// ```
 
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/strategy/plan.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 #include "dpftrl/strategy/strategy_info.hpp"
 

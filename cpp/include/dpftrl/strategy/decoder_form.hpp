@@ -6,14 +6,19 @@
 /// A form defines B exactly: by the doubles that it stores, in real arithmetic. What a kernel
 /// rounds on the way is in its error bound, not in B. `A` is the prefix-sum matrix unless a
 /// FilteredDecoder says otherwise; z_m is row m of Z; steps are t = 0, 1, ...
+///
+/// ```cpp
+/// // Row t of B Z is w_0 + ... + w_t, w_t = z_t - z_{t-1} / 2.
+/// const dpftrl::DecoderForm form = dpftrl::BandedInverseDecoder{.coefficients = {1, -0.5}};
+/// assert(std::get<dpftrl::BandedInverseDecoder>(form).coefficients.size() == 2);
+/// ```
 
 #include <cstdint>
 #include <memory>
 #include <variant>
 #include <vector>
 
-#include "dpftrl/optimal/varying_bands_form.hpp"
-#include "dpftrl/optimal/varying_buffers_form.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 
 namespace dpftrl {

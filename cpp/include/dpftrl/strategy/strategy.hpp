@@ -6,6 +6,32 @@
 /// A strategy knows its encoder C (num_measurements x num_steps), the decoder B with B C = A
 /// (num_steps x num_measurements), their column and row norms, and a DecoderForm: the small
 /// description from which the noise stream makes rows of B Z without any matrix.
+///
+/// ```cpp
+/// // Noise on every record, C = I and B = A, as a strategy of one's own:
+/// struct InputNoise final : dpftrl::Strategy {
+///   explicit InputNoise(std::int64_t num_steps)
+///       : Strategy(dpftrl::Workload::prefix_sums(num_steps)) {}
+///   std::string_view name() const override { return "input-noise"; }
+///   std::int64_t num_measurements() const override { return num_steps(); }
+///   double column_norm_squared(std::int64_t) const override { return 1; }
+///   double max_column_norm_squared() const override { return 1; }
+///   double row_norm_squared(std::int64_t step) const override {
+///     return static_cast<double>(step + 1);
+///   }
+///   dpftrl::RowNorms row_norms() const override {
+///     const auto n = static_cast<double>(num_steps());
+///     return {.min_squared = 1, .max_squared = n, .mean_squared = (n + 1) / 2};
+///   }
+///   dpftrl::Matrix encoder() const override {
+///     return dpftrl::Matrix::Identity(dense_size(), dense_size());
+///   }
+///   dpftrl::Matrix decoder() const override { return workload().matrix(); }
+///   dpftrl::DecoderForm decoder_form() const override { return dpftrl::RunningSumDecoder{}; }
+/// };
+/// const InputNoise strategy(4);
+/// assert(strategy.decoder() * strategy.encoder() == strategy.workload().matrix());
+/// ```
 
 #include <cstdint>
 #include <functional>
@@ -22,9 +48,14 @@
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
-#include "dpftrl/strategy/plan.hpp"
 
 namespace dpftrl {
+
+/// A list of numbers that defines something, by the name of what they are.
+struct PlanNumbers {
+  std::string name;
+  std::vector<double> values;
+};
 
 /// Norms over the rows of B.
 struct RowNorms {

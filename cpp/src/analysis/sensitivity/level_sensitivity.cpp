@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "dpftrl/strategy/trees/haar.hpp"
+#include "strategy/trees/haar.hpp"
 
 namespace dpftrl {
 namespace {

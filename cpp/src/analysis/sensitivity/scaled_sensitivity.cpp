@@ -9,7 +9,7 @@
 #include "analysis/sensitivity/pair_sensitivity.hpp"
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {

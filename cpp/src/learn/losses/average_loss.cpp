@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/losses/average_loss.hpp"
+#include "learn/losses/average_loss.hpp"
 
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/learn/rules/ftrl.hpp"
+#include "learn/rules/ftrl.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/losses/softmax_loss.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
 
 #include <algorithm>
 #include <cmath>

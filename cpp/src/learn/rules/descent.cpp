@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/rules/descent.hpp"
+#include "learn/rules/descent.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/rules/ftrl.hpp"
+#include "learn/rules/ftrl.hpp"
 
 #include <algorithm>
 #include <bit>

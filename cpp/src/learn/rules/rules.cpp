@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/rules/rules.hpp"
+#include "learn/rules/rules.hpp"
 
 #include "dpftrl/base/error.hpp"
 

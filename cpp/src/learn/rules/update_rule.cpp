@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/rules/update_rule.hpp"
+#include "learn/rules/update_rule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "base/sum_of_squares.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/record.hpp"
 
 namespace dpftrl {
 namespace {

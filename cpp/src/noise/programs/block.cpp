@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/program.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/double_double.hpp"
 #include "base/sum_of_squares.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "math/fft.hpp"
 #include "noise/programs/program.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/short_steps.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/program.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {

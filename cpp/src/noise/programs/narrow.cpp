@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/engine.hpp"
 #include "noise/programs/short_steps.hpp"
+#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {

@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "noise/programs/step_plan.hpp"
+#include "random/gaussian.hpp"
 #include "random/gaussian_extended.hpp"
 
 namespace dpftrl::noise {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/double_double.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "noise/programs/program.hpp"
+#include "random/gaussian.hpp"
 #include "simd/simd.hpp"
 
 namespace dpftrl::noise {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 #include "optimal/banded/banded_rows.hpp"
 #include "optimal/banded/banded_search.hpp"
 #include "optimal/banded/banded_toeplitz.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 #include "optimal/task.hpp"
 
 namespace dpftrl::detail {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
 #include "math/fft.hpp"
 #include "optimal/blt/blt_point.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl::detail {
 

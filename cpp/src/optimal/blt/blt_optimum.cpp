@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,10 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "optimal/blt/blt_point.hpp"
 #include "optimal/descent_search.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl::detail {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl::detail {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/optimal/family.hpp"
 #include "optimal/blt/blt_point.hpp"
 #include "optimal/descent_search.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl::detail {
 

@@ -2,6 +2,7 @@
 #include "release/grid/quantiser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/double_double.hpp"
@@ -140,3 +141,14 @@ void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
 }
 
 }  // namespace dpftrl::detail
+
+namespace dpftrl {
+
+void clip_to_norm(std::span<double> record, double clip_norm) {
+  static constexpr std::array<double, 1> kOne = {1};
+  const detail::Clip clip({kOne, record}, clip_norm);
+  if (!clip.changes()) return;
+  for (double& x : record) x = clip(x);
+}
+
+}  // namespace dpftrl

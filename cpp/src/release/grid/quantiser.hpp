@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/record.hpp"
 
 namespace dpftrl::detail {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/sha256.hpp"
-#include "dpftrl/analysis/integer_encoder.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
 
 namespace dpftrl::lattice {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/random/discrete_gaussian.hpp"
 #include "noise/rounded_rows.hpp"
+#include "random/discrete_gaussian.hpp"
 #include "release/lattice/coder.hpp"
 #include "release/release_engine.hpp"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/random/discrete_gaussian.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/record.hpp"
+#include "random/discrete_gaussian.hpp"
 #include "random/integer_variance.hpp"
 #include "release/grid/quantiser.hpp"
 #include "release/lattice/coder.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/banded.hpp"
+#include "strategy/toeplitz/banded.hpp"
 
 #include <algorithm>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
-#include "dpftrl/strategy/toeplitz/square_root.hpp"
+#include "math/toeplitz.hpp"
+#include "optimal/family_optimum.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
+#include "strategy/toeplitz/square_root.hpp"
 
 namespace dpftrl {
 namespace {

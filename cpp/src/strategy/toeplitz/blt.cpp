@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/blt.hpp"
+#include "strategy/toeplitz/blt.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "math/toeplitz.hpp"
 #include "optimal/blt/blt_point.hpp"
+#include "optimal/family_optimum.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
+#include "strategy/toeplitz/blt_scaled.hpp"
 
 #include <cmath>
 #include <string>
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
-#include "dpftrl/strategy/varying.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "optimal/realisation.hpp"
 #include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 
 namespace dpftrl {
 namespace {

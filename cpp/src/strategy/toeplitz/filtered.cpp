@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/filtered.hpp"
+#include "strategy/toeplitz/filtered.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +8,12 @@
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
-#include "dpftrl/strategy/toeplitz/square_root.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "math/toeplitz.hpp"
 #include "strategy/families.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
 #include "strategy/toeplitz/scaled_toeplitz.hpp"
+#include "strategy/toeplitz/square_root.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 namespace {

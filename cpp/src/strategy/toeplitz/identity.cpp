@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/identity.hpp"
+#include "strategy/toeplitz/identity.hpp"
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/log_perturbed.hpp"
+#include "strategy/toeplitz/log_perturbed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 #include "strategy/families.hpp"
 
 namespace dpftrl {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/nu.hpp"
+#include "strategy/toeplitz/nu.hpp"
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 #include "strategy/families.hpp"
 
 namespace dpftrl {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/double_double.hpp"
-#include "dpftrl/math/toeplitz.hpp"
 #include "math/online_product.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {

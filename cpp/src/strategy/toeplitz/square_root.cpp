@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/square_root.hpp"
+#include "strategy/toeplitz/square_root.hpp"
 
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 #include "strategy/families.hpp"
 
 namespace dpftrl {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/math/toeplitz.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {

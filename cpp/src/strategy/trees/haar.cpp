@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/haar.hpp"
+#include "strategy/trees/haar.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/hybrid.hpp"
+#include "strategy/trees/hybrid.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/kary.hpp"
+#include "strategy/trees/kary.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/restart.hpp"
+#include "strategy/trees/restart.hpp"
 
 #include <algorithm>
 #include <bit>

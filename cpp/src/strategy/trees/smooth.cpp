@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/smooth.hpp"
+#include "strategy/trees/smooth.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/strategy/trees/tree.hpp"
+#include "strategy/trees/tree.hpp"
 
 #include <algorithm>
 #include <array>

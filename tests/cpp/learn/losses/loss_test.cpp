@@ -4,8 +4,6 @@
 #include <limits>
 #include <memory>
 
-#include "dpftrl/learn/losses/function_loss.hpp"
-#include "dpftrl/learn/losses/softmax_loss.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/learn/rules/descent.hpp"
+#include "learn/rules/descent.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,10 +7,10 @@
 #include <random>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/learn/regret_bound.hpp"
-#include "dpftrl/learn/rules/ftrl.hpp"
+#include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/problem/workload.hpp"
+#include "learn/rules/ftrl.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

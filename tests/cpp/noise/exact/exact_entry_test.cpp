@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "exact_forms.hpp"
 #include "golden/exact_entry_golden.hpp"
 #include "noise/exact/exact_rows.hpp"
+#include "random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 
-#include "dpftrl/random/gaussian.hpp"
 #include "exact_forms.hpp"
 #include "math/exact_convolution.hpp"
 #include "noise/exact/exact_entry.hpp"
+#include "random/gaussian.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -5,10 +5,10 @@
 
 #include "dense_decoder.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "dpftrl/strategy/varying_bands.hpp"
 #include "form_strategy.hpp"
+#include "random/gaussian.hpp"
+#include "strategy/varying_bands.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

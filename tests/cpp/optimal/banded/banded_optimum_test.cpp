@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 
-#include "dpftrl/math/toeplitz.hpp"
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
+#include "math/toeplitz.hpp"
 #include "optimal/banded/banded_rows.hpp"
 #include "optimal/banded/banded_toeplitz.hpp"
 #include "support.hpp"

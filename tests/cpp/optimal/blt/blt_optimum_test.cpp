@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
+#include "optimal/family_optimum.hpp"
 
-#include "dpftrl/math/toeplitz.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
+#include "math/toeplitz.hpp"
 #include "optimal/blt/blt_point.hpp"
 #include "optimal/blt/blt_search.hpp"
 #include "support.hpp"

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <vector>
 
-#include "dpftrl/random/discrete_gaussian.hpp"
-#include "dpftrl/random/gaussian.hpp"
 #include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "noise/checkpoint.hpp"
 #include "noise/exact/exact_entry.hpp"
+#include "random/discrete_gaussian.hpp"
+#include "random/gaussian.hpp"
 #include "release/lattice/coder.hpp"
 #include "support.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers with constant decays, rows scaled and columns of norm 1.
-#include "dpftrl/strategy/toeplitz/blt_scaled.hpp"
+#include "strategy/toeplitz/blt_scaled.hpp"
 
 #include <cmath>
 #include <random>

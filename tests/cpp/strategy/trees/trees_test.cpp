@@ -9,14 +9,14 @@
 #include <set>
 
 #include "dpftrl/analysis/unit_error.hpp"
-#include "dpftrl/strategy/toeplitz/square_root.hpp"
-#include "dpftrl/strategy/trees/haar.hpp"
-#include "dpftrl/strategy/trees/hybrid.hpp"
-#include "dpftrl/strategy/trees/kary.hpp"
-#include "dpftrl/strategy/trees/restart.hpp"
-#include "dpftrl/strategy/trees/smooth.hpp"
-#include "dpftrl/strategy/trees/tree.hpp"
 #include "golden/trees_golden.hpp"
+#include "strategy/toeplitz/square_root.hpp"
+#include "strategy/trees/haar.hpp"
+#include "strategy/trees/hybrid.hpp"
+#include "strategy/trees/kary.hpp"
+#include "strategy/trees/restart.hpp"
+#include "strategy/trees/smooth.hpp"
+#include "strategy/trees/tree.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

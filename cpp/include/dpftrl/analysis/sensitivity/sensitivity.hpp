@@ -8,6 +8,15 @@
 ///           <= max over pi of sum_{i,j in pi} |X_ij|,        X = C^T C,
 ///
 /// with equality where X_ij >= 0 on the pattern.
+///
+/// ```cpp
+/// #include "dpftrl/strategy/catalogue.hpp"
+/// const auto strategy = dpftrl::make_strategy({.name = "tree", .num_steps = 8});
+/// const dpftrl::Sensitivity once =
+///     dpftrl::sensitivity(*strategy, dpftrl::Participation::single());
+/// assert(once.exactness == dpftrl::Exactness::exact);
+/// assert(once.value == 2);  // a record is in nodes of four levels
+/// ```
 
 #include <span>
 #include <string_view>

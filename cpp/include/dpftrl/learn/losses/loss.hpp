@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Losses of a linear prediction p = <w, x> against a label y.
+/// Losses of a linear prediction p = <w, x> against a label y, and their clipped gradients.
+///
+/// ```cpp
+/// const auto logistic = dpftrl::make_loss("logistic");
+/// assert(logistic->slope(/*prediction=*/0, /*label=*/1) == -0.5);
+/// const dpftrl::FunctionLoss own(
+///     [](double p, double y) { return dpftrl::LossAt{std::cosh(p - y), std::sinh(p - y)}; });
+/// assert(own.at(1, 1).value == 1);
+/// ```
 
+#include <algorithm>
+#include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "dpftrl/base/error.hpp"
 
 namespace dpftrl {
 
@@ -213,5 +228,108 @@ void clipped_gradient(std::span<const double> slopes, std::span<const double> fe
 /// @param scales  as long as `slopes`, or `slopes` itself.
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                                 double clip_norm, std::span<double> scales);
+
+// Softmax regression: one score for each class.
+
+/// ln sum_j exp(p_j) - p_y for classes y = 0 .. num_classes - 1. The slopes are softmax(p) - e_y:
+/// non-negative but for one, with sum 0, hence of norm at most sqrt(2). Curvature at most 1/2.
+class SoftmaxLoss final : public VectorLoss {
+ public:
+  /// @param num_classes  2 .. 65536.
+  /// @throws Error{invalid_argument} num_classes.
+  explicit SoftmaxLoss(std::int64_t num_classes);
+  std::string_view name() const override { return "softmax"; }
+  std::int64_t num_scores() const override { return num_classes_; }
+  /// @guarantee  the largest score is subtracted first: nothing overflows.
+  double evaluate(std::span<const double> scores, double label,
+                  std::span<double> slopes) const override;
+  std::optional<double> lipschitz() const override;
+  std::optional<double> curvature() const override { return 0.5; }
+  bool classifies() const override { return true; }
+  double label(double raw) const override;
+  /// The first of the largest scores is that of the label.
+  bool says(std::span<const double> scores, double label) const override;
+
+ private:
+  std::int64_t num_classes_;
+};
+
+// A loss given by its user as a function.
+
+/// Constants of a loss that the user knows. One that is too small makes bounds on regret wrong,
+/// never privacy: gradients are clipped whatever the loss.
+struct FunctionLossOptions {
+  std::optional<double> lipschitz = {};  ///< sup of |dl/dp|; >= 0
+  std::optional<double> curvature =
+      {};  ///< sup of the second derivative; nothing: there may be kinks
+};
+
+/// l(p, y) from a callable `LossAt function(double prediction, double label)`, convex in p. Labels
+/// are any finite numbers.
+///
+///     const auto loss = std::make_shared<const FunctionLoss>(
+///         [](double p, double y) { return LossAt{std::cosh(p - y), std::sinh(p - y)}; });
+///
+/// @checked-by loss_test, regret_test
+template <class Function>
+  requires std::invocable<const Function&, double, double>
+class FunctionLoss final : public RegressionLoss {
+ public:
+  /// @throws Error{invalid_argument} a constant that is negative or not finite.
+  explicit FunctionLoss(Function function, const FunctionLossOptions& options = {})
+      : function_(std::move(function)), options_(options) {
+    if (options.lipschitz) require_non_negative("function_loss", "lipschitz", *options.lipschitz);
+    if (options.curvature) require_non_negative("function_loss", "curvature", *options.curvature);
+  }
+
+  std::string_view name() const override { return "function"; }
+  /// @throws Error{invalid_argument} the function gave NaN, or a slope that is not finite.
+  LossAt at(double prediction, double label) const override {
+    const LossAt found = function_(prediction, label);
+    if (std::isnan(found.value)) fail_argument("function_loss", "value", "a number", "NaN");
+    require_finite("function_loss", "slope", found.slope);
+    return found;
+  }
+  std::optional<double> lipschitz() const override { return options_.lipschitz; }
+  std::optional<double> curvature() const override { return options_.curvature; }
+  double max_slope(double /*max_prediction*/, double /*max_label*/) const override {
+    return options_.lipschitz.value_or(std::numeric_limits<double>::infinity());
+  }
+
+  /// Without kinks the second derivative is a difference of slopes. Otherwise the envelope comes
+  /// from its minimising q, where slope(q) = (p - q) / width: the slopes increase, so that
+  /// bisection finds it.
+  SmoothedLossAt smoothed(double prediction, double label, double width) const override {
+    const LossAt here = at(prediction, label);
+    if (options_.curvature) return {here.value, here.slope, bend(prediction, label), 0};
+    double near = prediction;
+    double far = prediction - width * here.slope;  // at or beyond q, for slopes increase
+    for (int i = 0; i < kBisections; ++i) {
+      const double middle = near + (far - near) / 2;
+      // Far out a slope may overflow, to the right side.
+      const double pull = function_(middle, label).slope - (prediction - middle) / width;
+      ((pull > 0) == (here.slope > 0) ? near : far) = middle;
+    }
+    // Between slopes of l on both sides of q: a slope of l at q, whatever the rounding.
+    const double low = std::min(slope(near, label), slope(far, label));
+    const double high = std::max(slope(near, label), slope(far, label));
+    const double tilt = std::clamp((prediction - far) / width, low, high);
+    const double lowest = at(far, label).value;
+    const double second = bend(far, label);
+    return {lowest + width / 2 * tilt * tilt, tilt, second / (1 + width * second),
+            std::max(0.0, here.value - lowest - tilt * (prediction - far))};
+  }
+
+ private:
+  static constexpr int kBisections = 60;
+
+  double bend(double prediction, double label) const {
+    const double h = 1e-5 * (1 + std::abs(prediction));
+    return std::max(0.0, slope(prediction + h, label) - slope(prediction - h, label)) / (2 * h);
+  }
+
+  Function function_;
+  FunctionLossOptions options_;
+};
 
 }  // namespace dpftrl

@@ -2,7 +2,14 @@
 #pragma once
 
 /// Convex sets a learner may play from: projection, support function, and the leader of the
-/// regularised past.
+/// regularised past; and the sizes of the steps of one that descends.
+///
+/// ```cpp
+/// const auto ball = dpftrl::make_domain("ball", /*radius=*/1);
+/// std::vector<double> point{3, 4};
+/// ball->project(point);
+/// assert(std::abs(point[0] - 0.6) < 1e-12 && std::abs(point[1] - 0.8) < 1e-12);
+/// ```
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +19,7 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
+#include "dpftrl/problem/workload.hpp"
 
 namespace dpftrl {
 
@@ -146,5 +154,24 @@ class Simplex final : public Domain {
 /// "simplex" or "simplex-entropic" (of sum radius).
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad radius.
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius);
+
+/// Parameters of gradient descent beside its rate.
+struct DescentSchedule {
+  /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 where
+  /// there are none, and from their end on the last one.
+  std::vector<double> rates = {};
+  double momentum = 0;  ///< beta, 0 <= beta < 1
+};
+
+/// A of the schedule: prefix sums, with momentum, or with rates and momentum.
+/// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
+Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
+
+/// lambda for the point played at `step` (0-based): `first` without doubling, else `first` times
+/// the square root of the least power of two that is at least step + 1, for unknown horizons.
+double lambda_at(double first, bool doubling, std::int64_t step);
+
+/// The `first` of a doubling lambda that is about `last` at the horizon.
+double first_lambda(double last, std::int64_t num_steps);
 
 }  // namespace dpftrl

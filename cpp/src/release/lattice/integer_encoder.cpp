@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/analysis/integer_encoder.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
 
 #include <algorithm>
 #include <bit>

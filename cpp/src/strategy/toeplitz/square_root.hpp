@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

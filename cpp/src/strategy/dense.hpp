@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/optimal/dense_optimum.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dpftrl/strategy/strategy.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

@@ -10,7 +10,7 @@
 
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
-#include "dpftrl/learn/rules/update_rule.hpp"
+#include "learn/rules/update_rule.hpp"
 
 namespace dpftrl {
 
@@ -21,13 +21,6 @@ struct FtrlOptions {
   Vector start = {};                     ///< w_1, a point of K; empty: that of the domain
   bool doubling = false;                 ///< see `lambda_at`
 };
-
-/// lambda for the point played at `step` (0-based): `first` without doubling, else `first` times
-/// the square root of the least power of two that is at least step + 1, for unknown horizons.
-double lambda_at(double first, bool doubling, std::int64_t step);
-
-/// The `first` of a doubling lambda that is about `last` at the horizon.
-double first_lambda(double last, std::int64_t num_steps);
 
 /// Plays w_1, w_2, ... with
 ///

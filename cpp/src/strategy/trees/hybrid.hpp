@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dpftrl/strategy/strategy.hpp"
-#include "dpftrl/strategy/trees/haar.hpp"
+#include "strategy/trees/haar.hpp"
 
 namespace dpftrl {
 

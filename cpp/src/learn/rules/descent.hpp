@@ -11,22 +11,9 @@
 
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
-#include "dpftrl/learn/rules/update_rule.hpp"
-#include "dpftrl/problem/workload.hpp"
+#include "learn/rules/update_rule.hpp"
 
 namespace dpftrl {
-
-/// Parameters of gradient descent beside its rate.
-struct DescentSchedule {
-  /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 where
-  /// there are none, and from their end on the last one.
-  std::vector<double> rates = {};
-  double momentum = 0;  ///< beta, 0 <= beta < 1
-};
-
-/// A of the schedule: prefix sums, with momentum, or with rates and momentum.
-/// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
-Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
 
 struct DescentOptions {
   std::int64_t dimension = 1;            ///< 1 .. kMaxModelDimension

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "dpftrl/optimal/blt/blt_optimum.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "optimal/family_optimum.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/optimal/banded/banded_optimum.hpp"
-#include "dpftrl/optimal/varying_bands_form.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
+#include "optimal/family_optimum.hpp"
 
 namespace dpftrl {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/analysis/integer_encoder.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
 
 #include <cmath>
 #include <functional>
 #include <vector>
 
 #include "dpftrl/random/random.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
 #include "form_strategy.hpp"
 #include "release/lattice/coder.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 #include "support.hpp"
 
 namespace dpftrl {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "dpftrl/optimal/blt/blt_normalized_optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
-#include "dpftrl/strategy/toeplitz/blt.hpp"
+#include "optimal/family_optimum.hpp"
+#include "strategy/toeplitz/blt.hpp"
 
 namespace dpftrl {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dpftrl/strategy/strategy.hpp"
-#include "dpftrl/strategy/toeplitz/toeplitz_base.hpp"
+#include "strategy/toeplitz/toeplitz_base.hpp"
 
 namespace dpftrl {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "dpftrl/learn/rules/descent.hpp"
-#include "dpftrl/learn/rules/ftrl.hpp"
+#include "learn/rules/descent.hpp"
+#include "learn/rules/ftrl.hpp"
 
 namespace dpftrl {
 

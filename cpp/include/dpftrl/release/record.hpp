@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Records on their way to a release: how they are clipped, what is asked for, who takes it.
+///
+/// ```cpp
+/// std::array<double, 2> record{3, 4};
+/// dpftrl::clip_to_norm(record, /*clip_norm=*/1);
+/// assert(std::abs(record[0] - 0.6) < 1e-12 && std::abs(record[1] - 0.8) < 1e-12);
+/// const std::array<double, 3> scales{1, 0, -1};
+/// assert((dpftrl::ProductRecord{.scales = scales, .features = record}.size()) == 6);
+/// ```
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/random/random.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
+
+namespace dpftrl {
+
+/// How a release is made safe against the low-order bits of floating-point numbers.
+enum class ReleaseMode {
+  grid,     ///< integer sums plus exactly rounded noise: the exact release, rounded to the grid
+  lattice,  ///< noisy integer measurements, decoded afterwards: see lattice.hpp
+};
+
+struct PrefixSumOptions {
+  Key key;
+  std::int64_t dimension = 1;
+  ReleaseMode mode = ReleaseMode::grid;
+  /// Spacing of the released values, a power of two; default `default_grid`.
+  std::optional<double> grid = {};
+  /// Every entry of noise is computed digit by digit: the same releases, slowly.
+  bool exact_only = false;
+  /// Mode lattice only, where the mechanism's own noise is not used: see LatticeOptions.
+  LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
+  std::optional<int> precision_bits = {};
+};
+
+/// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
+/// release std; clip_norm / (64 sqrt(dimension)), so that small entries survive; and 1 / (4 n) of
+/// the typical (root mean square) release std, n = num_steps up to 2^18, so that what truncation
+/// takes from n records stays below a quarter of the noise. Coarser where 62-bit sums require it.
+double default_grid(const Mechanism& mechanism, std::int64_t dimension);
+
+/// min(1, clip_norm / ||record||) * record, in place.
+/// @throws Error{invalid_argument} an entry is not finite.
+void clip_to_norm(std::span<double> record, double clip_norm);
+
+/// A record of scales.size() * features.size() entries that is not written out: entry
+/// k * features.size() + i is scales[k] * features[i]. A gradient of a linear model is one.
+struct ProductRecord {
+  std::span<const double> scales;
+  std::span<const double> features;
+  std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
+};
+
+/// Receives a release block by block, each while it is in the cache, so that the next iterate of a
+/// learner needs no pass over memory of its own. Does not throw: the release is spent. Must not
+/// write to the record, of which later blocks are read afterwards.
+class ReleaseSink {
+ public:
+  virtual ~ReleaseSink() = default;
+  /// Coordinates of a block in mode grid, but of the last; in mode lattice all are one.
+  static constexpr std::size_t kBlock = 1024;
+  /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
+  /// to where the release goes.
+  virtual void take(std::size_t first, std::span<const double> block) = 0;
+};
+
+}  // namespace dpftrl
