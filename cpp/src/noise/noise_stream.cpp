@@ -133,6 +133,10 @@ class NoiseStream::Rows : public noise::RowMaker<double> {
   using RowMaker::RowMaker;
 };
 
+NoiseStreamOptions::operator detail::NoiseShard() const {
+  return {.key = key, .dimension = dimension, .first_coordinate = first_coordinate};
+}
+
 NoiseStream::NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options)
     : num_steps_(strategy.num_steps()), options_(options) {
   require_options(options);

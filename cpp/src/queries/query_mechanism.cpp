@@ -98,12 +98,12 @@ QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
   QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
   std::vector<double> numbers;
   if (noise_ == QueryNoise::gaussian) {
-    const NoiseStreamOptions options{.key = detail::key_for(detail::QueryUse::gaussian, key)};
+    const detail::NoiseShard shard{.key = detail::key_for(detail::QueryUse::gaussian, key)};
     const DecoderForm form = IdentityDecoder{};
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
       if (!is_public_[i])
         release.measurements[i] +=
-            exact_rounded_entry(form, options, static_cast<std::int64_t>(i), 0, noise_scale_);
+            exact_rounded_entry(form, shard, static_cast<std::int64_t>(i), 0, noise_scale_);
   } else {
     const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
     const Key own = detail::key_for(detail::QueryUse::laplace, key);

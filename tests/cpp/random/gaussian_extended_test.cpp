@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "dpftrl/noise/noise_stream.hpp"
 #include "math/fixed_point.hpp"
 #include "noise/exact/exact_rows.hpp"
 #include "random/gaussian.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "dpftrl/noise/noise_stream.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "random/gaussian.hpp"
 #include "release/grid/quantiser.hpp"

@@ -31,7 +31,8 @@ namespace dpftrl {
 
 namespace detail {
 class RoundedRows;
-}
+struct NoiseShard;
+}  // namespace detail
 
 /// |computed - ideal| <= absolute + relative * |computed|, for every entry of a row.
 struct RowErrorBound {
@@ -58,6 +59,8 @@ struct NoiseStreamOptions {
   /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
   bool increments = false;
   Generator generator = Generator::chacha20;  ///< others: FloatNoiseStream only
+
+  operator detail::NoiseShard() const;  ///< for recomputation
 };
 
 class NoiseStream {

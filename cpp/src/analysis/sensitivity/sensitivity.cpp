@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/sensitivity/family_sensitivity.hpp"
-#include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "analysis/sensitivity/pattern_sums.hpp"
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
@@ -13,21 +12,10 @@
 namespace dpftrl {
 namespace {
 
+using detail::fits_pattern_budget;
+using detail::is_non_increasing;
+using detail::sum_of_squares;
 using Kind = Participation::Kind;
-
-constexpr std::int64_t kMaxGramSteps = 1024;
-constexpr std::int64_t kMaxColumnNorms = std::int64_t{1} << 24;
-constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
-
-double sum_of_squares(std::span<const double> values) {
-  DoubleDouble sum;
-  for (const double value : values) sum = add(sum, value * value);
-  return sum.high;
-}
-
-bool is_non_increasing(std::span<const double> values) {
-  return std::ranges::is_sorted(values, std::ranges::greater());
-}
 
 /// Norm of sum_{i < k, i b <= t} c_{t - i b} over t. In twice the precision, because what leaves
 /// the window of k terms is subtracted again.
@@ -68,42 +56,6 @@ double best_separated_sum(std::span<const double> values, std::int64_t max_parti
   return fewer[0];
 }
 
-bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
-  return max_participations <= kMaxPatternOperations / num_steps;
-}
-
-Sensitivity banded_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
-  if (n <= kMaxColumnNorms) {
-    std::vector<double> squares(index_of(n));
-    for (std::int64_t j = 0; j < n; ++j) squares[index_of(j)] = strategy.column_norm_squared(j);
-    if (fits_pattern_budget(n, k) || is_non_increasing(squares) ||
-        participation.kind() == Kind::fixed_epoch)
-      return {std::sqrt(largest_pattern_sum(squares, participation)), Exactness::exact,
-              "orthogonal columns: best sum of squared norms over the patterns"};
-  }
-  const double largest = strategy.max_column_norm_squared();
-  bool is_attained = k <= kMaxColumnNorms;  // by the pattern 0, b, 2b, ...
-  for (std::int64_t i = 0; i < k && is_attained; ++i)
-    is_attained = strategy.column_norm_squared(i * participation.separation()) == largest;
-  return {std::sqrt(static_cast<double>(k) * largest),
-          is_attained ? Exactness::exact : Exactness::upper_bound,
-          "orthogonal columns: participations times the largest"};
-}
-
-Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const Matrix encoder = strategy.encoder();
-  Matrix gram = encoder.transpose() * encoder;
-  if (strategy.has_nonnegative_gram()) gram = gram.cwiseMax(0);
-  Sensitivity result = gram_sensitivity(gram, participation);
-  // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and
-  // (sum of k norms)^2 <= k sens^2: rounded up by that.
-  const auto k = static_cast<double>(participation.max_participations_within(gram.rows()));
-  result.value *= 1 + k * static_cast<double>(encoder.rows()) * 0x1p-53;
-  return result;
-}
-
 double gram_entry(const Matrix& gram, std::int64_t row, std::int64_t column) {
   return gram(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column));
 }
@@ -140,70 +92,10 @@ double min_separation_bound(const Matrix& gram, const Participation& participati
   return largest_pattern_sum(rows, participation);
 }
 
-/// How much longer the columns are that a Toeplitz strategy claims than those of its steps: what it
-/// was made for is a longer horizon.
-double cap_factor(const Strategy& strategy) {
-  const std::span<const double> coefficients = strategy.toeplitz_encoder();
-  if (coefficients.empty()) return 1;
-  const double claimed = strategy.max_column_norm_squared() / sum_of_squares(coefficients);
-  return claimed > 1 + 1e-9 ? std::sqrt(claimed) : 1;
-}
-
-Sensitivity within_horizon(const Strategy& strategy, const Participation& participation) {
-  const ColumnStructure columns = strategy.columns();
-  if (const auto* scaled = std::get_if<ScaledColumns>(&columns); scaled && scaled->scales.empty())
-    return within_horizon(*scaled->base, participation);
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
-  const double single = std::sqrt(strategy.max_column_norm_squared());
-  if (k == 1) return {single, Exactness::exact, "largest column norm"};
-  if (std::holds_alternative<DyadicColumns>(columns)) return tree_sensitivity(n, participation);
-
-  if (const double squared = strategy.spaced_norm_squared(k, participation.separation());
-      squared > 0)
-    return {std::sqrt(squared), Exactness::exact,
-            "Toeplitz: norm of the sum of columns 0, b, 2b, ..., in closed form"};
-
-  Sensitivity best{static_cast<double>(k) * single, Exactness::upper_bound,
-                   "participations times the largest column norm"};
-  const auto improve = [&best](const Sensitivity& other) {
-    if (other.exactness == Exactness::exact || other.value < best.value) best = other;
-    return best.exactness == Exactness::exact;
-  };
-  const std::span<const double> coefficients = strategy.toeplitz_encoder();
-  if (!coefficients.empty()) {
-    require_length("sensitivity", "toeplitz_encoder", std::ssize(coefficients), n);
-    if (improve(toeplitz_sensitivity(coefficients, participation))) return best;
-  }
-  const std::int64_t bands = orthogonal_distance(strategy);
-  if (bands >= 1 && bands <= participation.separation() &&
-      improve(banded_sensitivity(strategy, participation)))
-    return best;
-  if (participation.kind() == Kind::fixed_epoch) {
-    const std::vector<double> phases = strategy.epoch_norms_squared(participation.separation());
-    if (!phases.empty())
-      return {std::sqrt(std::ranges::max(phases)), Exactness::exact,
-              "column sums of every phase, no entry being negative"};
-  }
-  if (improve(family_sensitivity(strategy, participation))) return best;
-  if (n <= kMaxGramSteps) improve(dense_sensitivity(strategy, participation));
-  return best;
-}
-
 }  // namespace
 
 std::string_view to_string(Exactness exactness) {
   return exactness == Exactness::exact ? "exact" : "upper bound";
-}
-
-Sensitivity sensitivity(const Strategy& strategy, const Participation& participation) {
-  participation.require_horizon(strategy.num_steps());
-  const Sensitivity own = within_horizon(strategy, participation);
-  const double factor = cap_factor(strategy);
-  if (factor == 1) return own;
-  const bool is_single = participation.max_participations_within(strategy.num_steps()) == 1;
-  return {is_single ? own.value : own.value * factor, Exactness::upper_bound,
-          "scaled to the horizon cap"};
 }
 
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
@@ -271,11 +163,6 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
          "2^30, got " +
              to_text(n) + " * " + to_text(k));
   return best_separated_sum(values, k, b);
-}
-
-double l1_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const Vector norms = strategy.encoder().cwiseAbs().colwise().sum();
-  return largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation);
 }
 
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation) {

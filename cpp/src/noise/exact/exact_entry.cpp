@@ -4,30 +4,29 @@
 #include <optional>
 
 #include "dpftrl/base/error.hpp"
-#include "noise/exact/exact_rows.hpp"
 
 namespace dpftrl {
 
 using detail::Enclosure;
 using detail::FixedPoint;
 
-Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOptions& options,
-                        std::int64_t step, std::int64_t coordinate_in_row, std::size_t num_planes) {
+Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShard& shard, std::int64_t step,
+                        std::int64_t coordinate_in_row, std::size_t num_planes) {
   require_between("exact_rounded_entry", "step", step, 0, detail::num_exact_rows(form) - 1);
-  require_between("exact_rounded_entry", "coordinate", coordinate_in_row, 0, options.dimension - 1);
-  detail::Normals normals(options, coordinate_in_row, num_planes);
+  require_between("exact_rounded_entry", "coordinate", coordinate_in_row, 0, shard.dimension - 1);
+  detail::Normals normals(shard, coordinate_in_row, num_planes);
   Enclosure entry = detail::make_exact_rows(form, normals, 0)->row(step);
   entry.error *= 2;  // for the rounding of the errors themselves
   return entry;
 }
 
-std::int64_t exact_rounded_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseShard& shard,
                                  std::int64_t step, std::int64_t coordinate_in_row, double scale) {
   if (!(scale >= 0 && scale <= 0x1p60))
     fail_argument("exact_rounded_entry", "scale", "between 0 and 2^60", to_text(scale));
   Enclosure entry;
   for (std::size_t num_planes = 2; num_planes <= detail::kMaxDigits; num_planes *= 2) {
-    entry = enclose_entry(form, options, step, coordinate_in_row, num_planes);
+    entry = enclose_entry(form, shard, step, coordinate_in_row, num_planes);
     const std::optional<std::int64_t> rounded = FixedPoint(num_planes).round_scaled(entry, scale);
     if (rounded) return *rounded;
   }

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/strategy/strategy.hpp"
+#include "dpftrl/strategy/decoder_form.hpp"
 #include "math/fixed_point.hpp"
+#include "noise/exact/exact_rows.hpp"
 
 namespace dpftrl {
 
@@ -19,7 +19,7 @@ namespace dpftrl {
 ///
 /// @guarantee   encloses the entry for every continuation of the bits.
 /// @checked-by  exact_entry_test "enclosures_contain_the_values_of_an_independent_program"
-detail::Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShard& shard,
                                 std::int64_t step, std::int64_t coordinate_in_row,
                                 std::size_t num_planes);
 
@@ -30,7 +30,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOption
 /// @param form               one that NoiseStream accepts; coefficients, weights, scales and rates
 ///                           up to 2^20 in magnitude, and rows below 2^61.
 /// @param step               0 <= step < num_steps.
-/// @param coordinate_in_row  counted from options.first_coordinate, below options.dimension.
+/// @param coordinate_in_row  counted from shard.first_coordinate, below shard.dimension.
 /// @param scale              0 <= scale <= 2^60.
 /// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry; then the
 ///              middle of what is left is rounded) or its magnitude reaches 2^61 (which throws).
@@ -50,7 +50,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const NoiseStreamOption
 ///              Toeplitz matrix O(T^1.59) for a convolution: 8 ms, 0.2 s, 7.5 s for T = 10^3, 10^4,
 ///              10^5 at 128 bits.
 /// @checked-by  exact_entry_test, exact_rows_test
-std::int64_t exact_rounded_entry(const DecoderForm& form, const NoiseStreamOptions& options,
+std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseShard& shard,
                                  std::int64_t step, std::int64_t coordinate_in_row, double scale);
 
 }  // namespace dpftrl

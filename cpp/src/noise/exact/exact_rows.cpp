@@ -785,11 +785,10 @@ struct NumRows {
 
 }  // namespace
 
-Normals::Normals(const NoiseStreamOptions& options, std::int64_t coordinate_in_row,
-                 std::size_t num_planes)
+Normals::Normals(const NoiseShard& shard, std::int64_t coordinate_in_row, std::size_t num_planes)
     : fixed_(num_planes),
-      key_(options.key),
-      coordinate_(static_cast<std::uint64_t>(options.first_coordinate + coordinate_in_row)) {}
+      key_(shard.key),
+      coordinate_(static_cast<std::uint64_t>(shard.first_coordinate + coordinate_in_row)) {}
 
 Enclosure Normals::draw(std::int64_t measurement) const {
   return normal(fixed_, draw_bits(key_, measurement, coordinate_, fixed_.num_digits()));

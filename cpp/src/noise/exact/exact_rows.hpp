@@ -9,17 +9,23 @@
 #include <memory>
 #include <vector>
 
-#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/random/random.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "math/fixed_point.hpp"
 
 namespace dpftrl::detail {
 
+/// Tells which coordinates of which noise: the part of NoiseStreamOptions that entries depend on.
+struct NoiseShard {
+  Key key;
+  std::int64_t dimension = 1;
+  std::int64_t first_coordinate = 0;
+};
+
 /// Normals of one coordinate from the first planes of their uniforms, as many as digits.
 class Normals {
  public:
-  Normals(const NoiseStreamOptions& options, std::int64_t coordinate_in_row,
-          std::size_t num_planes);
+  Normals(const NoiseShard& shard, std::int64_t coordinate_in_row, std::size_t num_planes);
 
   const FixedPoint& fixed() const { return fixed_; }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "noise/programs/engine.hpp"
 #include "noise/programs/short_steps.hpp"
+#include "noise/programs/window.hpp"
 #include "random/gaussian.hpp"
 
 namespace dpftrl::noise {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
 #include "golden/exact_entry_golden.hpp"
 #include "noise/exact/exact_rows.hpp"

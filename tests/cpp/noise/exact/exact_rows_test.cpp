@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "dpftrl/noise/noise_stream.hpp"
 #include "exact_forms.hpp"
 #include "math/exact_convolution.hpp"
 #include "noise/exact/exact_entry.hpp"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Shared by sensitivities of coefficients and of strategies (internal header).
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/double_double.hpp"
+
+namespace dpftrl::detail {
+
+inline double sum_of_squares(std::span<const double> values) {
+  DoubleDouble sum;
+  for (const double value : values) sum = add(sum, value * value);
+  return sum.high;
+}
+
+inline bool is_non_increasing(std::span<const double> values) {
+  return std::ranges::is_sorted(values, std::ranges::greater());
+}
+
+/// The dynamic program over patterns takes so long at most.
+inline constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
+inline bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
+  return max_participations <= kMaxPatternOperations / num_steps;
+}
+
+}  // namespace dpftrl::detail

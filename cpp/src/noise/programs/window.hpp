@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Some steps of a program, with their operations, draws and error bounds.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "noise/programs/program.hpp"
+
+namespace dpftrl::noise {
+
+/// The steps of a window and what they do.
+class Window {
+ public:
+  /// If the options say plain, choose_precision decides.
+  /// @throws Error{resource_exhausted} noise generated in advance would need more than 1 GiB.
+  Window(const ProgramOptions& options, const DecoderForm& form);
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  Precision precision() const { return options_.precision; }
+  const ProgramOptions& options() const { return options_; }
+
+  /// Steps first_step .. first_step + num_steps - 1; windows follow each other without a gap.
+  void prepare(std::int64_t first_step, std::int64_t num_steps);
+  /// The next window begins at `step`: 0, or one that resume_point gave. At 0 every state slot is
+  /// to be 0. To be called again if memory ran out, here or in `prepare`.
+  void resume(std::int64_t step);
+  std::int64_t num_steps() const { return num_steps_; }
+  std::span<const Operation> operations(std::int64_t i) const { return plan_.step(in_plan(i)); }
+  /// The measurements drawn, without the shift.
+  std::span<const std::int64_t> draws(std::int64_t i) const { return plan_.draws(in_plan(i)); }
+  std::span<const Term> terms(const Operation& operation) const { return plan_.terms(operation); }
+  /// Shift to be added to the measurements of these operations.
+  std::int64_t measurement_shift(std::int64_t i) const;
+  const Bound& bound(std::int64_t i) const {
+    return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
+                               : all_bounds_[static_cast<std::size_t>(first_step_ + i)];
+  }
+  const Plan& plan() const { return plan_; }
+  std::int64_t first_step() const { return first_step_; }
+  /// See Program::shape.
+  const std::optional<StepShape>& shape() const { return shape_; }
+  /// The plan only grows then: steps come again.
+  bool is_periodic() const { return period_ > 0; }
+  /// Slots that the operations name.
+  std::size_t num_state() const { return num_state_; }
+  std::size_t num_scratch() const { return num_scratch_; }
+  /// State slots that steps from here on may read. It follows from the last prepared step alone;
+  /// num_state() may also count those of longer blocks before it.
+  std::size_t num_slots_in_use() const {
+    return std::min(num_state_, static_cast<std::size_t>(slots_.num_state()));
+  }
+
+ private:
+  void emit(std::int64_t step);
+  void append_bound(std::int64_t step);
+  /// Index in the plan of step i of the window.
+  std::size_t in_plan(std::int64_t i) const {
+    if (period_ == 1) return 0;
+    return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
+  }
+
+  ProgramOptions options_;
+  const DecoderForm& form_;
+  SlotAllocator slots_;
+  ProgramPointer program_;
+  std::optional<StepShape> shape_;
+  std::int64_t period_ = 0;  ///< of the program
+  std::int64_t first_step_ = 0;
+  std::int64_t num_steps_ = 0;
+  std::int64_t num_planned_ = 0;
+  bool has_resumed_ = false;  ///< the plan begins with what Program::resume appended
+  Plan plan_;
+  std::vector<Bound> all_bounds_;  ///< of every row, where they are known beforehand
+  std::vector<Bound> bounds_;      ///< of the window, where not
+  std::size_t num_state_ = 0;
+  std::size_t num_scratch_ = 0;
+};
+
+}  // namespace dpftrl::noise

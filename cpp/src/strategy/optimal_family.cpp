@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The family `optimal`: streamed where there is a recursion, else from dense matrices.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "strategy/dense.hpp"
+#include "strategy/families.hpp"
+#include "strategy/toeplitz/filtered.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Fixed epochs of which the dense optimum is known how to find.
+bool has_repeated_epochs(const Workload& workload, const Participation& participation) {
+  return participation.kind() == Participation::Kind::fixed_epoch &&
+         participation.max_participations() > 1 &&
+         workload.num_steps() <= kMaxFixedEpochOptimumSteps;
+}
+
+}  // namespace
+
+bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                        Objective objective, const Participation& participation) {
+  if (num_buffers.value_or(0) != 0) return false;
+  return has_repeated_epochs(workload, participation) ||
+         (!has_optimum(workload, objective) && workload.num_steps() <= DenseStrategy::kMaxSteps);
+}
+
+Participation densely_optimised_for(const Workload& workload, const Participation& participation) {
+  return has_repeated_epochs(workload, participation) ? participation : Participation::single();
+}
+
+void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                       Objective objective) {
+  if (num_buffers == 0 && !has_optimum(workload, objective))
+    fail(ErrorCode::unsupported, "optimal: full accuracy for " + workload.name() +
+                                     " takes dense matrices, num_steps up to " +
+                                     to_text(DenseStrategy::kMaxSteps) + ", got " +
+                                     to_text(workload.num_steps()) +
+                                     "; a number of buffers takes the encoder for prefix sums");
+}
+
+void require_known_errors(const StrategyOptions& options) {
+  const Objective objective = objective_of(options.parameters);
+  const bool is_searched = options.name == OptimalStrategy::kName && !options.parameters.plan;
+  if (!is_searched || !options.workload || options.num_steps <= DenseStrategy::kMaxSteps) return;
+  const Workload& workload = *options.workload;
+  if (has_optimum(workload, objective)) return;
+  const Workload::Kind kind = workload.kind();
+  const std::int64_t blt_steps = kind == Workload::Kind::matrix ? 0
+                                 : kind == Workload::Kind::window
+                                     ? FilteredStrategy::kMaxToeplitzSteps
+                                     : FilteredStrategy::kMaxSteps;
+  const std::string hint = has_optimum(workload, Objective::mean)
+                               ? "; objective mean has an optimum there, and blt has errors"
+                           : options.num_steps <= blt_steps ? "; blt has errors there"
+                                                            : "";
+  fail(ErrorCode::unsupported,
+       "optimal: " + std::string(objective == Objective::max ? "the max" : "the mean") +
+           " objective for " + workload.name() + " takes dense matrices, num_steps up to " +
+           to_text(DenseStrategy::kMaxSteps) + ", got " + to_text(options.num_steps) +
+           ", and beyond that its errors are not known" + hint);
+}
+
+namespace {
+
+std::shared_ptr<const Strategy> dense_optimum(const Workload& workload, Objective objective,
+                                              const Participation& participation) {
+  return dense_optimal_strategy(
+      workload,
+      {.objective = objective, .participation = densely_optimised_for(workload, participation)});
+}
+
+/// Finds a plan for the workload, or for prefix sums where that workload has no optimum.
+OptimalPlan find_plan(const Workload& workload, std::optional<std::int64_t> num_buffers,
+                      Objective objective) {
+  require_recursion(workload, num_buffers, objective);
+  const Workload designed_for =
+      has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.num_steps());
+  return plan_optimal(designed_for, {.objective = objective,
+                                     .num_buffers = num_buffers.value_or(kDefaultPlanBuffers),
+                                     .solver = {.gap = kPlanGap}})
+      .plan;
+}
+
+}  // namespace
+
+std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
+                                                 std::optional<std::int64_t> num_buffers,
+                                                 Objective objective,
+                                                 const Participation& participation) {
+  require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
+                  OptimalStrategy::kMaxSteps);
+  if (is_densely_optimal(workload, num_buffers, objective, participation))
+    return dense_optimum(workload, objective, participation);
+  return strategy_of_plan(workload, find_plan(workload, num_buffers, objective));
+}
+
+std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
+                                                       std::optional<std::int64_t> num_buffers,
+                                                       Objective objective,
+                                                       const Participation& participation) {
+  const bool is_dense = is_densely_optimal(workload, num_buffers, objective, participation);
+  if (!is_dense && !has_optimum(workload, objective))
+    fail(ErrorCode::unsupported,
+         "optimal: prefix sums cannot be decoded from an encoder for " + workload.name() +
+             " beyond " + to_text(DenseStrategy::kMaxSteps) + " steps, with given buffers, or " +
+             "with the max objective for rates");
+  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  if (!is_dense)
+    return std::make_shared<const OptimalStrategy>(prefix,
+                                                   find_plan(workload, num_buffers, objective));
+  const auto own = dense_optimum(workload, objective, participation);
+  return std::make_shared<const DenseStrategy>(
+      prefix, DenseStrategy::Parts{.name = OptimalStrategy::kName, .encoder = own->encoder()});
+}
+
+namespace {
+
+/// Duals of k numbers a step are for k epochs.
+DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
+  DenseDuals duals{.columns = plan.list(kColumnDuals), .rows = {}};
+  const std::int64_t size = std::ssize(duals.columns);
+  const std::int64_t k = size / n;
+  if (size == 0 || size % n != 0 || n % k != 0)
+    fail_argument("plan", kColumnDuals,
+                  "one number, or one for each epoch, for each of " + to_text(n) + " steps",
+                  to_text(size));
+  if (plan.has(kRowDuals)) duals.rows = plan.list(kRowDuals);
+  require_length("plan", kRowDuals, std::ssize(duals.rows),
+                 plan.objective == Objective::max ? n : 0);
+  return {.objective = plan.objective,
+          .participation =
+              k == 1 ? Participation::single()
+                     : Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}),
+          .duals = std::move(duals)};
+}
+
+/// From dense matrices.
+StrategyPointer dense_from_plan(const StrategyPlan& plan, const Workload& workload) {
+  const std::int64_t n = workload.num_steps();
+  const auto stray = std::ranges::find_if(plan.numbers, [](const PlanNumbers& list) {
+    return list.name != "columns" && list.name != kColumnDuals && list.name != kRowDuals;
+  });
+  if (stray != plan.numbers.end())
+    fail(ErrorCode::invalid_argument, "plan: " + stray->name + " cannot be given with columns");
+  std::optional<DenseStrategy::Bound> bound;
+  if (plan.has(kColumnDuals) || plan.has(kRowDuals)) bound = dense_bound(plan, n);
+  return strategy_of_columns(OptimalStrategy::kName, workload,
+                             plan.columns(n, kMaxDenseOptimumColumns), std::move(bound));
+}
+
+StrategyPointer from_plan(const StrategyPlan& plan, const Workload& workload) {
+  if (plan.has("columns")) return dense_from_plan(plan, workload);
+  return strategy_of_plan(workload, {.objective = plan.objective,
+                                     .decay = plan.number("decay"),
+                                     .column_weights = plan.list("column_weights"),
+                                     .row_weights = plan.list("row_weights"),
+                                     .shifts = plan.list("shifts"),
+                                     .weights = plan.list("weights"),
+                                     .direct = plan.number("direct")});
+}
+
+}  // namespace
+
+FamilyRow optimal_family() {
+  return {.info = {.name = OptimalStrategy::kName,
+                   .summary = "the certified optimum, streamed with few buffers",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = OptimalStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make =
+              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                return optimal_strategy(request.workload, parameters.num_buffers,
+                                        objective_of(parameters), request.participation);
+              },
+          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay",
+                         "columns", kColumnDuals, kRowDuals},
+          .from_plan = from_plan};
+}
+
+}  // namespace dpftrl
