@@ -127,6 +127,8 @@ class Simulation::State {
   std::optional<SimulationTheory> theory;
 
  private:
+  SimulationTheory theory_of(const SimulationOptions& options, const Loss& loss,
+                             const Domain& domain) const;
   void make_learners(const SimulationOptions& options, std::shared_ptr<const Loss> loss);
   void run_step(SimulationChunk& chunk, Eigen::Index row);
   void take_example(SimulationChunk& chunk, Eigen::Index row, std::int64_t place);
@@ -171,12 +173,11 @@ Simulation::State::State(const SimulationOptions& options)
   }
 }
 
-void Simulation::State::make_learners(const SimulationOptions& options,
-                                      std::shared_ptr<const Loss> loss) {
+SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, const Loss& loss,
+                                              const Domain& domain) const {
   const std::int64_t dimension = stream->dimension();
-  const std::shared_ptr<const Domain> domain = make_domain(options.domain, options.radius);
   RegretSetting setting =
-      regret_setting(mechanism->certificate(), dimension, *domain, options.radius);
+      regret_setting(mechanism->certificate(), dimension, domain, options.radius);
   setting.release_noise /= static_cast<double>(batch_size);
   RegretSetting exact = setting;
   exact.release_noise = 0;
@@ -201,13 +202,19 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                             static_cast<double>(batch_size);
     setting.num_steps = exact.num_steps = num_steps;
   }
-  theory =
-      SimulationTheory{.private_lambda = private_lambda,
-                       .twin_lambda = twin_lambda,
-                       .private_bound = bound_of(options, setting, strategy, private_lambda),
-                       .twin_bound = bound_of(options, exact, strategy, twin_lambda),
-                       .clipping_impossible = gradient_bound(options, *loss, *domain, dimension) <=
-                                              mechanism->clip_norm()};
+  return {.private_lambda = private_lambda,
+          .twin_lambda = twin_lambda,
+          .private_bound = bound_of(options, setting, strategy, private_lambda),
+          .twin_bound = bound_of(options, exact, strategy, twin_lambda),
+          .clipping_impossible =
+              gradient_bound(options, loss, domain, dimension) <= mechanism->clip_norm()};
+}
+
+void Simulation::State::make_learners(const SimulationOptions& options,
+                                      std::shared_ptr<const Loss> loss) {
+  const std::int64_t dimension = stream->dimension();
+  const std::shared_ptr<const Domain> domain = make_domain(options.domain, options.radius);
+  theory = theory_of(options, *loss, *domain);
   learners.reset(new Learners{
       .loss = loss,
       .learner = DpFtrl({.mechanism = mechanism,
@@ -216,7 +223,7 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .loss = loss,
                          .domain = domain,
                          .radius = options.radius,
-                         .lambda = private_lambda,
+                         .lambda = theory->private_lambda,
                          .descent = options.descent,
                          .doubling = options.doubling,
                          .batch_size = batch_size,
@@ -227,7 +234,7 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                            .loss = loss,
                            .domain = domain,
                            .radius = options.radius,
-                           .lambda = twin_lambda,
+                           .lambda = theory->twin_lambda,
                            .descent = options.descent,
                            .doubling = options.doubling,
                            .batch_size = batch_size}),
