@@ -34,4 +34,38 @@ struct FamilyRow {
   StrategyPointer (*from_plan)(const StrategyPlan& plan, const Workload& workload) = nullptr;
 };
 
+/// Row of a family of trees for the prefix sums that is made from num_steps alone, with O(log n)
+/// vectors of memory.
+template <class Family>
+FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
+  return {.info = {.name = Family::kName,
+                   .summary = summary,
+                   .step_cost = "O(1) amortised",
+                   .memory_cost = "O(log n) vectors",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::decoded,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = is_causal},
+          .makes = Makes::prefix_sums,
+          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+            return std::make_shared<const Family>(request.workload.num_steps());
+          }};
+}
+
+/// Row of a family of one vector of memory that serves every Toeplitz workload.
+inline FamilyRow row_of_one_vector(std::string_view name, std::string_view summary,
+                                   StrategyPointer (*make)(const ToeplitzRequest&,
+                                                           const StrategyParameters&)) {
+  return {.info = {.name = name,
+                   .summary = summary,
+                   .step_cost = "O(1)",
+                   .memory_cost = "1 vector",
+                   .parameters = "",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = kMaxNumSteps,
+                   .is_causal = true},
+          .makes = Makes::toeplitz,
+          .make = make};
+}
+
 }  // namespace dpftrl

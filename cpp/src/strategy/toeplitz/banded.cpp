@@ -93,9 +93,12 @@ std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
                          {"coefficients", bands}}});
 }
 
-FamilyRow banded_square_root_family() {
-  return {.info = {.name = kBandedSquareRoot,
-                   .summary = "C = the first bands of the square root",
+namespace {
+
+FamilyRow row_of_bands(std::string_view name, std::string_view summary,
+                       StrategyPointer (*make)(const ToeplitzRequest&, const StrategyParameters&)) {
+  return {.info = {.name = name,
+                   .summary = summary,
                    .step_cost = "O(num_bands)",
                    .memory_cost = "num_bands vectors",
                    .parameters = "num_bands",
@@ -103,24 +106,24 @@ FamilyRow banded_square_root_family() {
                    .max_steps = ToeplitzStrategy::kMaxSteps,
                    .is_causal = true},
           .makes = Makes::toeplitz,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-            return banded_square_root_strategy(request, parameters.num_bands);
-          }};
+          .make = make};
+}
+
+}  // namespace
+
+FamilyRow banded_square_root_family() {
+  return row_of_bands(kBandedSquareRoot, "C = the first bands of the square root",
+                      [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                        return banded_square_root_strategy(request, parameters.num_bands);
+                      });
 }
 
 FamilyRow banded_inverse_square_root_family() {
-  return {.info = {.name = kBandedInverseSquareRoot,
-                   .summary = "inverse of C = the first bands of the inverse square root",
-                   .step_cost = "O(num_bands)",
-                   .memory_cost = "num_bands vectors",
-                   .parameters = "num_bands",
-                   .workloads = WorkloadSupport::adapted,
-                   .max_steps = ToeplitzStrategy::kMaxSteps,
-                   .is_causal = true},
-          .makes = Makes::toeplitz,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-            return banded_inverse_square_root_strategy(request, parameters.num_bands);
-          }};
+  return row_of_bands(kBandedInverseSquareRoot,
+                      "inverse of C = the first bands of the inverse square root",
+                      [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+                        return banded_inverse_square_root_strategy(request, parameters.num_bands);
+                      });
 }
 
 FamilyRow banded_toeplitz_family() {

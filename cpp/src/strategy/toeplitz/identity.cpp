@@ -47,18 +47,11 @@ std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& requ
 }
 
 FamilyRow independent_family() {
-  return {.info = {.name = IndependentStrategy::kName,
-                   .summary = "noise on every record (input perturbation, C = I)",
-                   .step_cost = "O(1)",
-                   .memory_cost = "1 vector",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::adapted,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = true},
-          .makes = Makes::toeplitz,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) {
-            return independent_strategy(request);
-          }};
+  return row_of_one_vector(IndependentStrategy::kName,
+                           "noise on every record (input perturbation, C = I)",
+                           [](const ToeplitzRequest& request, const StrategyParameters&) {
+                             return independent_strategy(request);
+                           });
 }
 
 }  // namespace dpftrl

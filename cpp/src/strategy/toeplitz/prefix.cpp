@@ -49,18 +49,11 @@ std::shared_ptr<const Strategy> output_strategy(const ToeplitzRequest& request) 
 }
 
 FamilyRow output_family() {
-  return {.info = {.name = OutputStrategy::kName,
-                   .summary = "independent noise on every total (output perturbation, C = A)",
-                   .step_cost = "O(1)",
-                   .memory_cost = "1 vector",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::adapted,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = true},
-          .makes = Makes::toeplitz,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) {
-            return output_strategy(request);
-          }};
+  return row_of_one_vector(OutputStrategy::kName,
+                           "independent noise on every total (output perturbation, C = A)",
+                           [](const ToeplitzRequest& request, const StrategyParameters&) {
+                             return output_strategy(request);
+                           });
 }
 
 }  // namespace dpftrl

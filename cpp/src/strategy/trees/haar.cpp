@@ -274,33 +274,13 @@ HonakerFullStrategy::HonakerFullStrategy(std::int64_t num_steps)
     : HaarBasisStrategy(num_steps, weights_of_the_tree(num_steps)) {}
 
 FamilyRow honaker_full_family() {
-  return {.info = {.name = HonakerFullStrategy::kName,
-                   .summary = "binary tree, every step refined from all nodes (least squares)",
-                   .step_cost = "O(1) amortised",
-                   .memory_cost = "O(log n) vectors",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = false},
-          .makes = Makes::prefix_sums,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const HonakerFullStrategy>(request.workload.num_steps());
-          }};
+  return row_of_tree<HonakerFullStrategy>(
+      "binary tree, every step refined from all nodes (least squares)", /*is_causal=*/false);
 }
 
 FamilyRow haar_family() {
-  return {.info = {.name = HaarStrategy::kName,
-                   .summary = "Haar coefficients, levels weighted for the least mean error",
-                   .step_cost = "O(1) amortised",
-                   .memory_cost = "O(log n) vectors",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = false},
-          .makes = Makes::prefix_sums,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const HaarStrategy>(request.workload.num_steps());
-          }};
+  return row_of_tree<HaarStrategy>("Haar coefficients, levels weighted for the least mean error",
+                                   /*is_causal=*/false);
 }
 
 }  // namespace dpftrl

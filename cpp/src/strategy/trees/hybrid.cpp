@@ -122,18 +122,8 @@ DecoderForm HybridStrategy::decoder_form() const {
 }
 
 FamilyRow hybrid_family() {
-  return {.info = {.name = HybridStrategy::kName,
-                   .summary = "unknown horizon: blocks of doubling length, each with `haar` inside",
-                   .step_cost = "O(1) amortised",
-                   .memory_cost = "O(log n) vectors",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = false},
-          .makes = Makes::prefix_sums,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const HybridStrategy>(request.workload.num_steps());
-          }};
+  return row_of_tree<HybridStrategy>(
+      "unknown horizon: blocks of doubling length, each with `haar` inside", /*is_causal=*/false);
 }
 
 }  // namespace dpftrl

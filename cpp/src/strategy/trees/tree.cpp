@@ -131,33 +131,12 @@ HonakerStrategy::HonakerStrategy(std::int64_t num_steps)
     : DyadicStrategy(num_steps, honaker_weights(static_cast<std::size_t>(num_levels(num_steps)))) {}
 
 FamilyRow tree_family() {
-  return {.info = {.name = TreeStrategy::kName,
-                   .summary = "binary tree of noisy interval sums",
-                   .step_cost = "O(1) amortised",
-                   .memory_cost = "O(log n) vectors",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = true},
-          .makes = Makes::prefix_sums,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const TreeStrategy>(request.workload.num_steps());
-          }};
+  return row_of_tree<TreeStrategy>("binary tree of noisy interval sums", /*is_causal=*/true);
 }
 
 FamilyRow honaker_family() {
-  return {.info = {.name = HonakerStrategy::kName,
-                   .summary = "binary tree, each node refined from its subtree",
-                   .step_cost = "O(1) amortised",
-                   .memory_cost = "O(log n) vectors",
-                   .parameters = "",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxNumSteps,
-                   .is_causal = true},
-          .makes = Makes::prefix_sums,
-          .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const HonakerStrategy>(request.workload.num_steps());
-          }};
+  return row_of_tree<HonakerStrategy>("binary tree, each node refined from its subtree",
+                                      /*is_causal=*/true);
 }
 
 }  // namespace dpftrl
