@@ -129,7 +129,7 @@ class RoundingSink final : public noise::Sink<double> {
 
 }  // namespace
 
-class NoiseStream::Rows : public noise::RowMaker<double> {
+class NoiseStream::Maker : public noise::RowMaker<double> {
   using RowMaker::RowMaker;
 };
 
@@ -144,7 +144,7 @@ NoiseStream::NoiseStream(const Strategy& strategy, const NoiseStreamOptions& opt
   form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
   const noise::ProgramOptions how = program_options(options, num_steps_);
   noise::require_form(how, *form_);
-  rows_ = std::make_unique<Rows>(how, *form_);
+  maker_ = std::make_unique<Maker>(how, *form_);
 }
 
 NoiseStream::~NoiseStream() = default;
@@ -153,7 +153,7 @@ NoiseStream& NoiseStream::operator=(NoiseStream&&) noexcept = default;
 
 void NoiseStream::seek(std::int64_t step) {
   require_between("noise_stream", "step", step, 0, num_steps_);
-  rows_->seek(step);
+  maker_->seek(step);
   step_ = step;
 }
 
@@ -162,13 +162,13 @@ std::array<std::byte, 16> NoiseStream::fingerprint() const {
   hash.append(num_steps_);
   hash.append(dimension());
   hash.append(options_.first_coordinate);
-  hash.append(static_cast<std::int64_t>(rows_->window().precision()));
+  hash.append(static_cast<std::int64_t>(maker_->window().precision()));
   detail::append_form(hash, *form_);
   return detail::shortened(hash.finish());
 }
 
 std::int64_t NoiseStream::write_state(std::int64_t step, std::vector<std::byte>& out) {
-  return rows_->write_state(step, out);
+  return maker_->write_state(step, out);
 }
 
 std::vector<std::byte> NoiseStream::checkpoint() {
@@ -195,22 +195,22 @@ void NoiseStream::restore(std::span<const std::byte> bytes) {
 
 void NoiseStream::restore_state(std::int64_t state_step, std::span<const std::byte> state,
                                 std::int64_t step) {
-  rows_->read_state(state_step, state);
+  maker_->read_state(state_step, state);
   step_ = step;
-  rows_->seek(step);
+  maker_->seek(step);
 }
 
 void NoiseStream::next(std::span<double> row) {
   require_row({step_, num_steps_, dimension()}, row.size());
-  rows_->seek(step_);
-  rows_->next(row);
+  maker_->seek(step_);
+  maker_->next(row);
   ++step_;
 }
 
 void NoiseStream::next_rows(std::span<double> rows, std::int64_t num_rows) {
   require_rows({step_, num_steps_, dimension()}, rows.size(), num_rows);
-  rows_->seek(step_);
-  rows_->next_rows(rows, num_rows);
+  maker_->seek(step_);
+  maker_->next_rows(rows, num_rows);
   step_ += num_rows;
 }
 
@@ -221,14 +221,14 @@ bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
   // Without a bound nothing is decided.
   const double unknown = options_.exact_only ? std::numeric_limits<double>::infinity() : 0;
   const std::size_t width = static_cast<std::size_t>(dimension());
-  rows_->seek(step_);
+  maker_->seek(step_);
   // Before any row is taken: a stream that loses one would go on with another row's noise.
-  std::vector<double> row(rows_->buffered() > 0 ? width : 0);
+  std::vector<double> row(maker_->buffered() > 0 ? width : 0);
   bool are_all_decided = true;
   for (std::int64_t done = 0; done < num_rows;) {
     const std::span<std::int64_t> out = rows.subspan(static_cast<std::size_t>(done) * width);
-    if (rows_->buffered() > 0) {
-      rows_->next_rows(row, 1);
+    if (maker_->buffered() > 0) {
+      maker_->next_rows(row, 1);
       const RowErrorBound bound = bound_of_row();
       are_all_decided &= simd::kernels().round_row(
           {scale, bound.absolute + unknown, bound.relative}, row.data(), width, out.data());
@@ -236,8 +236,8 @@ bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
       continue;
     }
     const std::int64_t count = std::min(num_rows - done, window_size());
-    RoundingSink sink(rows_->window(), {scale, unknown, 0}, out);
-    rows_->make(count, sink);
+    RoundingSink sink(maker_->window(), {scale, unknown, 0}, out);
+    maker_->make(count, sink);
     are_all_decided &= sink.are_all_decided();
     done += count;
   }
@@ -246,13 +246,13 @@ bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
 }
 
 RowErrorBound NoiseStream::row_error_bound() const {
-  if (!rows_->has_row())
+  if (!maker_->has_row())
     fail_argument("noise_stream", "row", "one that was written since the last seek", "none");
   return bound_of_row();
 }
 
 RowErrorBound NoiseStream::bound_of_row() const {
-  return RoundingSink::error_bound(rows_->window().precision(), rows_->last_bound());
+  return RoundingSink::error_bound(maker_->window().precision(), maker_->last_bound());
 }
 
 std::int64_t NoiseStream::rounded(std::int64_t coordinate, double scale) const {
@@ -270,7 +270,7 @@ std::int64_t NoiseStream::rounded_entry(const Entry& entry, double scale) const 
 std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& entry,
                                                                 double scale) const {
   const auto* const toeplitz = std::get_if<ToeplitzDecoder>(form_.get());
-  const bool is_refined = rows_->window().precision() == noise::Precision::refined;
+  const bool is_refined = maker_->window().precision() == noise::Precision::refined;
   if (toeplitz == nullptr && (!noise::adds_up(*form_) || is_refined)) return std::nullopt;
   require_between("noise_stream", "coordinate", entry.coordinate, 0, dimension() - 1);
   NoiseStreamOptions one = options_;
@@ -282,10 +282,10 @@ std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& ent
   if (toeplitz != nullptr) {
     refined = noise::refined_entry(how, *toeplitz, entry.step);
   } else {
-    Rows rows(how, *form_);
-    rows.seek(entry.step);
-    rows.next({&refined.value, 1});
-    refined.error = rows.last_bound().error;
+    Maker maker(how, *form_);
+    maker.seek(entry.step);
+    maker.next({&refined.value, 1});
+    refined.error = maker.last_bound().error;
   }
   const RowErrorBound bound = RoundingSink::error_bound(how.precision, {.error = refined.error});
   std::int64_t nearest = kUndecided;
@@ -295,10 +295,10 @@ std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& ent
 }
 
 std::int64_t NoiseStream::window_size() const {
-  return rows_->max_window();
+  return maker_->max_window();
 }
 
-class FloatNoiseStream::Rows : public noise::RowMaker<float> {
+class FloatNoiseStream::Maker : public noise::RowMaker<float> {
   using RowMaker::RowMaker;
 };
 
@@ -310,7 +310,7 @@ FloatNoiseStream::FloatNoiseStream(const Strategy& strategy, const NoiseStreamOp
   how.precision = noise::Precision::single;
   how.float_stream = float_stream(options.generator);
   noise::require_form(how, *form_);
-  rows_ = std::make_unique<Rows>(how, *form_);
+  maker_ = std::make_unique<Maker>(how, *form_);
 }
 
 FloatNoiseStream::~FloatNoiseStream() = default;
@@ -319,21 +319,21 @@ FloatNoiseStream& FloatNoiseStream::operator=(FloatNoiseStream&&) noexcept = def
 
 void FloatNoiseStream::seek(std::int64_t step) {
   require_between("noise_stream", "step", step, 0, num_steps_);
-  rows_->seek(step);
+  maker_->seek(step);
   step_ = step;
 }
 
 void FloatNoiseStream::next(std::span<float> row) {
   require_row({step_, num_steps_, dimension_}, row.size());
-  rows_->seek(step_);
-  rows_->next(row);
+  maker_->seek(step_);
+  maker_->next(row);
   ++step_;
 }
 
 void FloatNoiseStream::next_rows(std::span<float> rows, std::int64_t num_rows) {
   require_rows({step_, num_steps_, dimension_}, rows.size(), num_rows);
-  rows_->seek(step_);
-  rows_->next_rows(rows, num_rows);
+  maker_->seek(step_);
+  maker_->next_rows(rows, num_rows);
   step_ += num_rows;
 }
 

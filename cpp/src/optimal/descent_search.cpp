@@ -202,9 +202,9 @@ Pieces::Pause Search::pause() {
   return {pieces_};
 }
 
-Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Limits limits) {
-  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
-  Descent seen = best;
+Task<DescentResult> Search::descend(const SmoothFunction& log_error, Vector start, Limits limits) {
+  DescentResult best{SolverStatus::not_converged, start, kInfinity, kInfinity};
+  DescentResult seen = best;
   const SmoothFunction watched = [&](const Vector& point, Vector& gradient) {
     const double value = log_error(point, gradient);
     ++evaluations_;
@@ -243,7 +243,7 @@ Task<Descent> Search::descend(const SmoothFunction& log_error, Vector start, Lim
   co_return best;
 }
 
-Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, Descent& best,
+Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, DescentResult& best,
                                         double tolerance, Left left) {
   while (left.line_searches > 0) {
     const double before = best.value;
@@ -267,8 +267,8 @@ Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, Descent
 /// Newton's method for few parameters: near the minimum the line search of L-BFGS cannot tell
 /// values apart long before the gradient is small, and valleys are long. Steps are damped until
 /// they are short and do not raise the value by more than rounding.
-Task<Search::Left> Search::polish(const SmoothFunction& log_error, Descent& best, Limits limits,
-                                  Left left) {
+Task<Search::Left> Search::polish(const SmoothFunction& log_error, DescentResult& best,
+                                  Limits limits, Left left) {
   const Eigen::Index size = best.point.size();
   Vector gradient(size), trial_gradient(size);
   (void)log_error(best.point, gradient);
@@ -304,7 +304,7 @@ Task<Search::Left> Search::polish(const SmoothFunction& log_error, Descent& best
   co_return left;
 }
 
-FamilySearch Search::report(const Descent& best) const {
+FamilySearch Search::report(const DescentResult& best) const {
   return {.status = stopped_        ? SolverStatus::stopped
                     : is_exhausted_ ? SolverStatus::not_converged
                                     : best.status,
@@ -314,15 +314,15 @@ FamilySearch Search::report(const Descent& best) const {
           .evaluations = evaluations_};
 }
 
-Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
-                           Effort effort) {
+Task<DescentResult> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
+                                 Effort effort) {
   const Schedule& schedule = schedule_for(start.size());
   Aggregate aggregate(rows, objective, schedule);
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     return aggregate(point, gradient);
   };
   if (objective == Objective::mean) {
-    Descent mean = co_await search.descend(log_error, start);
+    DescentResult mean = co_await search.descend(log_error, start);
     co_return mean;
   }
 
@@ -332,7 +332,7 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
   const double wanted_gap = schedule.gap_in_tolerances * search.tolerance();
   const std::int64_t num_rounds = is_full ? schedule.num_rounds : 2;
   Vector gradient(start.size());
-  Descent best{SolverStatus::not_converged, start, kInfinity, kInfinity};
+  DescentResult best{SolverStatus::not_converged, start, kInfinity, kInfinity};
   Vector from = start;
   std::int64_t num_idle = 0;
   for (std::int64_t round = 0;
@@ -341,7 +341,7 @@ Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, S
                                 .newton_step = std::min(1e-5, 1e-2 / aggregate.sharpness()),
                                 .max_line_searches = schedule.max_line_searches,
                                 .shown = &aggregate.least()};
-    const Descent now = co_await search.descend(log_error, from, limits);
+    const DescentResult now = co_await search.descend(log_error, from, limits);
     if (!std::isfinite(aggregate(now.point, gradient))) break;
     const bool settled =
         is_full && now.status == SolverStatus::converged && aggregate.gap() <= wanted_gap;

@@ -15,7 +15,7 @@ namespace dpftrl::detail {
 
 void require_family_options(const char* function, const FamilyOptions& options);
 
-struct Descent {
+struct DescentResult {
   SolverStatus status;
   Vector point;
   double value;  ///< ln(error)
@@ -39,8 +39,8 @@ class Search {
   };
   /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
   /// gained something; with few parameters only to find the valley, and Newton's method there.
-  Task<Descent> descend(const SmoothFunction& log_error, Vector start, Limits limits);
-  Task<Descent> descend(const SmoothFunction& log_error, const Vector& start) {
+  Task<DescentResult> descend(const SmoothFunction& log_error, Vector start, Limits limits);
+  Task<DescentResult> descend(const SmoothFunction& log_error, const Vector& start) {
     return descend(log_error, start, Limits{});
   }
 
@@ -49,15 +49,15 @@ class Search {
   double tolerance() const { return options_.tolerance; }
   std::int64_t iterations() const { return iterations_; }
   std::int64_t evaluations() const { return evaluations_; }
-  FamilySearch report(const Descent& best) const;
+  FamilySearch report(const DescentResult& best) const;
 
  private:
   struct Left {
     std::int64_t line_searches;
   };
-  Task<Left> quasi_newton(const SmoothFunction& log_error, Descent& best, double tolerance,
+  Task<Left> quasi_newton(const SmoothFunction& log_error, DescentResult& best, double tolerance,
                           Left left);
-  Task<Left> polish(const SmoothFunction& log_error, Descent& best, Limits limits, Left left);
+  Task<Left> polish(const SmoothFunction& log_error, DescentResult& best, Limits limits, Left left);
   Pieces::Pause pause();
 
   const FamilyOptions& options_;
@@ -91,7 +91,7 @@ class RowErrors {
 ///
 /// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
 enum class Effort { screen, full };
-Task<Descent> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
-                           Effort effort = Effort::full);
+Task<DescentResult> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
+                                 Effort effort = Effort::full);
 
 }  // namespace dpftrl::detail

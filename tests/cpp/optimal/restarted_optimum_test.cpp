@@ -14,7 +14,7 @@
 namespace dpftrl {
 namespace {
 
-using detail::Descent;
+using detail::DescentResult;
 using detail::Search;
 using testing::error_of;
 using testing::random_vector;
@@ -38,7 +38,7 @@ void expect_same_end(const Vector& result, double spread, double error, double t
   EXPECT_TRUE(relatively_close(std::exp(descend(result).value), error, tolerance));
   for (const std::uint64_t seed : {1U, 2U}) {
     const Vector start = result + random_vector(result.size(), spread, seed);
-    const Descent end = descend(start);
+    const DescentResult end = descend(start);
     EXPECT_EQ(end.status, SolverStatus::converged);
     EXPECT_TRUE(relatively_close(std::exp(end.value), error, tolerance)) << std::exp(end.value);
   }
@@ -65,7 +65,7 @@ TEST(Restart, buffers_with_unit_columns_end_where_they_ended) {
   for (const Objective objective : kObjectives) {
     const BltNormalizedOptimum found =
         find_blt_normalized_optimum({.num_steps = 100, .objective = objective, .num_buffers = 1});
-    detail::NormalizedRows rows(
+    detail::NormalizedRowErrors rows(
         {.num_steps = 100, .num_buffers = 1, .scale_rows = false, .cells_in_distance = 100});
     expect_same_end(log_gaps_of(found.decays, found.inverse_decays), 0.3,
                     error_of(found.errors, objective), 1e-5, [&](const Vector& start) {
@@ -105,13 +105,13 @@ TEST(Restart, bands_with_unit_columns_end_where_they_ended) {
     const BandedProblem problem{.num_steps = 24, .num_bands = 4, .objective = objective};
     const BandedOptimum found = find_banded_optimum(problem);
     const std::vector<double> coefficients = find_banded_toeplitz_optimum(problem).coefficients;
-    detail::BandedRows rows(24, 4);
+    detail::BandedRowErrors rows(24, 4);
     const auto descend = [&](const Vector& start) {
       const FamilyOptions options;
       Search search(options);
       return detail::run(descend_rows(rows, objective, start, search));
     };
-    const Descent first = descend(rows.parameters_of(coefficients));
+    const DescentResult first = descend(rows.parameters_of(coefficients));
     EXPECT_LT((rows.columns_at(first.point) - found.columns).cwiseAbs().maxCoeff(), 0.05);
     expect_same_end(first.point, 0.1, error_of(found.errors, objective), 1e-5, descend);
   }

@@ -175,7 +175,7 @@ class NoiseStream {
   std::int64_t window_size() const;
 
  private:
-  class Rows;
+  class Maker;
   friend class detail::RoundedRows;  // for checkpoints that contain that of the noise
 
   RowErrorBound bound_of_row() const;
@@ -189,7 +189,7 @@ class NoiseStream {
   NoiseStreamOptions options_;
   std::unique_ptr<const DecoderForm> form_;  ///< stays where it is: programs refer to it
   std::int64_t step_ = 0;
-  std::unique_ptr<Rows> rows_;
+  std::unique_ptr<Maker> maker_;
 };
 
 /// Rows of B Z in single precision for `simulation`: noise of the same law from bits of its own
@@ -215,13 +215,13 @@ class FloatNoiseStream {
   void next_rows(std::span<float> rows, std::int64_t num_rows);
 
  private:
-  class Rows;
+  class Maker;
 
   std::int64_t num_steps_;
   std::int64_t dimension_;
   std::unique_ptr<const DecoderForm> form_;
   std::int64_t step_ = 0;
-  std::unique_ptr<Rows> rows_;
+  std::unique_ptr<Maker> maker_;
 };
 
 /// Z itself, num_rows x dimension: the oracle of every stream.

@@ -23,31 +23,31 @@ class BlockProgram final : public Program {
         row_(slots.scratch()),
         shared_(slots) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    if (step - first_step_ == block().num_steps) complete_block(plan);
-    if (!program_) start_block(0, plan);
-    const Slot own = emit_own(step - first_step_, plan);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    if (step - first_step_ == block().num_steps) complete_block(operations);
+    if (!program_) start_block(0, operations);
+    const Slot own = emit_own(step - first_step_, operations);
     const double scale = block().scale;
-    plan.combine(row_, {Term{{1, 0}, carry_}, Term{{scale, 0}, own}});
+    operations.combine(row_, {Term{{1, 0}, carry_}, Term{{scale, 0}, own}});
     bound_ = with_own(scale, own_bound_);
     return row_;
   }
 
-  void resume(std::int64_t step, Plan& plan) override {
+  void resume(std::int64_t step, StepOperations& operations) override {
     program_.reset();
     current_ = 0;
     first_step_ = 0;
     first_measurement_ = options_.first_measurement;
     carry_bound_ = {};
-    plan.set_zero(carry_);
+    operations.set_zero(carry_);
     while (current_ < blocks_.size() && step - first_step_ >= block().num_steps) {
       if (block().closing_row >= 0) {
-        start_block(block().closing_row, plan);
-        emit_own(block().closing_row, plan);
+        start_block(block().closing_row, operations);
+        emit_own(block().closing_row, operations);
       }
-      leave_block(plan);
+      leave_block(operations);
     }
-    if (step > first_step_) start_block(step - first_step_, plan);
+    if (step > first_step_) start_block(step - first_step_, operations);
   }
 
   Bound bound(std::int64_t) override { return bound_; }
@@ -56,7 +56,7 @@ class BlockProgram final : public Program {
   const BlockDecoder::Block& block() const { return blocks_[current_]; }
 
   /// The next row is that of the block's own step.
-  void start_block(std::int64_t step, Plan& plan) {
+  void start_block(std::int64_t step, StepOperations& operations) {
     ProgramOptions options = options_;
     options.num_rows = std::max(block().num_steps, block().closing_row + 1);
     options.first_measurement = first_measurement_;
@@ -64,16 +64,16 @@ class BlockProgram final : public Program {
     const std::int32_t first = slots_.num_state();
     program_ = make_program(options, *block().form, slots_);
     for (std::int32_t index = first; index < slots_.num_state(); ++index)
-      plan.set_zero({index, false});
-    if (step > 0) program_->resume(step, plan);
+      operations.set_zero({index, false});
+    if (step > 0) program_->resume(step, operations);
   }
 
   /// The next row of the block's own form; the closing one is kept.
-  Slot emit_own(std::int64_t step, Plan& plan) {
-    const Slot row = program_->emit(step, plan);
+  Slot emit_own(std::int64_t step, StepOperations& operations) {
+    const Slot row = program_->emit(step, operations);
     own_bound_ = program_->bound(step);
     if (step == block().closing_row) {
-      plan.copy(closing_, row);
+      operations.copy(closing_, row);
       closing_bound_ = own_bound_;
     }
     return row;
@@ -87,19 +87,19 @@ class BlockProgram final : public Program {
             magnitude};
   }
 
-  void complete_block(Plan& plan) {
-    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t) emit_own(t, plan);
-    leave_block(plan);
+  void complete_block(StepOperations& operations) {
+    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t) emit_own(t, operations);
+    leave_block(operations);
   }
 
-  void leave_block(Plan& plan) {
+  void leave_block(StepOperations& operations) {
     double scale = block().scale;
     if (block().closing_row < 0) {
       scale = block().total_scale;
-      plan.draw(closing_, first_measurement_ + block().num_measurements);
+      operations.draw(closing_, first_measurement_ + block().num_measurements);
       closing_bound_ = {normal_error(options_.precision), kTail};
     }
-    plan.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
+    operations.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
     carry_bound_ = with_own(scale, closing_bound_);
     first_step_ += block().num_steps;
     first_measurement_ += block().num_measurements + (block().closing_row < 0 ? 1 : 0);

@@ -73,8 +73,8 @@ class ToeplitzProgram final : public Program {
     }
   }
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.load(row_, rows_, static_cast<std::size_t>(step) * dimension_);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.load(row_, rows_, static_cast<std::size_t>(step) * dimension_);
     return row_;
   }
   Bound bound(std::int64_t) override { return {error_bound_, kTail * kernel_norm_}; }

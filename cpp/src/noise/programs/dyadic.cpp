@@ -35,22 +35,22 @@ class DyadicProgram final : public Program {
     }
   }
 
-  Slot emit(std::int64_t step, Plan& plan) override {
+  Slot emit(std::int64_t step, StepOperations& operations) override {
     const std::uint64_t count = static_cast<std::uint64_t>(step) + 1;
     const std::size_t level = static_cast<std::size_t>(std::countr_zero(count));
-    estimate_node(step, level, plan);
+    estimate_node(step, level, operations);
     const std::uint64_t higher = count & (count - 1);
     if (higher == 0) {
-      plan.copy(partial_sums_[level], estimates_[level]);
+      operations.copy(partial_sums_[level], estimates_[level]);
     } else {
       const std::size_t left = static_cast<std::size_t>(std::countr_zero(higher));
-      plan.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
+      operations.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
     }
     return partial_sums_[level];
   }
 
   /// The nodes of the expansion of `step`, of weight 1.
-  void resume(std::int64_t step, Plan& plan) override {
+  void resume(std::int64_t step, StepOperations& operations) override {
     std::uint64_t end = 0;
     std::size_t left = 0;
     for (std::uint64_t rest = static_cast<std::uint64_t>(step); rest != 0;) {
@@ -58,11 +58,11 @@ class DyadicProgram final : public Program {
       const std::uint64_t length = std::uint64_t{1} << level;
       rest -= length;
       end += length;
-      estimate_node(static_cast<std::int64_t>(end) - 1, level, plan);
+      estimate_node(static_cast<std::int64_t>(end) - 1, level, operations);
       if (end == length)
-        plan.copy(partial_sums_[level], estimates_[level]);
+        operations.copy(partial_sums_[level], estimates_[level]);
       else
-        plan.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
+        operations.add(partial_sums_[level], partial_sums_[left], estimates_[level]);
       left = level;
     }
   }
@@ -100,19 +100,19 @@ class DyadicProgram final : public Program {
 
   /// Estimates the nodes of levels 0 .. level that end at this step; those below a node of weight 1
   /// are not needed and not drawn.
-  void estimate_node(std::int64_t step, std::size_t level, Plan& plan) {
+  void estimate_node(std::int64_t step, std::size_t level, StepOperations& operations) {
     const std::int64_t completed_before =
         first_measurement_ + 2 * step - std::popcount(static_cast<std::uint64_t>(step));
     std::size_t start = level;
     while (weights_[start] != 1) --start;
     const Slot estimate = estimates_[level];
-    plan.draw(estimate, completed_before + static_cast<std::int64_t>(start));
+    operations.draw(estimate, completed_before + static_cast<std::int64_t>(start));
     for (std::size_t l = start + 1; l <= level; ++l) {
-      plan.draw(fresh_, completed_before + static_cast<std::int64_t>(l));
+      operations.draw(fresh_, completed_before + static_cast<std::int64_t>(l));
       const double own = weights_[l];
       const double children = 1 - own;
-      plan.add(estimate, estimates_[l - 1], estimate);
-      plan.combine(estimate, {Term{{own, 0}, fresh_}, Term{{children, 0}, estimate}});
+      operations.add(estimate, estimates_[l - 1], estimate);
+      operations.combine(estimate, {Term{{own, 0}, fresh_}, Term{{children, 0}, estimate}});
     }
   }
 

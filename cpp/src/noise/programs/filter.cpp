@@ -67,11 +67,11 @@ class FilteredProgram final : public Program {
     base_ = make_program(options, *decoder.base, slots);
   }
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    const Slot row = base_->emit(step, plan);
-    plan.combine(difference_, {Term{{1, 0}, row}, Term{{-1, 0}, previous_}});
-    plan.copy(previous_, row);
-    apply_workload(step, {column_scale(decoder_, step), 0}, plan);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    const Slot row = base_->emit(step, operations);
+    operations.combine(difference_, {Term{{1, 0}, row}, Term{{-1, 0}, previous_}});
+    operations.copy(previous_, row);
+    apply_workload(step, {column_scale(decoder_, step), 0}, operations);
     return total_;
   }
 
@@ -97,30 +97,30 @@ class FilteredProgram final : public Program {
     double variation;
   };
 
-  void apply_workload(std::int64_t step, const DoubleDouble& scale, Plan& plan) {
+  void apply_workload(std::int64_t step, const DoubleDouble& scale, StepOperations& operations) {
     const DoubleDouble momentum{workload_.momentum(), 0};
     const Term old_average{momentum, average_};
     switch (workload_.kind()) {
       case Workload::Kind::momentum:
-        plan.combine(average_, {old_average, Term{scale, difference_}});
-        plan.combine(total_, {Term{{workload_.decay(), 0}, total_}, Term{{1, 0}, average_}});
+        operations.combine(average_, {old_average, Term{scale, difference_}});
+        operations.combine(total_, {Term{{workload_.decay(), 0}, total_}, Term{{1, 0}, average_}});
         break;
       case Workload::Kind::window: {
         const Slot oldest = window_[static_cast<std::size_t>(step % std::ssize(window_))];
-        plan.combine(total_, {Term{{1, 0}, total_}, Term{{-1, 0}, oldest}});
-        plan.combine(oldest, {Term{scale, difference_}});
-        plan.add(total_, total_, oldest);
+        operations.combine(total_, {Term{{1, 0}, total_}, Term{{-1, 0}, oldest}});
+        operations.combine(oldest, {Term{scale, difference_}});
+        operations.add(total_, total_, oldest);
         break;
       }
       case Workload::Kind::rates: {
         const double rate = workload_.rates()[static_cast<std::size_t>(step)];
-        plan.combine(average_, {old_average, Term{scale, difference_}});
-        plan.combine(total_, {Term{{1, 0}, total_}, Term{{rate, 0}, average_}});
+        operations.combine(average_, {old_average, Term{scale, difference_}});
+        operations.combine(total_, {Term{{1, 0}, total_}, Term{{rate, 0}, average_}});
         break;
       }
       case Workload::Kind::prefix:
       case Workload::Kind::matrix:  // MatrixFilteredProgram
-        plan.combine(total_, {Term{{1, 0}, total_}, Term{scale, difference_}});
+        operations.combine(total_, {Term{{1, 0}, total_}, Term{scale, difference_}});
         break;
     }
   }
@@ -177,8 +177,8 @@ class MatrixFilteredProgram final : public Program {
         row_(slots.scratch()),
         base_(make_program(options, *decoder.base, slots)) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.copy(history_[static_cast<std::size_t>(step)], base_->emit(step, plan));
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.copy(history_[static_cast<std::size_t>(step)], base_->emit(step, operations));
     variation_ = largest_ = 0;
     terms_.clear();
     DoubleDouble next;  // A_t,i+1 D_{i+1}
@@ -191,7 +191,7 @@ class MatrixFilteredProgram final : public Program {
       largest_ += std::abs(own.high);
       next = own;
     }
-    plan.combine(row_, terms_);
+    operations.combine(row_, terms_);
     return row_;
   }
 

@@ -34,17 +34,17 @@ class KaryProgram final : public Program {
         fresh_(slots.scratch()),
         num_additions_(num_levels() + 1) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
+  Slot emit(std::int64_t step, StepOperations& operations) override {
     std::size_t level = 0;
     std::int64_t node = step;  // the count, in nodes of this level
     while (digits_[level] == highest_) node = (node - digits_[level++]) / decoder_.arity;
-    take(level, node, plan);
+    take(level, node, operations);
     ++digits_[level];
-    for (std::int64_t end = node + 1; level-- > 0;) end = reset(level, end, plan);
+    for (std::int64_t end = node + 1; level-- > 0;) end = reset(level, end, operations);
     return partial_sums_[0];
   }
 
-  void resume(std::int64_t step, Plan& plan) override {
+  void resume(std::int64_t step, StepOperations& operations) override {
     std::int64_t count = step;
     for (std::int64_t& digit : digits_) {
       digit = (count - lowest_) % decoder_.arity + lowest_;
@@ -56,12 +56,12 @@ class KaryProgram final : public Program {
       std::int64_t node = end * decoder_.arity;
       end = node + digit;
       if (node > 0) {
-        node = reset(level, node / decoder_.arity, plan);
+        node = reset(level, node / decoder_.arity, operations);
       } else {
-        plan.copy(partial_sums_[level], partial_sums_[level + 1]);
+        operations.copy(partial_sums_[level], partial_sums_[level + 1]);
         num_additions_[level] = num_additions_[level + 1];
       }
-      for (; node < end; ++node) take(level, node, plan);
+      for (; node < end; ++node) take(level, node, operations);
       digits_[level] = digit;
     }
   }
@@ -76,22 +76,22 @@ class KaryProgram final : public Program {
   std::size_t num_levels() const { return static_cast<std::size_t>(decoder_.num_levels); }
 
   /// A digit that rises takes the next node or, below zero, no longer subtracts it.
-  void take(std::size_t level, std::int64_t node, Plan& plan) {
-    plan.draw(fresh_, measurement_of(level, node));
-    plan.add(partial_sums_[level], partial_sums_[level], fresh_);
+  void take(std::size_t level, std::int64_t node, StepOperations& operations) {
+    operations.draw(fresh_, measurement_of(level, node));
+    operations.add(partial_sums_[level], partial_sums_[level], fresh_);
     num_additions_[level] += 1;
   }
 
   /// Gives `level` its lowest digit; the digits above it end at node `end` of the level above.
   /// Returns where the digits from this level on end, in nodes of this level.
-  std::int64_t reset(std::size_t level, std::int64_t end, Plan& plan) {
+  std::int64_t reset(std::size_t level, std::int64_t end, StepOperations& operations) {
     end *= decoder_.arity;
     digits_[level] = lowest_;
-    plan.copy(partial_sums_[level], partial_sums_[level + 1]);
+    operations.copy(partial_sums_[level], partial_sums_[level + 1]);
     for (std::int64_t node = end - 1; node >= end + lowest_; --node) {
-      plan.draw(fresh_, measurement_of(level, node));
-      plan.combine(partial_sums_[level],
-                   {Term{{1, 0}, partial_sums_[level]}, Term{{-1, 0}, fresh_}});
+      operations.draw(fresh_, measurement_of(level, node));
+      operations.combine(partial_sums_[level],
+                         {Term{{1, 0}, partial_sums_[level]}, Term{{-1, 0}, fresh_}});
     }
     num_additions_[level] = num_additions_[level + 1] - static_cast<double>(lowest_);
     return end + lowest_;
@@ -129,23 +129,23 @@ class SmoothProgram final : public Program {
         fresh_(slots.scratch()),
         total_(slots.scratch()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
+  Slot emit(std::int64_t step, StepOperations& operations) override {
     const std::uint64_t lowest_bit = leaf_ & (~leaf_ + 1);
     const std::uint64_t moved = leaf_ + lowest_bit;  // without the bits that go to the bottom
     leaf_ = moved | ((leaf_ ^ moved) >> 2) / lowest_bit;
     const auto rank = static_cast<std::size_t>(std::popcount(moved));
-    plan.draw(fresh_, options_.first_measurement + 2 * step);
-    plan.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
+    operations.draw(fresh_, options_.first_measurement + 2 * step);
+    operations.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
     num_nodes_ = static_cast<double>(rank);
     const std::size_t num_empty = partial_sums_.size() - 1 - rank;
     own_scale_ = std::sqrt(static_cast<double>(num_empty));
     if (num_empty == 0) return partial_sums_[rank];
-    plan.draw(fresh_, options_.first_measurement + 2 * step + 1);
-    plan.combine(total_, {Term{{1, 0}, partial_sums_[rank]}, Term{{own_scale_, 0}, fresh_}});
+    operations.draw(fresh_, options_.first_measurement + 2 * step + 1);
+    operations.combine(total_, {Term{{1, 0}, partial_sums_[rank]}, Term{{own_scale_, 0}, fresh_}});
     return total_;
   }
 
-  void resume(std::int64_t step, Plan& plan) override {
+  void resume(std::int64_t step, StepOperations& operations) override {
     leaf_ = leaf_at(step);
     // The 1-bits at the end of leaf_ were never moved: nothing is to the left of them.
     const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
@@ -156,8 +156,8 @@ class SmoothProgram final : public Program {
       upper |= bit;
       const std::uint64_t lowest = (std::uint64_t{1} << (partial_sums_.size() - 1 - rank)) - 1;
       const std::int64_t first_leaf = index_of_leaf(upper | lowest);
-      plan.draw(fresh_, options_.first_measurement + 2 * (first_leaf - 1));
-      plan.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
+      operations.draw(fresh_, options_.first_measurement + 2 * (first_leaf - 1));
+      operations.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
     }
   }
 
@@ -206,24 +206,24 @@ class HaarProgram final : public Program {
         levels_(slots.states(decoder.scales.size())),
         row_(slots.scratch()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    if (step == 0) plan.draw(mean_, options_.first_measurement);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    if (step == 0) operations.draw(mean_, options_.first_measurement);
     terms_.clear();
     terms_.push_back({two_product(decoder_.mean_scale, static_cast<double>(step + 1)), mean_});
     for (std::size_t level = levels_.size(); level > 0; --level) {
       const std::int64_t length = std::int64_t{1} << level;
-      if (step % length == 0) draw_level(level, step / length, plan);
+      if (step % length == 0) draw_level(level, step / length, operations);
       const DoubleDouble factor = two_product(decoder_.scales[level - 1], height(level, step + 1));
       if (factor.high != 0) terms_.push_back({factor, levels_[level - 1]});
     }
-    plan.combine(row_, terms_);
+    operations.combine(row_, terms_);
     return row_;
   }
 
-  void resume(std::int64_t step, Plan& plan) override {
-    plan.draw(mean_, options_.first_measurement);
+  void resume(std::int64_t step, StepOperations& operations) override {
+    operations.draw(mean_, options_.first_measurement);
     for (std::size_t level = levels_.size(); level > 0; --level)
-      draw_level(level, step >> level, plan);
+      draw_level(level, step >> level, operations);
   }
 
   Bound bound(std::int64_t step) override {
@@ -240,9 +240,9 @@ class HaarProgram final : public Program {
   }
 
  private:
-  void draw_level(std::size_t level, std::int64_t support, Plan& plan) {
+  void draw_level(std::size_t level, std::int64_t support, StepOperations& operations) {
     const std::int64_t first = std::int64_t{1} << (levels_.size() - level);
-    plan.draw(levels_[level - 1], options_.first_measurement + first + support);
+    operations.draw(levels_[level - 1], options_.first_measurement + first + support);
   }
 
   /// Height of the tent over the support that `count` is in.

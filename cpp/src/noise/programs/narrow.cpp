@@ -76,7 +76,7 @@ template <class Number>
 void Narrow<Number>::lay_out(const Window& window) {
   // Steps that repeat are laid out once.
   if (!window.is_periodic()) terms_.clear();
-  const std::span<const noise::Term> terms = window.plan().all_terms();
+  const std::span<const noise::Term> terms = window.all_operations().all_terms();
   for (std::size_t i = terms_.size(); i < terms.size(); ++i) terms_.push_back(make_term(terms[i]));
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/double_double.hpp"
-#include "noise/programs/step_plan.hpp"
+#include "noise/programs/step_operations.hpp"
 
 namespace dpftrl::noise {
 
@@ -53,7 +53,7 @@ class Narrow {
   void draw(const Window& window);
   void run_coordinate(const Window& window, std::size_t coordinate, Number* rows);
 
-  std::vector<Term> terms_;    ///< of the plan
+  std::vector<Term> terms_;    ///< of the operations
   std::vector<Number> rows_;   ///< of one coordinate: scratch, backward, then state
   std::vector<Value> made_;    ///< rows of the steps
   std::vector<Number> drawn_;  ///< for one coordinate after the other

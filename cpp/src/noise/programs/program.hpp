@@ -14,7 +14,7 @@
 
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
-#include "noise/programs/step_plan.hpp"
+#include "noise/programs/step_operations.hpp"
 #include "random/gaussian.hpp"
 #include "random/gaussian_extended.hpp"
 
@@ -67,15 +67,16 @@ struct StepShape {
 class Program {
  public:
   virtual ~Program() = default;
-  /// Appends what step `step` does, without Plan::finish; returns the slot of its row. Steps in
-  /// order, each once, from 0 or from where `resume` went. State slots are 0 before step 0.
-  virtual Slot emit(std::int64_t step, Plan& plan) = 0;
+  /// Appends what step `step` does, without StepOperations::finish; returns the slot of its row.
+  /// Steps in order, each once, from 0 or from where `resume` went. State slots are 0 before step
+  /// 0.
+  virtual Slot emit(std::int64_t step, StepOperations& operations) = 0;
   /// Bound of the row of that step, steps in order. Trees of arity k, the smooth mechanism, blocks
   /// and matrices need it to be called after emit; all others do not.
   virtual Bound bound(std::int64_t step) = 0;
   /// Goes to `step` > 0, which resume_point gave, from wherever the program is: appends what makes
   /// the state slots those after step - 1. A form whose resume_point is 0 needs none.
-  virtual void resume(std::int64_t /*step*/, Plan& /*plan*/) {}
+  virtual void resume(std::int64_t /*step*/, StepOperations& /*operations*/) {}
   /// p > 0: step t + p does what step t does, with measurements p later. 0: steps differ.
   virtual std::int64_t period() const { return 0; }
   /// Shape of every step, if the steps have one.
@@ -93,7 +94,7 @@ inline constexpr double kMaxPregeneratedBytes = 0x1p30;
 /// Number of standard deviations that is exceeded with probability below 2^-280.
 inline constexpr double kTail = 20;
 
-/// Rounding of one Plan::combine, relative to the sum of the magnitudes of its terms.
+/// Rounding of one StepOperations::combine, relative to the sum of the magnitudes of its terms.
 inline double combine_error(Precision precision, double num_terms) {
   if (is_extended(precision)) return (num_terms + 3) * (num_terms + 3) * 0x1p-103;
   return (num_terms + 1) * kUnitRoundoff;

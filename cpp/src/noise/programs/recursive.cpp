@@ -87,12 +87,12 @@ class BandedRecursion {
   /// Slot that the normals of a step are drawn to.
   Slot input(std::int64_t) const { return fresh_; }
 
-  Slot emit(std::int64_t step, Plan& plan) {
+  Slot emit(std::int64_t step, StepOperations& operations) {
     terms_.assign(1, Term{factors_[0], fresh_});
     for (std::size_t lag = 1; lag < factors_.size(); ++lag)
       terms_.push_back({factors_[lag], at(step - static_cast<std::int64_t>(lag))});
     const Slot w = history_.empty() ? w_ : at(step);
-    plan.combine(w, terms_);
+    operations.combine(w, terms_);
     return w;
   }
 
@@ -161,13 +161,13 @@ class BandedInverseRecursion {
     return history_[static_cast<std::size_t>(step % std::ssize(history_))];
   }
 
-  Slot emit(std::int64_t step, Plan& plan) {
+  Slot emit(std::int64_t step, StepOperations& operations) {
     const std::int64_t size = std::ssize(history_);
     terms_.clear();
     for (std::int64_t lag = 0; lag < size; ++lag)
       terms_.push_back({{coefficients_[static_cast<std::size_t>(lag)], 0},
                         history_[static_cast<std::size_t>((step - lag + size) % size)]});
-    plan.combine(w_, terms_);
+    operations.combine(w_, terms_);
     return w_;
   }
 
@@ -217,13 +217,14 @@ class BufferedRecursion {
 
   Slot input(std::int64_t) const { return fresh_; }
 
-  Slot emit(std::int64_t, Plan& plan) {
+  Slot emit(std::int64_t, StepOperations& operations) {
     terms_.assign(1, Term{{1, 0}, fresh_});
     for (std::size_t i = 0; i < buffers_.size(); ++i)
       terms_.push_back({{-decoder_.weights[i], 0}, buffers_[i]});
-    plan.combine(w_, terms_);
+    operations.combine(w_, terms_);
     for (std::size_t i = 0; i < buffers_.size(); ++i)
-      plan.combine(buffers_[i], {Term{{decoder_.decays[i], 0}, buffers_[i]}, Term{{1, 0}, w_}});
+      operations.combine(buffers_[i],
+                         {Term{{decoder_.decays[i], 0}, buffers_[i]}, Term{{1, 0}, w_}});
     return w_;
   }
 
@@ -365,9 +366,9 @@ class RecursiveProgram final : public Program {
         plain_(options, recursion_),
         extended_(options, recursion_) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.draw(recursion_.input(step), options_.first_measurement + step);
-    plan.add(total_, total_, recursion_.emit(step, plan));
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.draw(recursion_.input(step), options_.first_measurement + step);
+    operations.add(total_, total_, recursion_.emit(step, operations));
     return total_;
   }
   Bound bound(std::int64_t step) override {
@@ -398,16 +399,17 @@ class VaryingBufferedProgram final : public Program {
         total_(slots.state()),
         state_errors_(states_.size()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
+  Slot emit(std::int64_t step, StepOperations& operations) override {
     const auto t = static_cast<std::size_t>(step);
-    plan.draw(fresh_, options_.first_measurement + step);
+    operations.draw(fresh_, options_.first_measurement + step);
     terms_.assign(1, Term{{numbers_.inverse_scales[t], 0}, fresh_});
     for (std::size_t k = 0; k < states_.size(); ++k)
       terms_.push_back({{-gain(t, k), 0}, states_[k]});
-    plan.combine(w_, terms_);
+    operations.combine(w_, terms_);
     for (std::size_t k = 0; k < states_.size(); ++k)
-      plan.combine(states_[k], {Term{{factor(t, k), 0}, states_[k]}, Term{{factor(t, k), 0}, w_}});
-    plan.add(total_, total_, w_);
+      operations.combine(states_[k],
+                         {Term{{factor(t, k), 0}, states_[k]}, Term{{factor(t, k), 0}, w_}});
+    operations.add(total_, total_, w_);
     return total_;
   }
 
@@ -469,16 +471,16 @@ class VaryingBandedProgram final : public Program {
         history_(slots.states(num_bands() - 1)),
         total_(slots.state()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.draw(fresh_, options_.first_measurement + step);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.draw(fresh_, options_.first_measurement + step);
     const double* const entries = entries_of(step);
     terms_.assign(1, Term{divide({1, 0}, entries[0]), fresh_});
     const std::int64_t lags = std::min(numbers_.num_bands - 1, step);
     for (std::int64_t lag = 1; lag <= lags; ++lag)
       terms_.push_back({divide({-entries[lag], 0}, entries[0]), at(step - lag)});
     const Slot w = history_.empty() ? w_ : at(step);
-    plan.combine(w, terms_);
-    plan.add(total_, total_, w);
+    operations.combine(w, terms_);
+    operations.add(total_, total_, w);
     return total_;
   }
 

@@ -17,8 +17,8 @@ class IdentityProgram final : public Program {
         normal_error_(normal_error(options.precision)),
         row_(slots.scratch()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.draw(row_, first_measurement_ + step);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.draw(row_, first_measurement_ + step);
     return row_;
   }
   Bound bound(std::int64_t) override { return {normal_error_, kTail}; }
@@ -39,9 +39,9 @@ class RunningSumProgram final : public Program {
         fresh_(slots.scratch()),
         total_(slots.state()) {}
 
-  Slot emit(std::int64_t step, Plan& plan) override {
-    plan.draw(fresh_, first_measurement_ + step);
-    plan.add(total_, total_, fresh_);
+  Slot emit(std::int64_t step, StepOperations& operations) override {
+    operations.draw(fresh_, first_measurement_ + step);
+    operations.add(total_, total_, fresh_);
     return total_;
   }
   Bound bound(std::int64_t step) override {
@@ -77,15 +77,15 @@ class MovingSumProgram final : public Program {
     row_ = slots.scratch();
   }
 
-  Slot emit(std::int64_t step, Plan& plan) override {
+  Slot emit(std::int64_t step, StepOperations& operations) override {
     const std::int64_t num_terms = std::min<std::int64_t>(std::ssize(coefficients_), step + 1);
     terms_.clear();
     for (std::int64_t lag = 0; lag < num_terms; ++lag) {
       const auto i = static_cast<std::size_t>(lag);
-      plan.draw(normals_[i], first_measurement_ + step - lag);
+      operations.draw(normals_[i], first_measurement_ + step - lag);
       terms_.push_back({{coefficients_[i], 0}, normals_[i]});
     }
-    plan.combine(row_, terms_);
+    operations.combine(row_, terms_);
     return row_;
   }
   /// Holds for the first rows, which have fewer terms, as well.

@@ -21,11 +21,11 @@ void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
   first_step_ = first_step;
   num_steps_ = num_steps;
   if (period_ == 0) {
-    if (!std::exchange(has_resumed_, false)) plan_.clear();
+    if (!std::exchange(has_resumed_, false)) operations_.clear();
     for (std::int64_t i = 0; i < num_steps; ++i) emit(first_step + i);
   } else {
-    for (; num_planned_ < std::min(period_, first_step + num_steps); ++num_planned_)
-      emit(num_planned_);
+    for (; num_emitted_ < std::min(period_, first_step + num_steps); ++num_emitted_)
+      emit(num_emitted_);
   }
   if (period_ > 0 && options_.precision != Precision::single) {
     bounds_.clear();
@@ -34,18 +34,18 @@ void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
 }
 
 void Window::resume(std::int64_t step) {
-  plan_.clear();
-  num_planned_ = 0;
+  operations_.clear();
+  num_emitted_ = 0;
   has_resumed_ = period_ == 0 && step > 0;
   if (step > 0 && program_) {
-    program_->resume(step, plan_);
+    program_->resume(step, operations_);
     return;
   }
   program_.reset();
   slots_ = {};
   num_state_ = num_scratch_ = 0;
   program_ = make_program(options_, form_, slots_);
-  if (step > 0) program_->resume(step, plan_);
+  if (step > 0) program_->resume(step, operations_);
 }
 
 void Window::append_bound(std::int64_t step) {
@@ -53,17 +53,17 @@ void Window::append_bound(std::int64_t step) {
 }
 
 void Window::emit(std::int64_t step) {
-  const std::size_t begin = plan_.num_steps() == 0 ? 0 : plan_.operations().size();
-  plan_.finish(program_->emit(step, plan_));
-  for (const Operation& operation : plan_.operations().subspan(begin)) {
+  const std::size_t begin = operations_.num_steps() == 0 ? 0 : operations_.all().size();
+  operations_.finish(program_->emit(step, operations_));
+  for (const Operation& operation : operations_.all().subspan(begin)) {
     std::size_t& count = operation.target.is_scratch ? num_scratch_ : num_state_;
     count = std::max(count, static_cast<std::size_t>(operation.target.index) + 1);
-    for (const Term& term : plan_.terms(operation))
+    for (const Term& term : operations_.terms(operation))
       if (!term.slot.is_scratch)
         num_state_ = std::max(num_state_, static_cast<std::size_t>(term.slot.index) + 1);
   }
   if (period_ == 0 && options_.precision != Precision::single) {
-    if (plan_.num_steps() == 1) bounds_.clear();
+    if (operations_.num_steps() == 1) bounds_.clear();
     append_bound(step);
   }
 }

@@ -32,21 +32,27 @@ class Window {
   /// to be 0. To be called again if memory ran out, here or in `prepare`.
   void resume(std::int64_t step);
   std::int64_t num_steps() const { return num_steps_; }
-  std::span<const Operation> operations(std::int64_t i) const { return plan_.step(in_plan(i)); }
+  std::span<const Operation> operations(std::int64_t i) const {
+    return operations_.step(in_period(i));
+  }
   /// The measurements drawn, without the shift.
-  std::span<const std::int64_t> draws(std::int64_t i) const { return plan_.draws(in_plan(i)); }
-  std::span<const Term> terms(const Operation& operation) const { return plan_.terms(operation); }
+  std::span<const std::int64_t> draws(std::int64_t i) const {
+    return operations_.draws(in_period(i));
+  }
+  std::span<const Term> terms(const Operation& operation) const {
+    return operations_.terms(operation);
+  }
   /// Shift to be added to the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
   const Bound& bound(std::int64_t i) const {
     return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
                                : all_bounds_[static_cast<std::size_t>(first_step_ + i)];
   }
-  const Plan& plan() const { return plan_; }
+  const StepOperations& all_operations() const { return operations_; }
   std::int64_t first_step() const { return first_step_; }
   /// See Program::shape.
   const std::optional<StepShape>& shape() const { return shape_; }
-  /// The plan only grows then: steps come again.
+  /// The operations only grow then: steps come again.
   bool is_periodic() const { return period_ > 0; }
   /// Slots that the operations name.
   std::size_t num_state() const { return num_state_; }
@@ -60,8 +66,8 @@ class Window {
  private:
   void emit(std::int64_t step);
   void append_bound(std::int64_t step);
-  /// Index in the plan of step i of the window.
-  std::size_t in_plan(std::int64_t i) const {
+  /// Index in the operations of step i of the window.
+  std::size_t in_period(std::int64_t i) const {
     if (period_ == 1) return 0;
     return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
   }
@@ -74,9 +80,9 @@ class Window {
   std::int64_t period_ = 0;  ///< of the program
   std::int64_t first_step_ = 0;
   std::int64_t num_steps_ = 0;
-  std::int64_t num_planned_ = 0;
-  bool has_resumed_ = false;  ///< the plan begins with what Program::resume appended
-  Plan plan_;
+  std::int64_t num_emitted_ = 0;
+  bool has_resumed_ = false;  ///< the operations begin with what Program::resume appended
+  StepOperations operations_;
   std::vector<Bound> all_bounds_;  ///< of every row, where they are known beforehand
   std::vector<Bound> bounds_;      ///< of the window, where not
   std::size_t num_state_ = 0;

@@ -102,7 +102,7 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
     return value;
   };
   const Vector start = starting_point(problem.num_bands, is_free);
-  const Descent best = co_await search.descend(log_error, start);
+  const DescentResult best = co_await search.descend(log_error, start);
   result.search = search.report(best);
   result.coefficients = coefficients_of(best.point, is_free);
   const double first = result.coefficients[0];
@@ -136,9 +136,9 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
   rest.max_total_iterations -= start.search.iterations;
   rest.progress = continued(options.progress, start.search.evaluations, sensitivity);
   Search search(rest, pieces);
-  BandedRows rows(problem.num_steps, problem.num_bands);
+  BandedRowErrors rows(problem.num_steps, problem.num_bands);
   const Vector from = rows.parameters_of(start.coefficients);
-  Descent best{SolverStatus::converged, from, 0, 0};
+  DescentResult best{SolverStatus::converged, from, 0, 0};
   if (start.search.status == SolverStatus::stopped)
     best.status = SolverStatus::stopped;
   else if (from.size() > 0)

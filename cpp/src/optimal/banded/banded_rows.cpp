@@ -11,7 +11,8 @@ Eigen::Index index(std::int64_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
-/// Forward over the steps. `system` and `covariance` as in BandedRows, n rows and p + 1 columns.
+/// Forward over the steps. `system` and `covariance` as in BandedRowErrors, n rows and p + 1
+/// columns.
 void append_variances(const Matrix& columns, Matrix& system, Matrix& covariance,
                       std::vector<double>& variances) {
   const Eigen::Index bands = columns.cols();
@@ -104,7 +105,7 @@ std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns) {
   return bounds;
 }
 
-BandedRows::BandedRows(std::int64_t num_steps, std::int64_t num_bands)
+BandedRowErrors::BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands)
     : num_steps_(num_steps),
       num_bands_(num_bands),
       num_parameters_(0),
@@ -115,7 +116,7 @@ BandedRows::BandedRows(std::int64_t num_steps, std::int64_t num_bands)
   for (std::int64_t j = 0; j < num_steps; ++j) num_parameters_ += index(below(j));
 }
 
-Vector BandedRows::parameters_of(const std::vector<double>& coefficients) const {
+Vector BandedRowErrors::parameters_of(const std::vector<double>& coefficients) const {
   Vector point(num_parameters_);
   Eigen::Index next = 0;
   for (std::int64_t j = 0; j < num_steps_; ++j)
@@ -124,7 +125,7 @@ Vector BandedRows::parameters_of(const std::vector<double>& coefficients) const 
   return point;
 }
 
-Matrix BandedRows::columns_at(const Vector& point) const {
+Matrix BandedRowErrors::columns_at(const Vector& point) const {
   Matrix columns = Matrix::Zero(index(num_steps_), index(num_bands_));
   Eigen::Index next = 0;
   for (std::int64_t j = 0; j < num_steps_; ++j) {
@@ -137,14 +138,14 @@ Matrix BandedRows::columns_at(const Vector& point) const {
   return columns;
 }
 
-const std::vector<double>& BandedRows::values(const Vector& point) {
+const std::vector<double>& BandedRowErrors::values(const Vector& point) {
   columns_ = columns_at(point);
   values_.clear();
   append_variances(columns_, system_, covariance_, values_);
   return values_;
 }
 
-void BandedRows::pull_back(const std::vector<double>& weights, Vector& gradient) {
+void BandedRowErrors::pull_back(const std::vector<double>& weights, Vector& gradient) {
   Matrix by_covariance = Matrix::Zero(index(num_steps_), index(num_bands_) + 1);
   Matrix by_column = Matrix::Zero(index(num_steps_), index(num_bands_));
   Vector by_system(index(num_bands_) + 1);

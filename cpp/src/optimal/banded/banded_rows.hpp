@@ -30,9 +30,9 @@ std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 ///
 /// B Z is an autoregression of order p: with K = C * prefix sums^-1, K (B Z) = Z. A band of its
 /// covariance is all that the next row needs.
-class BandedRows final : public RowErrors {
+class BandedRowErrors final : public RowErrors {
  public:
-  BandedRows(std::int64_t num_steps, std::int64_t num_bands);
+  BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands);
 
   /// Parameters: p - 1 for each column but the last ones, which are cut off.
   Eigen::Index num_parameters() const { return num_parameters_; }

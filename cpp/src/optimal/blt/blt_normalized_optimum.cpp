@@ -35,16 +35,16 @@ Eigen::Index num_knots_of(const BltNormalizedProblem& problem) {
   return problem.scale_rows ? static_cast<Eigen::Index>(kNumRowScaleKnots) : 0;
 }
 
-Task<Descent> descend_normalized(BltNormalizedProblem problem, Vector start, Search& search,
-                                 Effort effort) {
+Task<DescentResult> descend_normalized(BltNormalizedProblem problem, Vector start, Search& search,
+                                       Effort effort) {
   const std::int64_t fine = problem.num_steps <= kMostSingleSteps ? problem.num_steps : kFine;
-  const NormalizedRows::Options options{
+  const NormalizedRowErrors::Options options{
       .num_steps = problem.num_steps,
       .num_buffers = static_cast<std::int64_t>((start.size() - num_knots_of(problem)) / 2),
       .scale_rows = problem.scale_rows,
       .cells_in_distance = effort == Effort::full ? fine : kCoarse};
-  NormalizedRows rows(options);
-  Descent found = co_await descend_rows(rows, problem.objective, start, search, effort);
+  NormalizedRowErrors rows(options);
+  DescentResult found = co_await descend_rows(rows, problem.objective, start, search, effort);
   co_return found;
 }
 
@@ -63,10 +63,10 @@ Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
   const auto screen = [&](const Vector& start) {
     return descend_normalized(problem, start, search, Effort::screen);
   };
-  const auto finish = [&](const Descent& leader) {
+  const auto finish = [&](const DescentResult& leader) {
     return descend_normalized(problem, leader.point, search, Effort::full);
   };
-  const Descent best = co_await grow_buffers(grow, search, screen, finish);
+  const DescentResult best = co_await grow_buffers(grow, search, screen, finish);
   const Vector roots = best.point.head(best.point.size() - grow.num_others);
   const Vector knots = best.point.tail(grow.num_others);
   BltNormalizedOptimum result;

@@ -99,7 +99,7 @@ void require_blt_problem(const char* function, std::int64_t num_steps,
 
 namespace {
 
-Task<Descent> as_it_is(Descent leader) {
+Task<DescentResult> as_it_is(DescentResult leader) {
   co_return leader;
 }
 
@@ -115,7 +115,7 @@ Task<BltOptimum> search_blt(BltProblem problem, const FamilyOptions& options, Pi
   };
   const GrowOptions grow{.num_buffers = problem.num_buffers, .num_steps = problem.num_steps};
   const auto screen = [&](const Vector& start) { return search.descend(log_error, start); };
-  const Descent best = co_await grow_buffers(grow, search, screen, as_it_is);
+  const DescentResult best = co_await grow_buffers(grow, search, screen, as_it_is);
   BltParameters parameters = parameters_of(best.point);
   BltOptimum result{.search = search.report(best),
                     .decays = std::move(parameters.decays),

@@ -59,14 +59,15 @@ struct GrowOptions {
 ///
 /// Both return tasks.
 template <class Screen, class Finish>
-Task<Descent> grow_buffers(GrowOptions options, Search& search, Screen screen, Finish finish) {
+Task<DescentResult> grow_buffers(GrowOptions options, Search& search, Screen screen,
+                                 Finish finish) {
   const Vector others = Vector::Zero(options.num_others);
   const double infinity = std::numeric_limits<double>::infinity();
-  Descent best{SolverStatus::not_converged, joined(spread_roots(1, options.num_steps), others),
-               infinity, infinity};
+  DescentResult best{SolverStatus::not_converged,
+                     joined(spread_roots(1, options.num_steps), others), infinity, infinity};
   const std::int64_t most = options.num_buffers.value_or(kMaxBuffers);
   const double least_gain = options.num_buffers ? 1e-12 : 1e-3;
-  Descent last = best;
+  DescentResult last = best;
   for (std::int64_t d = 1; d <= most && !search.stopped(); ++d) {
     std::vector<Vector> starts{joined(spread_roots(d, options.num_steps), others)};
     if (d > 1) {
@@ -74,10 +75,10 @@ Task<Descent> grow_buffers(GrowOptions options, Search& search, Screen screen, F
       for (const Vector& start : with_one_more_buffer(roots))
         starts.push_back(joined(start, last.point.tail(options.num_others)));
     }
-    Descent leader = last;
+    DescentResult leader = last;
     leader.value = infinity;
     for (const Vector& start : starts) {
-      Descent now = co_await screen(start);
+      DescentResult now = co_await screen(start);
       if (now.value < leader.value) leader = std::move(now);
       if (search.stopped()) break;
     }

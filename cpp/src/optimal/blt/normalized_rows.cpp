@@ -47,7 +47,7 @@ KnotPosition knot_position(std::int64_t num_steps, std::int64_t step) {
   return {static_cast<Eigen::Index>(lower), scaled - lower};
 }
 
-NormalizedRows::NormalizedRows(const Options& options)
+NormalizedRowErrors::NormalizedRowErrors(const Options& options)
     : options_(options),
       d_(static_cast<std::size_t>(options.num_buffers)),
       blt_(Vector::Zero(static_cast<Eigen::Index>(2 * options.num_buffers))) {
@@ -74,7 +74,7 @@ NormalizedRows::NormalizedRows(const Options& options)
   cross_.resize(cells_.size() * d_);
 }
 
-void NormalizedRows::prepare(Kind& kind) const {
+void NormalizedRowErrors::prepare(Kind& kind) const {
   const std::int64_t length = kind.length;
   const std::int64_t half = (length - 1) / 2;
   for (auto* jets : {&kind.decay, &kind.sum}) jets->resize(d_);
@@ -115,7 +115,7 @@ void NormalizedRows::prepare(Kind& kind) const {
   }
 }
 
-void NormalizedRows::clear_slopes(Kind& kind) const {
+void NormalizedRowErrors::clear_slopes(Kind& kind) const {
   for (auto* numbers : {&kind.by_decay, &kind.by_drift, &kind.by_cross_noise})
     numbers->assign(d_, 0);
   for (auto* numbers : {&kind.by_state_noise, &kind.by_whole_power, &kind.by_whole_sum,
@@ -124,7 +124,7 @@ void NormalizedRows::clear_slopes(Kind& kind) const {
   kind.by_row_noise = 0;
 }
 
-void NormalizedRows::add_slopes(const Kind& kind, BltSlopes& slopes) const {
+void NormalizedRowErrors::add_slopes(const Kind& kind, BltSlopes& slopes) const {
   const double a = blt_.limit;
   slopes.log_limit += kind.by_row_noise * 2 * static_cast<double>(kind.length) * a * a;
   for (std::size_t i = 0; i < d_; ++i) {
@@ -162,7 +162,7 @@ void NormalizedRows::add_slopes(const Kind& kind, BltSlopes& slopes) const {
 
 /// Backward in time: R(j) = sum_{t > j} lambda_t^2 (theta theta)^(t-j-1), D_j^2 = lambda_j^2 +
 /// omega^T R(j) omega.
-void NormalizedRows::column_norms() {
+void NormalizedRowErrors::column_norms() {
   Pairs rest{};
   for (std::size_t k = cells_.size(); k-- > 0;) {
     Cell& cell = cells_[k];
@@ -184,7 +184,7 @@ void NormalizedRows::column_norms() {
 }
 
 /// Forward in time: covariances of the state, of state and row, and of the row.
-void NormalizedRows::row_norms() {
+void NormalizedRowErrors::row_norms() {
   Pairs state{};
   Buffers cross{};
   double row = 0;
@@ -214,7 +214,7 @@ void NormalizedRows::row_norms() {
   }
 }
 
-const std::vector<double>& NormalizedRows::values(const Vector& point) {
+const std::vector<double>& NormalizedRowErrors::values(const Vector& point) {
   static const std::vector<double> outside;
   const Eigen::Index num_roots = static_cast<Eigen::Index>(2 * d_);
   blt_ = BltPoint(point.head(num_roots));
@@ -234,7 +234,7 @@ const std::vector<double>& NormalizedRows::values(const Vector& point) {
 }
 
 /// `row_norms` backward, statement by statement.
-void NormalizedRows::reverse_row_norms(const std::vector<double>& weights) {
+void NormalizedRowErrors::reverse_row_norms(const std::vector<double>& weights) {
   Pairs by_state{};
   Buffers by_cross{};
   double by_row = 0;
@@ -282,7 +282,7 @@ void NormalizedRows::reverse_row_norms(const std::vector<double>& weights) {
 }
 
 /// `column_norms` backward, that is forward in time.
-void NormalizedRows::reverse_column_norms(BltSlopes& slopes) {
+void NormalizedRowErrors::reverse_column_norms(BltSlopes& slopes) {
   Pairs by_rest{};
   for (std::size_t k = 0; k < cells_.size(); ++k) {
     Cell& cell = cells_[k];
@@ -310,7 +310,7 @@ void NormalizedRows::reverse_column_norms(BltSlopes& slopes) {
   }
 }
 
-void NormalizedRows::pull_back(const std::vector<double>& weights, Vector& gradient) {
+void NormalizedRowErrors::pull_back(const std::vector<double>& weights, Vector& gradient) {
   for (Kind& kind : kinds_) clear_slopes(kind);
   BltSlopes slopes(static_cast<Eigen::Index>(d_));
   reverse_row_norms(weights);

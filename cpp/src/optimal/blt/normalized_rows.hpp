@@ -25,7 +25,7 @@ KnotPosition knot_position(std::int64_t num_steps, std::int64_t step);
 ///
 /// The state of T^-1 and the row are a linear system driven by one normal a step; a cell is one
 /// step of it (docs/math/families.md).
-class NormalizedRows final : public RowErrors {
+class NormalizedRowErrors final : public RowErrors {
  public:
   struct Options {
     std::int64_t num_steps;
@@ -34,7 +34,7 @@ class NormalizedRows final : public RowErrors {
     /// Cells are about this fraction of the distance to the nearer end; num_steps: single steps.
     std::int64_t cells_in_distance;
   };
-  explicit NormalizedRows(const Options& options);
+  explicit NormalizedRowErrors(const Options& options);
 
   const std::vector<double>& values(const Vector& point) override;
   const std::vector<double>& multiplicities() const override { return lengths_; }

@@ -17,9 +17,9 @@ constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
 
 /// num_rows rows of `width` numbers.
 template <class Number>
-class Rows {
+class RowTable {
  public:
-  Rows(std::int64_t num_rows, std::int64_t width)
+  RowTable(std::int64_t num_rows, std::int64_t width)
       : width_(index_of(width)), numbers_(index_of(num_rows) * width_) {}
   std::span<Number> operator[](std::int64_t row) {
     return std::span(numbers_).subspan(index_of(row) * width_, width_);
@@ -97,8 +97,8 @@ class DyadicCoder final : public Coder {
 
  private:
   std::vector<double> weights_;
-  Rows<std::int64_t> sums_;
-  Rows<double> estimates_;
+  RowTable<std::int64_t> sums_;
+  RowTable<double> estimates_;
   std::size_t dimension_;
 };
 
@@ -157,15 +157,15 @@ class ToeplitzCoder final : public Coder {
     return std::min<std::int64_t>(step, std::ssize(coefficients_) - 1);
   }
   template <class Number>
-  std::span<Number> row(Rows<Number>& rows, std::int64_t step) {
+  std::span<Number> row(RowTable<Number>& rows, std::int64_t step) {
     return rows[step % std::ssize(coefficients_)];
   }
 
   std::vector<std::int64_t> coefficients_;
   std::vector<double> real_coefficients_;
   double unit_;
-  Rows<std::int64_t> records_;
-  Rows<double> inputs_;
+  RowTable<std::int64_t> records_;
+  RowTable<double> inputs_;
   std::vector<double> totals_;
 };
 
@@ -230,8 +230,8 @@ class BufferedCoder final : public Coder {
   double unit_;
   std::vector<double> decays_;
   std::vector<double> weights_;
-  Rows<std::int64_t> states_;
-  Rows<double> real_states_;
+  RowTable<std::int64_t> states_;
+  RowTable<double> real_states_;
   std::vector<double> input_;
   std::vector<double> totals_;
 };

@@ -72,10 +72,10 @@ bool is_square_root(const Strategy& base) {
 
 /// Row norms of A_workload D G, G the Toeplitz matrix of `inverse`, one row after the other as a
 /// stream would make them: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
-class ToeplitzRows {
+class ToeplitzRowNorms {
  public:
-  ToeplitzRows(const Workload& workload, std::span<const double> column_scales,
-               std::span<const double> inverse)
+  ToeplitzRowNorms(const Workload& workload, std::span<const double> column_scales,
+                   std::span<const double> inverse)
       : workload_(workload), scales_(column_scales), reversed_(inverse.rbegin(), inverse.rend()) {}
 
   std::vector<double> norms() {
@@ -158,9 +158,9 @@ class ToeplitzRows {
 ///     w = z - weights . s,  s <- decays * s + w,  m <- momentum m + D_t w,
 ///     out <- decay out + rate_t m
 /// by the recursion of the covariance matrix of (s, m, out).
-class BufferedRows {
+class BufferedRowNorms {
  public:
-  explicit BufferedRows(const BufferedDecoder& buffers)
+  explicit BufferedRowNorms(const BufferedDecoder& buffers)
       : decays_(buffers.decays),
         weights_(buffers.weights),
         ss_(decays_.size() * decays_.size()),
@@ -294,13 +294,13 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
   const bool has_short_state =
       workload().kind() != Workload::Kind::window && workload().kind() != Workload::Kind::matrix;
   if (const auto* buffers = std::get_if<BufferedDecoder>(&form); buffers && has_short_state)
-    return BufferedRows(*buffers).norms(workload(), scales);
+    return BufferedRowNorms(*buffers).norms(workload(), scales);
   if (n <= max_toeplitz_steps()) {
     const std::vector<double> inverse = inverse_encoder(base);
     if (!inverse.empty())
       return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
                  ? scaled_toeplitz_rows(workload(), inverse, scales)
-                 : ToeplitzRows(workload(), scales, inverse).norms();
+                 : ToeplitzRowNorms(workload(), scales, inverse).norms();
   }
   if (n > kMaxDenseRowSteps) return {};
   const Vector rows = decoder().rowwise().squaredNorm();

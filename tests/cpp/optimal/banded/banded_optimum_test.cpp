@@ -112,10 +112,10 @@ TEST(BandedToeplitzOptimum, coefficients_have_the_errors_that_are_stated) {
   }
 }
 
-TEST(BandedRows, equal_dense_matrices_and_gradient_equals_central_differences) {
+TEST(BandedRowErrors, equal_dense_matrices_and_gradient_equals_central_differences) {
   for (const std::int64_t n : {1, 2, 9, 20}) {
     for (const std::int64_t p : {std::int64_t{1}, std::min<std::int64_t>(n, 4), n}) {
-      detail::BandedRows rows(n, p);
+      detail::BandedRowErrors rows(n, p);
       const Vector point = random_vector(rows.num_parameters(), 0.3, 11);
       const std::vector<double> values = rows.values(point);
       const Matrix encoder = banded(rows.columns_at(point));

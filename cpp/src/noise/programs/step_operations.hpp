@@ -60,7 +60,7 @@ struct Operation {
 };
 
 /// The operations of some consecutive steps.
-class Plan {
+class StepOperations {
  public:
   void clear() {
     operations_.clear();
@@ -74,7 +74,7 @@ class Plan {
     operations_.push_back({.kind = Operation::Kind::draw, .target = target, .number = measurement});
     draws_.push_back(measurement);
   }
-  /// The rows stay alive as long as the plan needs them.
+  /// The rows stay alive as long as these operations need them.
   void load(Slot target, const std::shared_ptr<const std::vector<double>>& rows,
             std::size_t begin) {
     if (sources_.empty() || sources_.back() != rows) sources_.push_back(rows);
@@ -108,7 +108,7 @@ class Plan {
     const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
     return std::span(operations_).subspan(begin, ends_[i] - begin);
   }
-  std::span<const Operation> operations() const { return operations_; }
+  std::span<const Operation> all() const { return operations_; }
   /// Measurements that the step draws, in the order of the operations.
   std::span<const std::int64_t> draws(std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : draw_ends_[i - 1];
