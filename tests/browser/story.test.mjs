@@ -178,8 +178,16 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   const stops = [...(await page.content()).matchAll(/<data value="([\d.]+)">(± [\d.]+)</g)];
   for (const [i, mechanism] of mechanisms.entries()) near(+stops[i][1], bandOf(mechanism), mechanism);
   assert.deepEqual([stops[0][2], stops[3][2]], ['± 270.4', '± 25.0']);
-  const box = await (await page.$('.hero-still')).boundingBox();
-  assert.ok(box.width > 300 && box.height > 200);
+  const plot = await (await page.$('.hero-still svg')).boundingBox();
+  assert.ok(plot.width > 300 && plot.height > 200);
+  // Its axis goes from -100 to 800.
+  for (const tick of await page.$$('.hero-still .ticks-y span')) {
+    const text = await tick.evaluate((one) => one.textContent);
+    if (text === '') continue;
+    const { y, height } = await tick.boundingBox();
+    const wanted = plot.y + ((800 - Number(text)) / 900) * plot.height;
+    assert.ok(Math.abs(y + height / 2 - wanted) < 3, `${text} stands at its height`);
+  }
   const words = await page.$$('#scene-hero noscript p');
   assert.equal(words.length, 2);
   assert.ok((await words[0].boundingBox()).height > 0);
@@ -321,7 +329,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
     ['32', '18.5', '5.70', '20.9'],
   );
   assert.equal(
-    await textOf(page, '.take-numbers'),
+    (await textOf(page, '.take-numbers')).replaceAll('\u00a0', ' '),
     'Noise of the worst total: 32 at λ = 0, 18.5 at λ = 0.5, 5.70 at λ = 0.97, 20.9 at λ = 0.999.',
   );
   assert.deepEqual(said, []);

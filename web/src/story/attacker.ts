@@ -160,7 +160,7 @@ class Picture {
     this.past.replaceChildren(
       ...this.rounds.map(({ came: there, left }) => {
         const at = plane.x(inside(left));
-        const [top, height] = there ? [plane.bottom + 5, 8] : [plane.bottom + 16, 8];
+        const [top, height] = [plane.bottom + (there ? 3 : 11), 6];
         return tick(at, top, height, there ? 'came' : 'away');
       }),
     );

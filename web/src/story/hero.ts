@@ -7,7 +7,7 @@ import { setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
 import { Slider } from './handle.ts';
 import { countDay, numPeople, type Day, type Lane } from './hero_numbers.ts';
-import { describe, ends, explain, published, range, ticks, within } from './hero_picture.ts';
+import { describe, ends, explain, names, published, range, ticks, within } from './hero_picture.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
@@ -50,8 +50,8 @@ class Hero {
     this.shown = ends(day).best;
     this.plane = new Plane({
       label: 'The count of the day',
-      xName: 'people who passed the shop',
-      yName: 'people who came in',
+      xName: names.steps,
+      yName: names.people,
       x: { from: 0, to: numPeople, ticks: ticks.steps, text: count },
       y: { ...range, ticks: ticks.people, text: count },
       draw: () => this.draw(),

@@ -10,6 +10,8 @@ import { numPeople, type Day, type Lane } from './hero_numbers.ts';
 export const range = { from: -100, to: 800 } as const;
 export const ticks = { people: [0, 200, 400, 600, 800], steps: [0, 256, 512, 768, 1024] } as const;
 
+export const names = { people: 'people who came in', steps: 'people who passed the shop' } as const;
+
 /** Neighbouring values are less than a pixel apart: every second one is enough, and the last. */
 const stride = 2;
 const chosen = Array.from({ length: numPeople / stride }, (_, i) => stride * (i + 1) - 1);
@@ -94,8 +96,9 @@ function handle(day: Day): string {
 
 export function heroMarkup(day: Day): string {
   const { worst, best } = ends(day);
-  const label = (value: number): string => `<span>${value}</span>`;
-  const everyOther = ticks.people.flatMap((value) => [label(value), '<span></span>']).reverse();
+  const label = (value: number): string => `<span>${whole(value)}</span>`;
+  // One for every hundred, from the top down to the bottom; the hundreds between have no text.
+  const hundreds = ticks.people.flatMap((value) => ['<span></span>', label(value)]).reverse();
   const path = (kind: string, d: string): string => `<path class="${kind}" d="${d}"/>`;
   const curves = [
     path('band worst', band(day.truth, worst)),
@@ -111,10 +114,11 @@ export function heroMarkup(day: Day): string {
   return (
     legend(day) +
     `<div class="hero-picture"><div class="hero-still" role="img" aria-label="${what}">` +
-    `<div class="ticks-y">${everyOther.join('')}</div>` +
+    `<div class="name-y">${names.people}</div><div class="ticks-y">${hundreds.join('')}</div>` +
     `<svg viewBox="0 0 ${numPeople} ${range.to - range.from}" preserveAspectRatio="none">` +
     `${curves.join('')}</svg>` +
-    `<div class="ticks-x">${ticks.steps.map(label).join('')}</div></div></div>` +
+    `<div class="ticks-x">${ticks.steps.map(label).join('')}` +
+    `<div class="name-x">${names.steps}</div></div></div></div>` +
     '<p class="note">Shaded: 95 of 100 published counts lie there.</p>' +
     handle(day)
   );

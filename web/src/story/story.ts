@@ -12,8 +12,9 @@ import type { Context, Scene, SceneView } from './scene.ts';
 const scenes: readonly Scene[] = [
   {
     id: 'hero',
+    // These words stand in index.html as well, to be read before any script has run.
     title: 'Same privacy, eleven times less noise',
-    sentence: '',
+    sentence: 'The same day is counted twice, with exactly the same privacy.',
     load: () => import('./hero.ts'),
   },
   {

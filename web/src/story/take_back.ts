@@ -297,9 +297,10 @@ class TakeBack {
       h(
         'p',
         {},
-        'The catch: an attacker can add up neighbouring steps and undo some of the noise. To keep ' +
-          'the promise, each fresh noise has to be larger, the more of it is taken back. Which part ' +
-          'is best for 1,024 steps? Put the handle there.',
+        'The catch: a person stays in all later totals, while the noise that hid them has mostly ' +
+          'left, and an attacker compares those totals. To keep the promise, each fresh noise has ' +
+          'to be larger, the more of it is taken back. Which part is best for 1,024 steps? Put the ' +
+          'handle there.',
       ),
       h('div', { class: 'row' }, this.ask),
       this.verdict,
@@ -378,7 +379,7 @@ class TakeBack {
       ...rows.flatMap(({ lambda, error }, i) => [
         i === 0 ? '' : ', ',
         h('data', { value: error }, errorText(error)),
-        ` at λ = ${lambda}`,
+        ` at λ\u00a0=\u00a0${lambda}`,
       ]),
       '.',
     );
