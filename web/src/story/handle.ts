@@ -64,15 +64,15 @@ export class Handle {
 
   /** Puts it somewhere without telling anyone; for a scene that moves it itself. */
   put(value: number): void {
-    this.now = this.within(value);
+    const { min, max } = this.options;
+    this.now = Math.min(max, Math.max(min, value));
     this.announce();
   }
 
-  private within(value: number): number {
-    const { min, max, step } = this.options;
-    // Whole steps from the least value, without the dust of binary fractions.
-    const steps = Math.round((value - min) / step);
-    return Math.min(max, Math.max(min, Number((min + steps * step).toPrecision(12))));
+  /** The nearest whole step from the least value, without the dust of binary fractions. */
+  private onStep(value: number): number {
+    const { min, step } = this.options;
+    return Number((min + Math.round((value - min) / step) * step).toPrecision(12));
   }
 
   private announce(): void {
@@ -85,7 +85,7 @@ export class Handle {
 
   private set(value: number): void {
     const before = this.now;
-    this.put(value);
+    this.put(this.onStep(value));
     if (this.now !== before) this.options.moved(this.now);
   }
 

@@ -35,6 +35,25 @@ const scenes: readonly Scene[] = [
     sentence: 'Return a part of yesterday’s noise today.',
     load: () => import('./take_back.ts'),
   },
+  {
+    id: 'tree',
+    title: 'The tree',
+    sentence: 'Or add up blocks.',
+    load: () => import('./errors/tree.ts'),
+  },
+  {
+    id: 'floor',
+    title: 'The floor',
+    sentence:
+      'Echo everything ever fainter; then a proof says that nobody’s factorization can do better.',
+    load: () => import('./errors/floor.ts'),
+  },
+  {
+    id: 'yours',
+    title: 'Yours',
+    sentence: 'Your horizon, your data, your error.',
+    load: () => import('./errors/yours.ts'),
+  },
 ];
 
 /** How far below the window a scene is made ready, as a part of its height. */

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Makes web/src/story/errors/yours_table.ts, the errors of a few mechanisms over the horizon:
+// optima at long horizons take seconds, too long for a page that should answer at once. Needs the
+// package in dist/, and a minute: `node scripts/make-story-table.mjs`. A test of the page computes
+// rows again.
+
+import { writeFileSync } from 'node:fs';
+import { load } from '../dist/index.js';
+
+const mechanisms = ['independent', 'tree', 'honaker', 'square-root', 'optimal'];
+
+/** Ten horizons in each power of ten, up to a million, without repetitions. */
+const horizons = [...new Set(Array.from({ length: 61 }, (_, k) => Math.round(10 ** (k / 10))))];
+
+const digits = (value) => String(Number(value.toPrecision(6)));
+
+const dp = await load();
+const rows = horizons.map((numSteps) => {
+  const errors = mechanisms.map((mechanism) => dp.error({ mechanism, numSteps }));
+  const values = [...errors.map(({ maxError }) => maxError), errors.at(-1).lowerBound];
+  process.stdout.write(`${numSteps}\n`);
+  return `  [${[numSteps, ...values.map(digits)].join(', ')}],\n`;
+});
+
+const text = `// SPDX-License-Identifier: Apache-2.0
+
+// Made by scripts/make-story-table.mjs from the library; not to be edited.
+
+/**
+ * A horizon; the largest errors at noise multiplier 1 of
+ * ${mechanisms.join(', ')};
+ * and the least that any factorization can have.
+ */
+export type ErrorRow = readonly [number, number, number, number, number, number, number];
+
+export const errorRows: readonly ErrorRow[] = [
+${rows.join('')}];
+`;
+writeFileSync(new URL('../web/src/story/errors/yours_table.ts', import.meta.url), text);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The scenes of the tree, of the floor and of the reader's own horizon: every handle moved by the
+// keyboard, and the numbers shown compared with the library's.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import { launch, openPage, root, serveSite, settled } from './support.mjs';
+
+let site, browser, dp, axe;
+before(async () => {
+  [site, browser, dp, axe] = await Promise.all([
+    serveSite(),
+    launch(),
+    load(),
+    readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
+  ]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+const delta = 1e-6;
+const numSteps = 1024;
+
+/** Opens a scene, runs `check` on it, and fails if the page said anything. */
+async function inScene(id, check, options = {}) {
+  const { page, said } = await openPage(browser, `${site.url}#scene=${id}`, {
+    story: true,
+    ...options,
+  });
+  try {
+    await page.waitForSelector(`#scene-${id}[data-state="ready"]`, { timeout: 60_000 });
+    await check(page, `#scene-${id}`);
+    assert.deepEqual(said, []);
+  } finally {
+    await page.close();
+  }
+}
+
+/** Number in a `data` element, and its text. */
+async function read(page, selector) {
+  return page.$eval(selector, (data) => ({ value: Number(data.value), text: data.textContent }));
+}
+
+async function readNear(page, selector, expected, tolerance = 1e-9) {
+  const { value, text } = await read(page, selector);
+  assert.ok(Math.abs(value / expected - 1) <= tolerance, `${selector}: ${value}, not ${expected}`);
+  return text;
+}
+
+const attribute = (page, selector, name) =>
+  page.$eval(selector, (one, key) => one.getAttribute(key), name);
+
+async function press(page, selector, key, times = 1) {
+  await page.$eval(selector, (one) => one.focus()); // `page.focus` knows no SVG.
+  for (let i = 0; i < times; ++i) await page.keyboard.press(key);
+}
+
+test('the tree: its numbers, and a handle that lights the blocks of a total', async () => {
+  await inScene('tree', async (page, scene) => {
+    const errorOf = (mechanism, steps = numSteps) =>
+      dp.error({ mechanism, numSteps: steps }).maxError;
+    const texts = [];
+    for (const name of ['independent', 'tree', 'honaker']) {
+      texts.push(await readNear(page, `${scene} data.${name}`, errorOf(name)));
+    }
+    assert.deepEqual(texts, ['32.00', '10.49', '7.99']);
+
+    const slider = `${scene} [role=slider]`;
+    const numLit = async () =>
+      (await attribute(page, `${scene} .tree-lit`, 'd')).split('M').length - 1;
+    for (const [key, step, blocks] of [
+      ['Home', 1, 1],
+      ['ArrowRight', 2, 1],
+      ['ArrowUp', 3, 2],
+      ['End', 1024, 1],
+      ['ArrowLeft', 1023, 10],
+    ]) {
+      await press(page, slider, key);
+      assert.equal(await attribute(page, slider, 'aria-valuenow'), String(step));
+      assert.equal(await numLit(), blocks, `step ${step}`);
+      const said = await attribute(page, slider, 'aria-valuetext');
+      assert.match(said, /^step [\d,]+: (one|\d+) blocks?, noise [\d.]+ against [\d.]+$/);
+    }
+    const stddev = dp.errorPerStep({ mechanism: 'tree', numSteps });
+    const readout = await page.$eval(`${scene} .readout`, (one) => one.textContent);
+    assert.ok(readout.includes(stddev[1022].toFixed(2)), readout);
+
+    // A shorter stream, by the keyboard, where the tree has not paid off yet.
+    await press(page, `${scene} input[value="1024"]`, 'ArrowLeft', 2);
+    await page.waitForFunction(
+      (one) => document.querySelector(one).value === '4',
+      {},
+      `${scene} data.independent`,
+    );
+    const plain = await readNear(page, `${scene} data.tree`, errorOf('tree', 16));
+    assert.equal(plain, '4.47');
+    assert.equal(await attribute(page, slider, 'aria-valuemax'), '16');
+  });
+});
+
+test('the floor: its numbers, and bars whose errors are those of the library', async () => {
+  await inScene('floor', async (page, scene) => {
+    const optimum = (buffers) => dp.error({ mechanism: 'optimal', numSteps, buffers });
+    const texts = [];
+    for (const buffers of [1, 2, 3, 4]) {
+      const name = `${scene} tr:nth-of-type(${3 + buffers}) data.optimal`;
+      texts.push(await readNear(page, name, optimum(buffers).maxError));
+    }
+    const root = dp.error({ mechanism: 'square-root', numSteps }).maxError;
+    texts.push(await readNear(page, `${scene} data.square-root`, root));
+    texts.push(await readNear(page, `${scene} data.floor`, optimum(8).lowerBound, 1e-6));
+    assert.deepEqual(texts, ['3.848', '3.099', '2.998', '2.969', '3.273', '2.9615']);
+    assert.equal((await read(page, `${scene} data.louder`)).text, '2.04');
+    assert.equal((await read(page, `${scene} data.quieter`)).text, '9.8');
+
+    // Fresh noise, then a share of 0.97 of the draw before taken back: lambda-cgd.
+    await press(page, '#floor-fresh', 'Enter');
+    await readNear(page, `${scene} data.own`, 32);
+    const first = `${scene} [role=slider]`;
+    await press(page, first, 'Home');
+    await press(page, first, 'ArrowUp', 6);
+    assert.equal(await attribute(page, first, 'aria-valuenow'), '-0.97');
+    assert.equal(await attribute(page, first, 'aria-valuetext'), '0.97 of it taken back');
+    const lambda = dp.error({ mechanism: 'lambda-cgd', lambda: 0.97, numSteps }).maxError;
+    assert.equal(await readNear(page, `${scene} data.own`, lambda), '5.701');
+    await press(page, first, 'Home');
+    assert.equal((await read(page, `${scene} data.best`)).text, '5.701', 'the best is kept');
+
+    // Every bar has its handle, and the square root comes back with all its digits.
+    const handles = await page.$$(first);
+    assert.equal(handles.length, 8);
+    for (const handle of handles) {
+      const valueOf = () => handle.evaluate((one) => Number(one.getAttribute('aria-valuenow')));
+      const before = await valueOf();
+      await handle.evaluate((one) => one.focus());
+      await page.keyboard.press('ArrowUp');
+      assert.ok((await valueOf()) > before);
+    }
+    await press(page, '#floor-root', 'Enter');
+    await readNear(page, `${scene} data.own`, root);
+    await press(page, first, 'PageUp');
+    assert.ok((await read(page, `${scene} data.own`)).value > 3.3, 'no bars are better');
+
+    await press(page, `${scene} input[name="floor-buffers"]`, 'ArrowRight', 4);
+    const drawn = await attribute(page, `${scene} .line.of-optimal`, 'd');
+    assert.ok(drawn.split('L').length >= 100);
+  });
+});
+
+test('yours: a million steps, other horizons, and the epsilon of an error', async () => {
+  await inScene('yours', async (page, scene) => {
+    const cell = (name, kind) => read(page, `${scene} data.${name}.${kind}`);
+    const errors = [];
+    for (const name of ['independent', 'tree', 'square-root', 'floor']) {
+      errors.push((await cell(name, 'noise')).text);
+    }
+    assert.deepEqual(errors, ['1,000', '19.5', '5.46', '5.13']);
+
+    const slider = `${scene} [role=slider]`;
+    await press(page, slider, 'PageDown', 3);
+    assert.equal(await attribute(page, slider, 'aria-valuetext'), '1,000 steps');
+    const { noiseMultiplier } = dp.calibrate({ epsilon: 1, delta });
+    const shows = (caption) =>
+      page.waitForFunction(
+        (one, text) => document.querySelector(one).textContent.includes(text),
+        {},
+        `${scene} table`,
+        caption,
+      );
+    await shows('1,000 totals');
+    for (const mechanism of ['independent', 'tree', 'honaker', 'square-root', 'optimal']) {
+      const { maxError } = dp.error({ mechanism, numSteps: 1000 });
+      await readNear(page, `${scene} data.${mechanism}.noise`, maxError, 1e-5);
+      const margin = 2 * noiseMultiplier * maxError;
+      await readNear(page, `${scene} data.${mechanism}.margin`, margin, 1e-5);
+    }
+
+    await page.focus('#yours-margin');
+    await page.$eval('#yours-margin', (input) => input.select());
+    await page.keyboard.type('10');
+    await shows('± 10');
+    for (const mechanism of ['independent', 'optimal']) {
+      const { maxError } = dp.error({ mechanism, numSteps: 1000 });
+      const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
+      await readNear(page, `${scene} data.${mechanism}.epsilon`, epsilon, 1e-4);
+    }
+    await page.keyboard.type('x');
+    assert.equal(await attribute(page, '#yours-margin', 'aria-invalid'), 'true');
+    assert.match(await page.$eval('#yours-margin-error', (one) => one.textContent), /from 0.1 to/);
+    await page.keyboard.press('Backspace');
+    assert.equal(await attribute(page, '#yours-margin', 'aria-invalid'), 'false');
+
+    const address = new URLSearchParams((await attribute(page, '#yours-lab', 'href')).slice(1));
+    assert.equal(address.get('steps'), '1000');
+    const { maxError } = dp.error({ mechanism: 'optimal', numSteps: 1000 });
+    const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
+    assert.equal(address.get('epsilon'), String(Number(epsilon.toPrecision(3))));
+    await press(page, slider, 'Home');
+    assert.equal(await attribute(page, slider, 'aria-valuetext'), 'one step');
+    await press(page, slider, 'PageUp');
+    await press(page, slider, 'ArrowRight', 7);
+    await shows('100 totals');
+
+    // The laboratory understands the address.
+    const href = await attribute(page, '#yours-lab', 'href');
+    const wanted = new URLSearchParams(href.slice(1)).get('epsilon');
+    await press(page, '#yours-lab', 'Enter');
+    await settled(page);
+    for (const [name, value] of [
+      ['epsilon', wanted],
+      ['numSteps', '100'],
+    ]) {
+      assert.equal(await page.$eval(`#set-${name}`, (input) => input.value), value, name);
+    }
+  });
+});
+
+test('yours: a file given to the story is read in the laboratory', async () => {
+  await inScene('yours', async (page) => {
+    const input = await page.$('#yours-file');
+    await input.uploadFile(`${root}examples/shop_day.csv`);
+    await page.waitForSelector('#clip-guide li', { visible: true });
+    assert.equal(await page.$eval('#set-source', (source) => source.value), 'own');
+    const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
+    assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
+  }, { calm: true });
+});
+
+test('every handle has room for a finger, and nothing overflows 320 px', async () => {
+  for (const id of ['tree', 'floor', 'yours']) {
+    await inScene(
+      id,
+      async (page, scene) => {
+        const sizes = await page.$$eval(`${scene} [role=slider]`, (handles) =>
+          handles.map((handle) => {
+            const { width, height } = handle.getBoundingClientRect();
+            return Math.min(width, height);
+          }),
+        );
+        assert.ok(sizes.length > 0 && sizes.every((size) => size >= 24), `${id}: ${sizes}`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= 320, `${id}: ${wide}`);
+      },
+      { width: 320, height: 700, calm: true },
+    );
+  }
+});
+
+test('the pointer: a bar is dragged, and the step under the mouse is lit', async () => {
+  await inScene('floor', async (page, scene) => {
+    const first = `${scene} [role=slider]`;
+    const middle = () =>
+      page.$eval(first, (one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return { x: x + width / 2, y: y + height / 2 };
+      });
+    await page.$eval(first, (one) => one.scrollIntoView({ block: 'center' }));
+    const from = await middle();
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(from.x, from.y - 40, { steps: 4 });
+    await page.mouse.up();
+    assert.ok(Math.abs((await middle()).y - (from.y - 40)) < 2, 'it follows the pointer');
+    assert.ok(Number(await attribute(page, first, 'aria-valuenow')) > -0.4);
+    assert.ok((await read(page, `${scene} data.own`)).value > 3.3);
+  });
+  await inScene('tree', async (page, scene) => {
+    await page.$eval(`${scene} .tree-blocks`, (one) => one.scrollIntoView({ block: 'center' }));
+    const box = await page.$eval(`${scene} .tree-row`, (one) => {
+      const { x, y, width } = one.getBoundingClientRect();
+      return { x, y, width };
+    });
+    await page.mouse.move(box.x + (512.5 / 1024) * box.width, box.y + 5);
+    const step = Number(await attribute(page, `${scene} [role=slider]`, 'aria-valuenow'));
+    assert.ok(Math.abs(step - 513) <= 1, `step ${step}`);
+  });
+});
+
+for (const [scheme, width] of [
+  ['light', 1440],
+  ['dark', 360],
+]) {
+  test(`axe finds nothing in these scenes: ${scheme}, ${width} px`, async () => {
+    for (const id of ['tree', 'floor', 'yours']) {
+      const check = async (page) => {
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run(document));
+        assert.deepEqual(
+          violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html)}`),
+          [],
+          id,
+        );
+      };
+      await inScene(id, check, { scheme, width, calm: true });
+    }
+  });
+}

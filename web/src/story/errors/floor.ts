@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The floor: bars that say how much of each earlier draw a step takes back, the error that follows,
+// and the proved bound below which no factorization gets.
+
+import './errors.css';
+import type { UnitError } from 'dp-ftrl';
+import { h } from '../../page/dom.ts';
+import { count, fixed, percent, quantity } from '../../page/format.ts';
+import { BarsPicture } from './bars_picture.ts';
+import { errorsOfBars, squareRootBars, type BarErrors } from './floor_numbers.ts';
+import { FloorPicture } from './floor_picture.ts';
+import { choices, headRow, number, row } from './parts.ts';
+import type { Context, Mount, SceneView } from '../scene.ts';
+
+const numSteps = 1024;
+const bufferCounts = [1, 2, 3, 4] as const;
+const rootBars = squareRootBars(numSteps);
+const rootErrors = errorsOfBars(rootBars, numSteps);
+const freshErrors = errorsOfBars(Float64Array.of(1), numSteps);
+/** Errors beyond this one are not told apart. */
+const hopeless = 1e6;
+
+interface Optimum {
+  readonly error: UnitError;
+  readonly stddev: Float64Array;
+}
+
+class FloorScene implements SceneView {
+  private own: BarErrors = rootErrors;
+  private best = rootErrors.worst;
+  private buffers = 0;
+  private floor = 1;
+  private optima: ReadonlyMap<number, Optimum> = new Map();
+  private readonly bars = new BarsPicture(() => this.changed());
+  private readonly picture = new FloorPicture(numSteps);
+  private readonly rest = h('input', { type: 'checkbox', id: 'floor-rest', checked: true });
+  private readonly verdict = h('p', { class: 'readout', 'aria-live': 'polite' });
+  private readonly numbers = h('table', { class: 'scene-numbers' });
+
+  constructor(
+    stage: HTMLElement,
+    private readonly context: Context,
+  ) {
+    this.rest.addEventListener('change', () => this.changed());
+    stage.append(
+      h(
+        'p',
+        {},
+        'A bar says how much of an earlier noise is in the noise of a step; below zero it is taken ' +
+          'back. Drag the bars, and try to bring the worst step down to the floor.',
+      ),
+      h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
+      this.starts(),
+      this.verdict,
+      h('p', {}, buffersWords),
+      choices(
+        'Buffers drawn',
+        'floor-buffers',
+        [0, ...bufferCounts].map((value) => ({ value, text: value === 0 ? 'none' : `${value}` })),
+        this.buffers,
+        (buffers) => {
+          this.buffers = buffers;
+          this.draw();
+        },
+      ),
+      this.numbers,
+      h('p', { class: 'small' }, floorWords),
+    );
+    this.changed();
+  }
+
+  /** Has the library find the optima, and the floor with them. */
+  async compute(): Promise<void> {
+    const { engine, queue } = this.context;
+    const find = async (buffers: number): Promise<[number, Optimum]> => {
+      const options = { mechanism: 'optimal', numSteps, buffers } as const;
+      const [error, stddev] = await Promise.all([
+        engine.error(options),
+        engine.errorPerStep(options),
+      ]);
+      return [buffers, { error, stddev }];
+    };
+    this.optima = new Map(await queue(() => Promise.all(bufferCounts.map(find))));
+    const bounds = [...this.optima.values()].map(({ error }) => error.lowerBound ?? 1);
+    this.floor = Math.max(...bounds);
+    this.draw();
+  }
+
+  restyle(): void {}
+
+  dispose(): void {
+    this.bars.plane.dispose();
+    this.picture.plane.dispose();
+  }
+
+  private starts(): HTMLElement {
+    const start = (id: string, text: string, bars: Float64Array, rest: boolean): HTMLElement => {
+      const button = h('button', { type: 'button', id }, text);
+      button.addEventListener('click', () => {
+        this.rest.checked = rest;
+        this.best = Infinity;
+        this.bars.put(bars);
+        this.changed();
+      });
+      return button;
+    };
+    return h(
+      'div',
+      { class: 'tools' },
+      start('floor-fresh', 'Start from fresh noise', Float64Array.of(1), false),
+      start('floor-root', 'Back to the square root', rootBars, true),
+      h('label', {}, this.rest, ' the bars beyond as in the square root'),
+    );
+  }
+
+  private changed(): void {
+    const all = Float64Array.from(this.rest.checked ? rootBars : this.bars.bars);
+    all.set(this.bars.bars);
+    this.own = errorsOfBars(all, numSteps);
+    this.best = Math.min(this.best, this.own.worst);
+    this.writeVerdict();
+    this.draw();
+  }
+
+  private draw(): void {
+    const optimal = this.optima.get(this.buffers)?.stddev ?? null;
+    const curves = { 'square-root': rootErrors.stddev, optimal, own: this.own.stddev };
+    this.picture.show(curves, this.floor);
+    if (this.optima.size > 0) this.writeNumbers();
+  }
+
+  private writeVerdict(): void {
+    const { own, best } = this;
+    const louder = own.increment / freshErrors.increment;
+    const quieter = freshErrors.worst / own.worst;
+    const join = louder > 1 && quieter > 1 ? 'and yet' : 'and';
+    this.verdict.replaceChildren(
+      ...(own.worst > hopeless
+        ? ['These bars feed on themselves: what they take back grows from step to step. ']
+        : [
+            'With these bars a single step is ',
+            number('louder', louder, fixed(louder, 2)),
+            ` times as noisy as with fresh noise, ${join} the worst total is `,
+            number('quieter', quieter, fixed(Math.max(quieter, 1 / quieter), 1)),
+            quieter < 1 ? ' times noisier. ' : ' times quieter. ',
+          ]),
+      'Your best so far: ',
+      number('best', best, best > hopeless ? 'none yet' : quantity(best)),
+      '.',
+    );
+  }
+
+  private writeNumbers(): void {
+    const line = (id: string, name: string, error: number): HTMLElement =>
+      row(
+        `of-${id}`,
+        name,
+        number(id, error, error > hopeless ? 'over a million' : quantity(error)),
+        error > hopeless ? '' : percent(error / this.floor - 1),
+      );
+    const optima = [...this.optima].map(([buffers, { error }]) => {
+      const chosen = line('optimal', buffersName(buffers), error.maxError);
+      chosen.classList.toggle('chosen', buffers === this.buffers);
+      return chosen;
+    });
+    this.numbers.replaceChildren(
+      h('caption', {}, `Noise on the worst of ${count(numSteps)} totals`),
+      headRow('', 'noise', 'above the floor'),
+      h(
+        'tbody',
+        {},
+        line('own', 'your bars', this.own.worst),
+        line('independent', 'fresh noise', freshErrors.worst),
+        line('square-root', 'square root', rootErrors.worst),
+        ...optima,
+        row('of-floor', 'the floor', number('floor', this.floor, fixed(this.floor, 4)), ''),
+      ),
+    );
+  }
+}
+
+const buffersName = (buffers: number): string =>
+  `changing bars, ${buffers} ${buffers === 1 ? 'buffer' : 'buffers'}`;
+
+const buffersWords =
+  'No bars that stay the same do better than the square root. Bars that change from step to ' +
+  'step do. They are not stored one by one: a few buffers, running mixtures of the noise so far, ' +
+  'stand in for all of them. Add buffers one by one:';
+
+const floorWords =
+  `The floor is proved, for running totals of ${count(numSteps)} steps in which each person has ` +
+  'one step. It holds for every factorization: every way to write the summing matrix as a ' +
+  'product B C, to measure C of the records with Gaussian noise, and to publish B of that, as all curves ' +
+  'here do. It bounds the worst step; other steps may be below it. It says nothing about methods ' +
+  'of another kind.';
+
+export const mount: Mount = async (stage, context) => {
+  const scene = new FloorScene(stage, context);
+  await scene.compute();
+  return scene;
+};

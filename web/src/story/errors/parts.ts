@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Small parts that scenes share.
+
+import { h, svg } from '../../page/dom.ts';
+import type { Plane } from '../plane.ts';
+
+/** A knob with room around it for a finger; its centre is moved by `transform`. */
+export function makeGrip(plane: Plane): SVGGElement {
+  const grip = plane.add('g', { class: 'grip' });
+  grip.append(svg('circle', { class: 'reach', r: 14 }), svg('circle', { class: 'knob', r: 6 }));
+  return grip;
+}
+
+export function place(element: SVGElement, geometry: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
+}
+
+/** A number in a text, with all its digits for those who look. */
+export function number(name: string, value: number, text: string): HTMLDataElement {
+  return h('data', { class: name, value }, text);
+}
+
+/** A row of a table: a swatch and a name, then cells. */
+export function row(
+  swatch: string,
+  name: string,
+  ...cells: (Node | string)[]
+): HTMLTableRowElement {
+  const head = h('th', { scope: 'row' }, h('span', { class: `swatch ${swatch}` }), name);
+  return h('tr', {}, head, ...cells.map((cell) => h('td', {}, cell)));
+}
+
+export function headRow(...names: string[]): HTMLTableSectionElement {
+  const cells = names.map((name) => (name === '' ? h('td') : h('th', { scope: 'col' }, name)));
+  return h('thead', {}, h('tr', {}, ...cells));
+}
+
+/** Radio buttons in a row. */
+export function choices<T extends string | number>(
+  legend: string,
+  name: string,
+  options: readonly { value: T; text: string }[],
+  chosen: T,
+  changed: (value: T) => void,
+): HTMLFieldSetElement {
+  const labels = options.map(({ value, text }) => {
+    const input = h('input', { type: 'radio', name, value, checked: value === chosen });
+    input.addEventListener('change', () => changed(value));
+    return h('label', {}, input, text);
+  });
+  return h('fieldset', { class: 'choices' }, h('legend', {}, legend), ...labels);
+}

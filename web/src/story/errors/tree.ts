@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The tree: blocks of steps with one noisy sum each, and which of them a total adds up.
+
+import './errors.css';
+import { h, setText } from '../../page/dom.ts';
+import { count, fixed } from '../../page/format.ts';
+import { Handle } from '../handle.ts';
+import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
+import { choices, makeGrip, number, place, row } from './parts.ts';
+import { evenTicks, lineThrough, Plane, type Scale } from '../plane.ts';
+import type { Context, Mount, SceneView } from '../scene.ts';
+
+/** Horizons that can be drawn, and the step that is lit at first: one with some blocks. */
+const firstSteps: ReadonlyMap<number, number> = new Map([
+  [16, 11],
+  [64, 46],
+  [1024, 700],
+]);
+
+const curveNames = ['independent', 'tree', 'honaker'] as const;
+type CurveName = (typeof curveNames)[number];
+type Curves = Readonly<Record<CurveName, Float64Array>>;
+
+const words: Readonly<Record<CurveName, string>> = {
+  independent: 'fresh noise on every record',
+  tree: 'the tree',
+  honaker: 'the tree, averaged with the shorter blocks inside (Honaker)',
+};
+
+/** Blocks narrower than this are drawn as one bar, and a lit one is at least as wide. */
+const narrowest = 3;
+
+class TreeScene implements SceneView {
+  private numSteps = 1024;
+  private step = 700;
+  private curves: Curves | null = null;
+  private readonly blocks: Plane;
+  private readonly errors: Plane;
+  private readonly grip: SVGGElement;
+  private readonly handle: Handle;
+  private readonly rows: SVGPathElement;
+  private readonly lit: SVGPathElement;
+  private readonly cursors: readonly SVGLineElement[];
+  private readonly lines: ReadonlyMap<CurveName, SVGPathElement>;
+  private readonly readout = h('p', { class: 'readout' });
+  private readonly numbers = h('table', { class: 'scene-numbers' });
+
+  constructor(
+    stage: HTMLElement,
+    private readonly context: Context,
+  ) {
+    this.blocks = new Plane({
+      label: 'Blocks of steps, by their length',
+      xName: '',
+      yName: 'steps in a block',
+      ...this.scales(),
+      draw: () => this.drawBlocks(),
+    });
+    this.errors = new Plane({
+      label: 'Noise on the total after each step',
+      xName: 'step',
+      yName: 'noise (1 = on a single published count)',
+      ...this.scales(),
+      draw: () => this.drawErrors(),
+    });
+    this.blocks.element.classList.add('tree-blocks');
+    this.errors.element.classList.add('tree-errors');
+    this.rows = this.blocks.add('path', { class: 'tree-row' });
+    this.lit = this.blocks.add('path', { class: 'tree-lit' });
+    this.lines = new Map(
+      curveNames.map((name) => [name, this.errors.add('path', { class: `line of-${name}` })]),
+    );
+    this.cursors = [this.blocks, this.errors].map((plane) =>
+      plane.add('line', { class: 'cursor' }),
+    );
+    this.grip = makeGrip(this.blocks);
+    this.handle = this.makeHandle();
+    this.followPointer();
+    stage.append(
+      h(
+        'p',
+        {},
+        'Put one noise on each block of steps, on short blocks and on long ones. Any total is made ' +
+          'of a few blocks, and so of a few noises. Point at a step, or drag it.',
+      ),
+      choices(
+        'Length of the stream',
+        'tree-steps',
+        [...firstSteps.keys()].map((value) => ({ value, text: `${count(value)} steps` })),
+        this.numSteps,
+        (numSteps) => void this.show(numSteps),
+      ),
+      this.blocks.element,
+      this.readout,
+      this.errors.element,
+      this.numbers,
+      h(
+        'p',
+        { class: 'small' },
+        'Each level has its price. Below 21 steps the worst total of the plain tree is no better ' +
+          'than with fresh noise, but at 13 and 14 steps, and there by little; from 21 steps on it ' +
+          'is always better.',
+      ),
+    );
+  }
+
+  async show(numSteps: number): Promise<void> {
+    const { engine, queue } = this.context;
+    const found = await queue(() =>
+      Promise.all(curveNames.map((mechanism) => engine.errorPerStep({ mechanism, numSteps }))),
+    );
+    const [independent, tree, honaker] = found as [Float64Array, Float64Array, Float64Array];
+    this.curves = { independent, tree, honaker };
+    this.numSteps = numSteps;
+    this.step = firstSteps.get(numSteps)!;
+    this.handle.put(this.step);
+    this.blocks.rescale({ x: this.scales().x, y: this.scales().y });
+    const top = Math.max(...curveNames.map((name) => Math.max(...this.curves![name])));
+    this.errors.rescale({
+      x: this.scales().x,
+      y: { from: 0, to: top, ticks: evenTicks(top, 4), text: String },
+    });
+    this.writeNumbers();
+    this.moved(this.step);
+  }
+
+  restyle(): void {}
+
+  dispose(): void {
+    this.blocks.dispose();
+    this.errors.dispose();
+  }
+
+  private scales(): { x: Scale; y: Scale } {
+    const heights = numHeights(this.numSteps);
+    const quarters = [1, 2, 3, 4].map((part) => (part * this.numSteps) / 4);
+    return {
+      x: { from: 0, to: this.numSteps, ticks: quarters, text: count },
+      y: {
+        from: 0,
+        to: heights,
+        ticks: Array.from({ length: heights }, (_, height) => height + 0.5),
+        text: (middle) => count(2 ** (middle - 0.5)),
+      },
+    };
+  }
+
+  private makeHandle(): Handle {
+    const longest = (): number => this.numSteps;
+    return new Handle(this.grip, {
+      label: 'Step whose total is looked at',
+      min: 1,
+      get max() {
+        return longest();
+      },
+      value: this.step,
+      step: 1,
+      along: 'x',
+      say: (step) => this.say(step),
+      valueAt: (point) => Math.ceil(this.blocks.at(point).x),
+      moved: (step) => this.moved(step),
+    });
+  }
+
+  private say(step: number): string {
+    const blocks = `step ${count(step)}: ${blocksWords(blocksOf(step).length)}`;
+    const { curves } = this;
+    if (curves === null) return blocks;
+    const [tree, fresh] = [curves.tree, curves.independent].map((all) => fixed(all[step - 1]!, 2));
+    return `${blocks}, noise ${tree} against ${fresh}`;
+  }
+
+  /** A mouse over the pictures lights the blocks of the step under it; a tap does as well. */
+  private followPointer(): void {
+    for (const plane of [this.blocks, this.errors]) {
+      plane.element.classList.add('followed');
+      const follow = (event: PointerEvent): void => {
+        if (this.grip.contains(event.target as Node)) return;
+        this.handle.put(Math.ceil(plane.at(event).x));
+        this.moved(this.handle.value);
+      };
+      plane.element.addEventListener('pointermove', (event) => {
+        if (event.pointerType === 'mouse') follow(event);
+      });
+      plane.element.addEventListener('pointerdown', follow);
+    }
+  }
+
+  private moved(step: number): void {
+    this.step = step;
+    this.drawBlocks();
+    this.drawCursor(this.errors);
+    this.writeReadout();
+  }
+
+  private drawCursor(plane: Plane): void {
+    const x = plane.x(this.step);
+    const cursor = this.cursors[plane === this.blocks ? 0 : 1]!;
+    place(cursor, { x1: x, x2: x, y1: plane.top, y2: plane.bottom });
+  }
+
+  private drawBlocks(): void {
+    if (this.curves === null) return;
+    const plane = this.blocks;
+    let rows = '';
+    for (let height = 0; height < numHeights(this.numSteps); ++height) {
+      const size = 2 ** height;
+      const number = numBlocks(this.numSteps, height);
+      const dense = plane.x(size) - plane.x(0) < narrowest + 1;
+      for (let i = 0; i < (dense ? 1 : number); ++i) {
+        rows += this.box(height, i * size, dense ? number * size : size);
+      }
+    }
+    this.rows.setAttribute('d', rows);
+    const lit = blocksOf(this.step);
+    const boxes = lit.map(({ height, start }) => this.box(height, start, 2 ** height));
+    this.lit.setAttribute('d', boxes.join(''));
+    this.drawCursor(plane);
+    place(this.grip, { transform: `translate(${plane.x(this.step)} ${plane.bottom})` });
+  }
+
+  /** A box with a gap around it, as wide as the narrowest one at least. */
+  private box(height: number, start: number, size: number): string {
+    const plane = this.blocks;
+    const right = plane.x(start + size);
+    const left = right - Math.max(narrowest, right - plane.x(start) - 1);
+    const top = plane.y(height + 1) + 1;
+    const bottom = plane.y(height) - 1;
+    const corners = [
+      { x: left, y: top },
+      { x: right, y: top },
+      { x: right, y: bottom },
+      { x: left, y: bottom },
+    ];
+    return `${lineThrough(corners)}Z`;
+  }
+
+  private drawErrors(): void {
+    if (this.curves === null) return;
+    const plane = this.errors;
+    for (const name of curveNames) {
+      const points = Array.from(this.curves[name], (error, i) => ({
+        x: plane.x(i + 1),
+        y: plane.y(error),
+      }));
+      this.lines.get(name)!.setAttribute('d', lineThrough(points));
+    }
+    this.drawCursor(plane);
+  }
+
+  private writeReadout(): void {
+    const { curves, step, numSteps } = this;
+    if (curves === null) return;
+    const sizes = blocksOf(step).map(({ height }) => count(2 ** height));
+    const heights = numHeights(numSteps);
+    const tree = fixed(curves.tree[step - 1]!, 2);
+    const fresh = fixed(curves.independent[step - 1]!, 2);
+    const number = sizes.length;
+    setText(
+      this.readout,
+      `The total after step ${count(step)} adds up ${blocksWords(number)} ` +
+        `(${sizes.join(' + ')} ${sizes.join() === '1' ? 'step' : 'steps'}): ` +
+        `${number === 1 ? 'one noise' : `${number} noises`} in place of ${count(step)}. ` +
+        `The price: every record is in ${heights} blocks, one of each length, so a block needs ` +
+        `√${heights} times the noise of a single count. Together that is ` +
+        `√(${heights} × ${number}) = ${tree}, against √${count(step)} = ${fresh} with fresh noise.`,
+    );
+  }
+
+  private writeNumbers(): void {
+    const rows = curveNames.map((name) => {
+      const worst = Math.max(...this.curves![name]);
+      return row(`of-${name}`, words[name], number(name, worst, fixed(worst, 2)));
+    });
+    const heading = `Noise on the worst of ${count(this.numSteps)} totals`;
+    this.numbers.replaceChildren(h('caption', {}, heading), h('tbody', {}, ...rows));
+  }
+}
+
+function blocksWords(number: number): string {
+  return number === 1 ? 'one block' : `${number} blocks`;
+}
+
+export const mount: Mount = async (stage, context) => {
+  const scene = new TreeScene(stage, context);
+  await scene.show(1024);
+  return scene;
+};

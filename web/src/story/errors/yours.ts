@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The reader's own horizon and error: what each mechanism makes of them, and the way to the
+// laboratory.
+
+import './errors.css';
+import { decimal } from '../../data/csv.ts';
+import { h, setText } from '../../page/dom.ts';
+import { count, fixed, quantity } from '../../page/format.ts';
+import { dropPlace } from './hand_over.ts';
+import { Handle } from '../handle.ts';
+import {
+  bearableMultiplier,
+  deviationsShown,
+  horizons,
+  nearestHorizon,
+  rankedMechanisms,
+  type HorizonErrors,
+} from './yours_numbers.ts';
+import { headRow, makeGrip, number, place, row } from './parts.ts';
+import { areaBetween, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
+import type { Context, Mount, SceneView } from '../scene.ts';
+
+const delta = 1e-6;
+/** Errors that make sense for a count, in persons. */
+const leastMargin = 0.1;
+const greatestMargin = 1e6;
+
+const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
+  independent: 'fresh noise',
+  tree: 'tree',
+  honaker: 'tree (Honaker)',
+  'square-root': 'square root',
+  optimal: 'optimal, 8 buffers',
+};
+
+const claim =
+  'For running totals to which each person contributes in one step, by at most one; δ = 10⁻⁶. ' +
+  '“Off by” is twice the standard deviation of the noise on the worst total: 19 of 20 draws are ' +
+  'closer. The floor is proved for every factorization of these totals with Gaussian noise.';
+
+const horizonTicks = [1, 10, 100, 1000, 1e4, 1e5, 1e6];
+const errorTicks = [1, 3, 10, 30, 100, 300, 1000];
+
+class YoursScene implements SceneView {
+  private index = horizons.length - 1;
+  private margin = 25;
+  private busy = false;
+  private stale = false;
+  private readonly plane: Plane;
+  private readonly area: SVGPathElement;
+  private readonly label: SVGTextElement;
+  private readonly lines: readonly SVGPathElement[];
+  private readonly dots: readonly SVGCircleElement[];
+  private readonly cursor: SVGLineElement;
+  private readonly grip: SVGGElement;
+  private readonly input = h('input', {
+    type: 'text',
+    inputmode: 'decimal',
+    id: 'yours-margin',
+    value: this.margin,
+    'aria-describedby': 'yours-margin-error',
+  });
+  private readonly fault = h('p', {
+    class: 'error',
+    id: 'yours-margin-error',
+    role: 'alert',
+    hidden: true,
+  });
+  private readonly readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+  private readonly numbers = h('table', { class: 'scene-numbers' });
+  private readonly link = h('a', { class: 'button', id: 'yours-lab' });
+
+  /** `noiseMultiplier` is that of epsilon 1. */
+  constructor(
+    stage: HTMLElement,
+    private readonly context: Context,
+    private readonly noiseMultiplier: number,
+  ) {
+    this.plane = new Plane({
+      label: 'Noise on the worst total over the length of the stream',
+      xName: 'steps in the stream',
+      yName: 'noise (1 = on a single published count)',
+      x: { ...logarithmic(horizonTicks), text: shortCount },
+      y: { ...logarithmic(errorTicks), text: count },
+      draw: () => this.draw(),
+    });
+    const { plane } = this;
+    plane.element.classList.add('yours-plane');
+    this.area = plane.add('path', { class: 'area of-floor' });
+    this.label = plane.add('text', { class: 'floor-label', 'text-anchor': 'end' });
+    setText(this.label, 'no factorization gets here');
+    this.lines = rankedMechanisms.map((name) => plane.add('path', { class: `line of-${name}` }));
+    this.cursor = plane.add('line', { class: 'cursor' });
+    this.dots = rankedMechanisms.map((name) =>
+      plane.add('circle', { class: `dot of-${name}`, r: 4 }),
+    );
+    this.grip = makeGrip(this.plane);
+    this.makeHandle();
+    this.input.addEventListener('input', () => this.typed());
+    stage.append(
+      h(
+        'p',
+        {},
+        'Drag the length of your stream, and type the error that you can bear: the table says how ' +
+          'much privacy is left.',
+      ),
+      plane.element,
+      this.readout,
+      h(
+        'div',
+        { class: 'tools' },
+        h('label', { for: 'yours-margin' }, 'The error I can bear: ±'),
+        this.input,
+        this.fault,
+      ),
+      this.numbers,
+      h('div', { class: 'tools' }, this.link),
+      dropPlace(),
+      h('p', { class: 'small' }, claim),
+    );
+  }
+
+  restyle(): void {}
+
+  dispose(): void {
+    this.plane.dispose();
+  }
+
+  private get horizon(): HorizonErrors {
+    return horizons[this.index]!;
+  }
+
+  private makeHandle(): void {
+    new Handle(this.grip, {
+      label: 'Steps in the stream',
+      min: 0,
+      max: horizons.length - 1,
+      value: this.index,
+      step: 1,
+      page: 10,
+      along: 'x',
+      say: (index) => steps(horizons[index]!.numSteps),
+      valueAt: (point) => nearestHorizon(this.plane.at(point).x),
+      moved: (index) => this.moved(index),
+    });
+  }
+
+  private draw(): void {
+    const { plane } = this;
+    const points = (value: (row: HorizonErrors) => number): Point[] =>
+      horizons.map((row) => ({ x: plane.x(row.numSteps), y: plane.y(value(row)) }));
+    const ground = [plane.left, plane.right].map((x) => ({ x, y: plane.bottom }));
+    this.area.setAttribute('d', areaBetween(points(({ floor }) => floor), ground));
+    this.lines.forEach((line, i) => {
+      line.setAttribute('d', lineThrough(points(({ errors }) => errors[i]!)));
+    });
+    place(this.label, { x: plane.right - 16, y: plane.bottom - 12 });
+    this.drawCursor();
+  }
+
+  private drawCursor(): void {
+    const { plane, horizon } = this;
+    const x = plane.x(horizon.numSteps);
+    place(this.cursor, { x1: x, x2: x, y1: plane.top, y2: plane.bottom + 10 });
+    place(this.grip, { transform: `translate(${x} ${plane.bottom})` });
+    this.dots.forEach((dot, i) => {
+      place(dot, { cx: x, cy: plane.y(horizon.errors[i]!) });
+    });
+  }
+
+  private moved(index: number): void {
+    this.index = index;
+    this.drawCursor();
+    void this.refresh();
+  }
+
+  private typed(): void {
+    const text = this.input.value.trim();
+    const value = decimal.test(text) ? Number(text) : NaN;
+    const right = value >= leastMargin && value <= greatestMargin;
+    const range = `from ${leastMargin} to ${count(greatestMargin)}`;
+    setText(this.fault, right ? '' : `the error must be a number ${range}`);
+    this.fault.hidden = right;
+    this.input.setAttribute('aria-invalid', String(!right));
+    if (!right) return;
+    this.margin = value;
+    void this.refresh();
+  }
+
+  /** Has the epsilons computed, and once more if something has changed meanwhile. */
+  async refresh(): Promise<void> {
+    this.stale = true;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.stale) {
+      this.stale = false;
+      const { horizon, margin } = this;
+      const errors = [...horizon.errors, horizon.floor];
+      const epsilons = await this.context.queue(() =>
+        Promise.all(errors.map((error) => this.epsilonFor(margin, error))),
+      );
+      if (!this.stale) this.write(horizon, margin, epsilons);
+    }
+    this.busy = false;
+  }
+
+  private async epsilonFor(margin: number, error: number): Promise<number> {
+    const mu = 1 / bearableMultiplier(margin, error);
+    return (await this.context.engine.calibrate({ mu, delta })).epsilon;
+  }
+
+  private write(horizon: HorizonErrors, margin: number, epsilons: readonly number[]): void {
+    const { numSteps, errors, floor } = horizon;
+    const marginOf = (error: number): number => deviationsShown * this.noiseMultiplier * error;
+    const line = (id: string, name: string, error: number, epsilon: number): HTMLElement =>
+      row(
+        `of-${id}`,
+        name,
+        number(`${id} noise`, error, short(error)),
+        number(`${id} margin`, marginOf(error), `± ${short(marginOf(error))}`),
+        number(`${id} epsilon`, epsilon, quantity(epsilon, 3)),
+      );
+    const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, epsilons[i]!));
+    lines.push(line('floor', 'the floor', floor, epsilons.at(-1)!));
+    this.numbers.replaceChildren(
+      h('caption', {}, `The worst of ${count(numSteps)} totals`),
+      headRow('', 'noise', 'off by, at ε = 1', `ε for ± ${quantity(margin)}`),
+      h('tbody', {}, ...lines),
+    );
+    const fresh = errors[0]!;
+    const optimal = errors.at(-1)!;
+    const [forFresh, forOptimal] = [epsilons[0]!, epsilons.at(-2)!].map((one) => quantity(one, 3));
+    setText(
+      this.readout,
+      `Over ${steps(numSteps)} fresh noise makes the worst total ${short(fresh)} times as noisy ` +
+        `as a single published count, optimal noise ${short(optimal)} times; no factorization gets ` +
+        `below ${short(floor)}. To be off by at most ± ${quantity(margin)} takes ` +
+        `ε = ${forFresh} with fresh noise and ε = ${forOptimal} with optimal noise. ` +
+        'The smaller ε, the better everyone is protected.',
+    );
+    this.writeLink(numSteps, epsilons.at(-2)!);
+  }
+
+  /** The laboratory with this horizon, at the epsilon for the error. */
+  private writeLink(numSteps: number, exact: number): void {
+    const epsilon = Number(Math.max(exact, 1e-3).toPrecision(3));
+    this.link.setAttribute('href', `#compare=independent&epsilon=${epsilon}&steps=${numSteps}`);
+    setText(this.link, `Open ${steps(numSteps)} at ε = ${epsilon} in the laboratory`);
+  }
+}
+
+/** A logarithmic axis from the first tick to the last. */
+function logarithmic(ticks: readonly number[]): Omit<Scale, 'text'> {
+  return { from: ticks[0]!, to: ticks.at(-1)!, logarithmic: true, ticks };
+}
+
+function steps(number: number): string {
+  return number === 1 ? 'one step' : `${count(number)} steps`;
+}
+
+/** A power of ten where there is little room. */
+function shortCount(value: number): string {
+  if (value >= 1e6) return `${value / 1e6}M`;
+  return value >= 1e4 ? `${value / 1e3}k` : count(value);
+}
+
+/** Three digits. */
+function short(value: number): string {
+  return value >= 100 ? count(Math.round(value)) : fixed(value, value >= 10 ? 1 : 2);
+}
+
+export const mount: Mount = async (stage, context) => {
+  const { engine, queue } = context;
+  const { noiseMultiplier } = await queue(() => engine.calibrate({ epsilon: 1, delta }));
+  const scene = new YoursScene(stage, context, noiseMultiplier);
+  await scene.refresh();
+  return scene;
+};
