@@ -218,8 +218,10 @@ test('the matrices of the tree: every entry can be read, and each is drawn in it
   // The whole tree over eight steps: the root covers all of them, two leaves one each.
   assert.equal(encoder.reduce((sum, value) => sum + value), 4 * 8);
   assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 entries not 0,/);
+  const inverse = decoder.map((value, at) => value - (at < m ? 0 : decoder[at - m]));
   const shown = [
     [encoder, m, 8],
+    [inverse, 8, m],
     [decoder, 8, m],
     [noiseCovariance, 8, 8],
   ];
@@ -279,14 +281,14 @@ test('two mechanisms share their scales; their first entries are in tables', asy
   const { page } = await open('steps=32&mechanism=tree&compare=independent');
   await reveal(page, 'factorization', '.lane:nth-child(2) .map');
   const scales = await page.$$eval('.map-scale div', (all) => all.map((one) => one.textContent));
-  assert.equal(scales.length, 6);
-  assert.deepEqual(scales.slice(0, 3), scales.slice(3));
+  assert.equal(scales.length, 8);
+  assert.deepEqual(scales.slice(0, 4), scales.slice(4));
   await page.$eval('#factorization-numbers', (details) => (details.open = true));
   await page.waitForSelector('#factorization-numbers tbody tr');
   const captions = await page.$$eval('#factorization-numbers caption', (all) =>
     all.map((one) => one.textContent),
   );
-  assert.equal(captions.length, 6);
+  assert.equal(captions.length, 8);
   assert.match(captions[0], /^C of tree, the encoder, its first 8 rows and 8 columns$/);
   const rows = await page.$$eval('#factorization-numbers table:first-child tbody tr', (all) =>
     all.map((row) => [...row.querySelectorAll('data')].map((one) => Number(one.value))),

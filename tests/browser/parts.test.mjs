@@ -230,7 +230,9 @@ test('CSV: numbers, separators, quotes, empty lines; every mistake has its place
 test('the address: what is written is read back; the defaults are not written', () => {
   const { readAddress, writeAddress } = parts.url;
   const { defaults } = parts.settings;
-  assert.equal(writeAddress(defaults), 'lab');
+  assert.equal(writeAddress(defaults), 'mechanism=optimal');
+  assert.equal(writeAddress(parts.settings.opening), 'lab');
+  assert.deepEqual(readAddress('#lab').settings, parts.settings.opening);
   assert.deepEqual(readAddress('').settings, defaults);
   const settings = {
     mechanism: 'honaker',
@@ -253,6 +255,7 @@ test('the address: what is written is read back; the defaults are not written', 
     sums: 0,
     learning: 'accuracy',
     deployed: true,
+    ghosts: true,
     errors: 'log',
     ranking: 'mean',
     histogram: '0,999999,3,4',

@@ -42,7 +42,7 @@ const stateOfControls = (page) =>
 
 test('every setting goes into the address, and a reload brings everything back', async () => {
   const { page, said } = await open('');
-  assert.equal(await hashOf(page), '#lab', 'the defaults need no settings');
+  assert.equal(await hashOf(page), '#mechanism=optimal', 'the defaults need no other settings');
   await page.select('#set-mechanism', 'tree');
   await page.select('#set-compare', 'independent');
   await page.select('#set-neighbours', 'replace-one');

@@ -64,8 +64,8 @@ export async function launch() {
   return browser;
 }
 
-/** An address without settings would open the story. */
-const inLaboratory = (url) => (/#./.test(url) ? url : `${url.replace(/#$/, '')}#lab`);
+/** An address without settings would open the story; this one opens the defaults. */
+const inLaboratory = (url) => (/#./.test(url) ? url : `${url.replace(/#$/, '')}#mechanism=optimal`);
 
 /**
  * A page on the site: its laboratory, or the story where `story` says so. `said` collects console output, uncaught errors and violations of the policy;

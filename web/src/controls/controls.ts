@@ -98,6 +98,11 @@ export class Controls {
     return keys.map((key) => this.make(key).element);
   }
 
+  /** Puts elements below a control. */
+  follow(key: Key, elements: readonly HTMLElement[]): void {
+    this.controls.get(key)?.element.after(...elements);
+  }
+
   /** Registers a control that was made elsewhere, for its errors. */
   adopt(key: Key, control: Control): void {
     this.controls.set(key, control);

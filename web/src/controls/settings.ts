@@ -56,6 +56,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   learning: 'loss' | 'regret' | 'accuracy';
   /** Hide what a deployment keeps secret. */
   deployed: boolean;
+  /** The noise of other runs is drawn beside that of this one. */
+  ghosts: boolean;
   /** Horizontal axis of the errors. */
   errors: 'linear' | 'log';
   /** Error by which the mechanisms are ranked. */
@@ -110,6 +112,7 @@ export const defaults: Readonly<Settings> = {
   sums: 1,
   learning: 'loss',
   deployed: false,
+  ghosts: false,
   errors: 'linear',
   ranking: 'max',
   histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
@@ -125,6 +128,7 @@ const viewKeys = [
   'sums',
   'learning',
   'deployed',
+  'ghosts',
   'errors',
   'ranking',
   'histogram',
@@ -142,6 +146,16 @@ export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
     ViewKey
   >;
 }
+
+/** The laboratory opens with this: two mechanisms count the same customers. */
+export const opening: Readonly<Settings> = {
+  ...defaults,
+  compare: 'independent',
+  source: 'shop_day',
+  columns: ['count'],
+  label: '-',
+  numSteps: 840,
+};
 
 export interface Rule<K extends Key> {
   /** Name in the address. */
@@ -313,6 +327,11 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     name: 'secrets',
     read: (text) => choice('deployed', 'secrets', ['shown', 'hidden']).read(text) === 'hidden',
     write: (value) => (value ? 'hidden' : 'shown'),
+  },
+  ghosts: {
+    name: 'other-draws',
+    read: (text) => choice('ghosts', 'other-draws', ['shown', 'hidden']).read(text) === 'shown',
+    write: (value) => (value ? 'shown' : 'hidden'),
   },
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
   ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),

@@ -3,7 +3,7 @@
 // The state of the page as the part of the address after `#`, which browsers do not send to anyone.
 
 import { laboratory } from '../story/route.ts';
-import { defaults, rules, SettingError, type Key, type Settings } from './settings.ts';
+import { defaults, opening, rules, SettingError, type Key, type Settings } from './settings.ts';
 
 export interface ReadAddress {
   settings: Settings;
@@ -16,14 +16,16 @@ export interface ReadAddress {
 const keys = Object.keys(rules) as (keyof typeof rules)[];
 
 export function readAddress(hash: string): ReadAddress {
-  const settings: Settings = { ...defaults, columns: [] };
+  const text = hash.replace(/^#/, '');
+  const base = text === laboratory ? opening : defaults;
+  const settings: Settings = { ...base, columns: [...base.columns] };
   const refused: ReadAddress['refused'] = new Map();
   const unknown: string[] = [];
   const seen = new Set<string>();
-  for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ''))) {
-    if (name === laboratory && text === '') continue;
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (name === laboratory && value === '') continue;
     if (name === 'column') {
-      settings.columns.push(text);
+      settings.columns.push(value);
       continue;
     }
     const key = keys.find((candidate) => rules[candidate].name === name);
@@ -33,17 +35,25 @@ export function readAddress(hash: string): ReadAddress {
     }
     seen.add(name);
     try {
-      Object.assign(settings, { [key]: rules[key].read(text) });
+      Object.assign(settings, { [key]: rules[key].read(value) });
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
-      refused.set(key, { text, message: error.message });
+      refused.set(key, { text: value, message: error.message });
     }
   }
   return { settings, refused, unknown };
 }
 
-/** Only what differs from the defaults, in a fixed order; the laboratory itself if nothing does. */
+/**
+ * Only what differs from the defaults, in a fixed order; `lab` for what the laboratory opens with.
+ * The mechanism is always named where nothing else would be: without settings there is the story.
+ */
 export function writeAddress(settings: Settings): string {
+  const text = written(settings);
+  return text === written(opening) ? laboratory : text || `mechanism=${settings.mechanism}`;
+}
+
+function written(settings: Settings): string {
   const parts = new URLSearchParams();
   for (const key of keys) {
     if (settings[key] === defaults[key]) continue;
@@ -53,5 +63,5 @@ export function writeAddress(settings: Settings): string {
   if (settings.source !== 'synthetic') {
     for (const column of settings.columns) parts.append('column', column);
   }
-  return parts.toString() || laboratory;
+  return parts.toString();
 }

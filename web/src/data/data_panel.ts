@@ -168,6 +168,13 @@ export class DataPanel {
     return chosen.length === 0 ? suggestColumns(this.csv, label) : chosen;
   }
 
+  /** The file and columns that a run only sums; null for a learner and for made-up records. */
+  fileOf(settings: Settings): { name: string; columns: string[] } | null {
+    if (settings.source === 'synthetic' || learnsFrom(settings)) return null;
+    const name = settings.source === 'own' ? 'data.csv' : `examples/${settings.source}.csv`;
+    return { name, columns: this.columnsOf(settings) };
+  }
+
   private choose(source: string): void {
     const example = examples.find(({ name }) => name === source);
     this.draft = null;

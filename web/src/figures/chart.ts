@@ -14,6 +14,7 @@ export interface Line {
   colour?: Colour;
   width?: number;
   dash?: number[];
+  faint?: boolean;
   /** A mark for every value instead of a line. */
   marks?: boolean;
   shown: boolean;
@@ -222,7 +223,7 @@ export class Chart {
         {},
         ...this.options.lines.map((line) => ({
           show: line.shown,
-          stroke: colour(line.colour),
+          stroke: line.faint ? this.faint(line.colour) : colour(line.colour),
           width: line.width ?? 1,
           ...(line.dash ? { dash: line.dash } : {}),
           ...(line.marks ? { paths: () => null } : {}),
@@ -261,6 +262,10 @@ export class Chart {
         draw: [(plot) => this.drawLevels(plot)],
       },
     };
+  }
+
+  private faint(name: Colour | undefined): () => string {
+    return () => (name === undefined ? 'transparent' : translucent(this.palette[name], 0.3));
   }
 
   private pointed(plot: uPlot): void {

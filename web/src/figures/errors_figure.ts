@@ -33,7 +33,10 @@ export class ErrorsFigure {
   private chart: Chart | null = null;
   private legend: Legend | null = null;
 
-  constructor(private readonly analyst: Analyst) {}
+  constructor(
+    private readonly analyst: Analyst,
+    private readonly moved: (step: number | null) => void,
+  ) {}
 
   show(settings: Settings, lanes: readonly Lane[]): void {
     this.settings = { ...settings };
@@ -108,7 +111,7 @@ export class ErrorsFigure {
       numSteps,
       logarithmic: settings.errors === 'log',
       describe: (step) => this.describe(step),
-      moved: (step) => this.moveCursor(step),
+      moved: this.moved,
       range: () => range.get(),
     });
     this.chart.setLevels(levels);
@@ -177,8 +180,9 @@ export class ErrorsFigure {
     return new Legend(entries, []);
   }
 
-  private moveCursor(step: number | null): void {
-    this.chart?.setCursor(step);
+  setCursor(step: number | null): void {
+    if (this.chart === null) return;
+    this.chart.setCursor(step);
     this.read(step);
   }
 

@@ -28,6 +28,10 @@ export class FactorizationFigure {
   private asked = '';
   private shown: Shown[] = [];
   private maps: HeatMap[] = [];
+  private step: number | null = null;
+  /** C^-1 of the first mechanism, for the sentence about a step. */
+  private row: Matrix | null = null;
+  private readonly note = byId('factorization-step');
 
   constructor(private readonly analyst: Analyst) {
     this.details.addEventListener('toggle', () => this.fillTables());
@@ -38,7 +42,7 @@ export class FactorizationFigure {
     const choices = choicesOf(settings);
     if (choices.length !== this.host.childElementCount) {
       const panels = choices.map((choice, lane) =>
-        this.panel(choice.mechanism, lane, choices.length, [blankMap(), blankMap(), blankMap()]),
+        this.panel(choice.mechanism, lane, choices.length, [blankMap(), blankMap(), blankMap(), blankMap()]),
       );
       this.host.replaceChildren(...panels);
       this.asked = '';
@@ -48,6 +52,16 @@ export class FactorizationFigure {
 
   restyle(): void {
     for (const map of this.maps) map.restyle();
+  }
+
+  /** Lights the row of a step (from 1) in every matrix whose rows are steps. */
+  setCursor(step: number | null): void {
+    this.step = step;
+    for (const map of this.maps) map.light(step);
+    const { row, note } = this;
+    const shown = row !== null && step !== null && step <= row.numRows;
+    note.hidden = !shown;
+    if (shown) setText(note, `${stepText(row, step)}`);
   }
 
   private async update(): Promise<void> {
@@ -75,6 +89,13 @@ export class FactorizationFigure {
             values: matrices.encoder,
           },
           {
+            symbol: matrices.numMeasurements === numSteps ? 'C⁻¹' : 'A⁻¹B',
+            name: 'noise of each step',
+            numRows: numSteps,
+            numColumns: matrices.numMeasurements,
+            values: rowDifferences(matrices.decoder, matrices.numMeasurements),
+          },
+          {
             symbol: 'B',
             name: 'decoder',
             numRows: numSteps,
@@ -100,11 +121,11 @@ export class FactorizationFigure {
       this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
     }
     this.host.removeAttribute('aria-busy');
-    this.note(numSteps, settings.numSteps);
+    this.describe(numSteps, settings.numSteps);
     this.fillTables();
   }
 
-  private note(numSteps: number, horizon: number): void {
+  private describe(numSteps: number, horizon: number): void {
     const shorter =
       numSteps < horizon
         ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}, to show every entry. `
@@ -116,7 +137,7 @@ export class FactorizationFigure {
   }
 
   private draw(): void {
-    const extents = [0, 1, 2].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
+    const extents = [0, 1, 2, 3].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
     this.maps = [];
     const panels = this.shown.map(({ mechanism, matrices }, lane) => {
       const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, mechanism));
@@ -125,6 +146,8 @@ export class FactorizationFigure {
       return this.panel(mechanism, lane, this.shown.length, elements);
     });
     this.host.replaceChildren(...panels);
+    this.row = this.shown[0]?.matrices[1] ?? null;
+    this.setCursor(this.step);
   }
 
   private panel(name: string, lane: number, lanes: number, maps: HTMLElement[]): HTMLElement {
@@ -143,6 +166,23 @@ export class FactorizationFigure {
     );
     this.details.querySelector('.scroll')!.replaceChildren(...tables);
   }
+}
+
+/** A⁻¹ B: what each step adds to the noise of the total, C⁻¹ where C is square. */
+function rowDifferences(decoder: Float64Array, numColumns: number): Float64Array {
+  return decoder.map((value, at) => value - (at < numColumns ? 0 : decoder[at - numColumns]!));
+}
+
+/** Says which earlier noise a step takes back. Steps and noise count from 1. */
+function stepText({ values, numColumns, symbol }: Matrix, step: number): string {
+  const row = values.subarray((step - 1) * numColumns, step * numColumns);
+  const taken = [...row.keys()]
+    .filter((column) => row[column]! < -1e-12)
+    .sort((a, b) => row[a]! - row[b]!)
+    .slice(0, 3)
+    .map((column) => `${quantity(-row[column]!, 3)} of noise ${column + 1}`);
+  const back = taken.length === 0 ? 'takes no earlier noise back' : `takes back ${taken.join(', ')}`;
+  return `Step ${count(step)}, a row of ${symbol}: ${back}.`;
 }
 
 /** The first rows and columns. */

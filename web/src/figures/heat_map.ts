@@ -75,6 +75,7 @@ export class HeatMap {
   private readonly scale = h('canvas', { width: scaleWidth, height: 1, 'aria-hidden': 'true' });
   private readonly plot: HTMLElement;
   private readonly mark = h('span', { class: 'map-mark', hidden: true });
+  private readonly lit = h('span', { class: 'map-lit', hidden: true });
   private readonly at = h('p', { class: 'map-at' });
   private readonly summary: string;
   private cursor: [row: number, column: number] | null = null;
@@ -107,6 +108,7 @@ export class HeatMap {
         onblur: () => this.move(null),
       },
       this.canvas,
+      this.lit,
       this.mark,
     );
     this.at.id = id;
@@ -120,6 +122,14 @@ export class HeatMap {
     );
     this.restyle();
     this.move(null);
+  }
+
+  /** Lights a row (from 1), if there is one. */
+  light(row: number | null): void {
+    const { numRows } = this.matrix;
+    this.lit.hidden = row === null || row > numRows;
+    this.lit.style.top = `${(100 * ((row ?? 1) - 1)) / numRows}%`;
+    this.lit.style.height = `${100 / numRows}%`;
   }
 
   /** Draws; again when the theme changes. */

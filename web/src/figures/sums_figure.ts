@@ -19,7 +19,7 @@ const colours: readonly Colour[] = ['private', 'second'];
 interface Curve {
   name: string;
   /** Absent: an edge of the band of the curve before it. */
-  kind?: KeyEntry['kind'];
+  kind?: KeyEntry['kind'] | 'ghost';
   colour: Colour;
   edge: Edge;
   secret: boolean;
@@ -63,6 +63,7 @@ class Panel {
       name: setup.title,
       lines: this.curves.map(({ kind, colour }) => ({
         ...(kind === undefined || kind === 'band' ? {} : { colour }),
+        faint: kind === 'ghost',
         ...dashOf(kind, colour),
         width: 1.5,
         shown: true,
@@ -78,7 +79,7 @@ class Panel {
     const entries = (secret: boolean): KeyEntry[] =>
       this.keyed()
         .filter((one) => one.secret === secret)
-        .map(({ name, colour, kind }) => ({ name, colour, kind: kind! }));
+        .map(({ name, colour, kind }) => ({ name, colour, kind: kind as KeyEntry['kind'] }));
     this.legend = new Legend(entries(false), entries(true), setup.heading);
     const attributes = { class: 'panel', 'data-mechanism': setup.tracks.map(({ name }) => name) };
     this.element = h('div', attributes, this.legend.element, this.chart.element);
@@ -123,7 +124,7 @@ class Panel {
   }
 
   private keyed(): Curve[] {
-    return this.curves.filter(({ kind }) => kind !== undefined);
+    return this.curves.filter(({ kind }) => kind !== undefined && kind !== 'ghost');
   }
 
   private values(step: number): { name: string; secret: boolean; text: string; value: number }[] {
@@ -209,6 +210,12 @@ function errorCurves(i: number, name: string, colour: Colour): Curve[] {
   return [error, ...bandCurves(name, i, colour, ({ band }) => [band, -band])];
 }
 
+/** The noise of another run: made by the page, whatever the records are. */
+function ghostCurve(noise: Float64Array, colour: Colour): Curve {
+  const value = (_: readonly SumsAt[], step: number): number => noise[step]!;
+  return { name: '', kind: 'ghost', colour, edge: 'line', secret: false, value, text: plain };
+}
+
 export class SumsFigure {
   tracks: Track[] = [];
   private panels: Panel[] = [];
@@ -223,7 +230,7 @@ export class SumsFigure {
   ) {}
 
   /** Shows another run, or the same one in another way. */
-  show(run: Run, view: number, deployed: boolean): void {
+  show(run: Run, view: number, deployed: boolean, ghosts: Float64Array[][] = []): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.range = new GrowingRange([-1, 1]);
     const { dimension, learns } = run.first.info;
@@ -249,9 +256,10 @@ export class SumsFigure {
         heading: '',
         title: 'Error of the release: cursor over the steps',
         tracks: this.tracks,
-        curves: this.tracks.flatMap((_, i) =>
-          errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
-        ),
+        curves: this.tracks.flatMap((_, i) => [
+          ...(ghosts[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
+          ...errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
+        ]),
         width: widthOf(this.errorHost, 1),
       },
       new GrowingRange([-1, 1]),

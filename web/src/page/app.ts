@@ -22,14 +22,16 @@ import {
   type Settings,
 } from '../controls/settings.ts';
 import { Strategies } from '../controls/strategies.ts';
+import { TargetFields } from '../controls/target_fields.ts';
 import { readAddress } from '../controls/url.ts';
 import { DataPanel } from '../data/data_panel.ts';
+import { connectExport } from '../share/export.ts';
+import { connectKeys } from '../share/keys.ts';
 import { Address, connectShare } from './address.ts';
 import { byId } from './dom.ts';
 import type { Engine } from './engine.ts';
-import { Failures, messageOf } from './failures.ts';
+import { clearNotice, Failures, messageOf, showNotice } from './failures.ts';
 import { Form } from './form.ts';
-import { clearNotice, showNotice } from './notice.ts';
 import type { Run } from './run.ts';
 import { Runs, type Request } from './runs.ts';
 import { Views } from './views.ts';
@@ -47,6 +49,7 @@ export class App {
   private readonly player: Player;
   private readonly controls: Controls;
   private readonly data: DataPanel;
+  private readonly targets: TargetFields;
   private readonly form: Form;
   private readonly views: Views;
   private readonly runs: Runs;
@@ -68,6 +71,11 @@ export class App {
     this.failures = new Failures(this.controls);
     this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
     this.form = new Form(this.controls, this.data, catalogue);
+    this.targets = new TargetFields({
+      epsilonOf: async (target) => (await engine.calibrate(target)).epsilon,
+      chosen: (epsilon) => this.enterEpsilon(epsilon),
+    });
+    this.controls.follow('epsilon', this.targets.elements);
     this.views = new Views(this.player, this.bar, {
       changed: (patch) => this.change(patch),
       chosen: (mechanism, parameters) =>
@@ -79,9 +87,9 @@ export class App {
       failed: (error) => this.fail(error),
       givenUp: () => this.giveUp(),
     });
+    this.connectShare(engine);
     watchVisibility(this.player);
     keepStageInReach();
-    connectShare(() => (this.wanted.source === 'own' ? ', without your data' : ''));
   }
 
   private readonly bar: PlayerBar;
@@ -136,6 +144,26 @@ export class App {
   private changeMechanism(side: Side, patch: Partial<Settings>): void {
     for (const name of parameterNames) this.controls.error(parameterKey(side, name), null, '');
     this.change(patch);
+  }
+
+  /** Epsilon that follows from a noise or an error. */
+  private enterEpsilon(epsilon: number): void {
+    this.controls.error('epsilon', null, String(epsilon));
+    this.enter('epsilon', String(epsilon));
+  }
+
+  private connectShare(engine: Engine): void {
+    connectShare(() => (this.wanted.source === 'own' ? ', without your data' : ''));
+    connectKeys();
+    let version = '';
+    void engine.ready.then((loaded) => (version = loaded));
+    connectExport(() => {
+      const { run } = this;
+      if (run === null) return null;
+      const { deployed } = this.wanted;
+      const file = this.data.fileOf(run.settings);
+      return { run, deployed, version, address: location.hash, file };
+    });
   }
 
   private enter(key: Key, text: string): void {
@@ -200,6 +228,7 @@ export class App {
       this.data.showClipped(table, settings.clipNorm, run.first.info);
       this.controls.clearResolved();
       this.form.show(this.wanted);
+      this.targets.show(run.first.info.certificate);
       this.form.showLambda(settings, run.first.info.lambda);
       this.views.show(run, this.wanted, this.data.columnsOf(settings));
     });

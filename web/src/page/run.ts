@@ -111,6 +111,11 @@ export class Run {
     return new Run(settings, table, simulations, lanes);
   }
 
+  /** The run of a lane as the library takes it, its mechanism by name. */
+  optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
+    return optionsOf(this.settings, { mechanism, parameters, saved: null }, this.table);
+  }
+
   get first(): History {
     return this.lanes[0]!.history;
   }

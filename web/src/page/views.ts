@@ -9,6 +9,7 @@ import { rules, type Settings } from '../controls/settings.ts';
 import { CertificateTable } from '../figures/certificate.ts';
 import { ErrorsFigure } from '../figures/errors_figure.ts';
 import { FactorizationFigure } from '../figures/factorization_figure.ts';
+import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
 import { LearningFigure } from '../figures/learning_figure.ts';
 import { MiniChart } from '../figures/mini_chart.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
@@ -44,6 +45,7 @@ export class Views {
   private quarter = -1;
   private readonly mini = new MiniChart(document.querySelector<SVGSVGElement>('#mini-chart')!);
   private readonly sums: SumsFigure;
+  private readonly ghosts: Ghosts;
   private readonly learning: LearningFigure;
   private readonly certificate: CertificateTable;
   private readonly factorization: FactorizationFigure;
@@ -57,9 +59,10 @@ export class Views {
     private readonly events: ViewsEvents,
   ) {
     const analyst = new Analyst();
+    this.ghosts = new Ghosts(analyst);
     this.certificate = new CertificateTable(analyst);
     this.factorization = new FactorizationFigure(analyst);
-    this.errors = new ErrorsFigure(analyst);
+    this.errors = new ErrorsFigure(analyst, (step) => this.moveCursor(step));
     this.ranking = new Ranking(analyst, events);
     this.queries = new QueriesFigure(analyst, events);
     const moved = (step: number | null): void => this.moveCursor(step);
@@ -88,6 +91,7 @@ export class Views {
     byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
     this.player.speed = settings.speed;
     this.sums.show(run, settings.sums, settings.deployed);
+    this.showGhosts(this.shown);
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
     this.factorization.show(run.settings);
@@ -125,6 +129,20 @@ export class Views {
     for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.queries]) {
       figure.restyle();
     }
+  }
+
+  /** Draws the noise of other runs once it is there. It has no place among norms. */
+  private showGhosts(shown: Shown): void {
+    const { run, settings } = shown;
+    const box = byId<HTMLInputElement>('ghosts');
+    box.checked = settings.ghosts;
+    box.disabled = settings.sums === 0 || run.numSteps > maxGhostSteps;
+    if (!settings.ghosts || box.disabled) return;
+    void this.ghosts.of(run).then((ghosts) => {
+      if (shown !== this.shown) return;
+      this.sums.show(run, settings.sums, settings.deployed, ghosts);
+      this.draw();
+    });
   }
 
   private drawMini(): void {
@@ -174,6 +192,8 @@ export class Views {
     this.cursor = step;
     this.sums.setCursor(step);
     this.learning.setCursor(step);
+    this.factorization.setCursor(step);
+    this.errors.setCursor(step);
   }
 
   private connect(): void {
@@ -191,6 +211,12 @@ export class Views {
     view('ranking-view', 'ranking');
     const deployed = byId<HTMLInputElement>('deployed');
     deployed.addEventListener('change', () => this.events.changed({ deployed: deployed.checked }));
+    const ghosts = byId<HTMLInputElement>('ghosts');
+    ghosts.addEventListener('change', () => this.events.changed({ ghosts: ghosts.checked }));
+    byId('draw-again').addEventListener('click', () => {
+      if (this.shown === null) return;
+      this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });
+    });
     for (const id of ['sums-numbers', 'learning-numbers']) {
       byId(id).addEventListener('toggle', () => this.drawTables(true));
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The noise of other runs: what else might have been released, for the same records.
+
+import type { NoiseOptions } from 'dp-ftrl';
+import type { Analyst } from '../page/analyst.ts';
+import type { Lane, Run } from '../page/run.ts';
+
+export const numGhosts = 30;
+/** Longer horizons would take the page's memory and time for lines that are a smear. */
+export const maxGhostSteps = 20_000;
+
+/** Noise is made in whole multiples of this share of its standard deviation. */
+const resolution = 2 ** -20;
+
+export class Ghosts {
+  private readonly made = new WeakMap<Run, Promise<Float64Array[][]>>();
+
+  constructor(private readonly analyst: Analyst) {}
+
+  /** For each lane the noise of one coordinate of the totals, run by run. */
+  of(run: Run): Promise<Float64Array[][]> {
+    let ghosts = this.made.get(run);
+    if (ghosts === undefined) {
+      ghosts = Promise.all(run.lanes.map((lane) => this.draw(run, lane)));
+      this.made.set(run, ghosts);
+    }
+    return ghosts;
+  }
+
+  private async draw(run: Run, { mechanism, parameters, saved, history }: Lane) {
+    const engine = await this.analyst.engine();
+    const { numSteps, noiseSeed } = run.settings;
+    const { noiseStddev } = history.info.certificate;
+    const ghosts: Float64Array[] = [];
+    for (let i = 1; i <= numGhosts; ++i) {
+      const common = { numSteps, insecureSeed: noiseSeed + i };
+      const options: NoiseOptions =
+        saved === null ? { ...parameters, mechanism, ...common } : { mechanism: saved, ...common };
+      const noise = await engine.noise(options);
+      const rows = await noise.rounded({ numRows: run.numSteps, scale: 1 / resolution });
+      noise.dispose();
+      ghosts.push(rows.map((value) => value * resolution * noiseStddev));
+    }
+    return ghosts;
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Takes numbers away: as a CSV whose first line says how they were made, and the
+// same run as a program and as a command.
+
+import { byId, h } from '../page/dom.ts';
+import type { Run } from '../page/run.ts';
+import { commandOf, javascriptOf, type SnippetSource } from './snippets.ts';
+
+export interface Exported {
+  run: Run;
+  /** Leaves out what the figures hide. */
+  deployed: boolean;
+  /** Version of the library. */
+  version: string;
+  address: string;
+  file: SnippetSource['file'];
+}
+
+/** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
+export function csvOf({ run, deployed, version, address }: Exported): string {
+  const { dimension } = run.first.info;
+  const lanes = run.lanes.map(({ mechanism, parameters, history }) => ({
+    mechanism,
+    parameters,
+    certificate: history.info.certificate,
+  }));
+  const header = { library: 'dp-ftrl', version, address, settings: run.settings, lanes };
+  const names = ['step'];
+  const each = (name: string): string[] =>
+    Array.from({ length: dimension }, (_, k) => `${name}_${k + 1}`);
+  for (const [i] of run.lanes.entries()) {
+    const lane = run.lanes.length > 1 ? `_${'ab'[i]}` : '';
+    names.push(...each(`release${lane}`), `std${lane}`);
+    if (!deployed) names.push(...each(`true${lane}`));
+  }
+  const lines = [`# ${JSON.stringify(header)}`, names.join(',')];
+  for (let step = 0; step < run.step; ++step) {
+    const cells: number[] = [step + 1];
+    for (const { history } of run.lanes) {
+      const row = (values: Float64Array): Float64Array =>
+        values.subarray(step * dimension, (step + 1) * dimension);
+      cells.push(...row(history.noisySums), history.stddev[step]!);
+      if (!deployed) cells.push(...row(history.trueSums));
+    }
+    lines.push(cells.join(','));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  h('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+function snippet(id: string, title: string, text: string): HTMLElement {
+  const code = h('pre', { id, tabindex: 0, role: 'region', 'aria-label': title }, text);
+  const copy = h('button', { type: 'button' }, 'Copy');
+  copy.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      copy.textContent = 'Copied';
+    } catch {
+      getSelection()?.selectAllChildren(code); // Then it can be copied by hand.
+    }
+  });
+  return h('section', {}, h('h3', {}, title), copy, code);
+}
+
+/** Opens the dialog; `taken` says what is on the page at that time, null if there is nothing. */
+export function connectExport(taken: () => Exported | null): void {
+  const dialog = byId<HTMLDialogElement>('export');
+  byId('export-open').addEventListener('click', () => {
+    const exported = taken();
+    if (exported === null) return;
+    const { run, file } = exported;
+    const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
+    const command = commandOf(source);
+    const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
+    save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported)));
+    byId('export-parts').replaceChildren(
+      h('p', {}, save),
+      snippet('export-javascript', 'The same in JavaScript', javascriptOf(source)),
+      command === null
+        ? h('p', { class: 'hint' }, 'The command releases tables; there is none here to release.')
+        : snippet('export-command', 'The same as a command', command),
+    );
+    dialog.showModal();
+  });
+}
