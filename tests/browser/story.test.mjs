@@ -10,12 +10,14 @@ import { load } from '../../dist/index.js';
 import {
   complaints,
   launch,
+  launchFirefox,
   openPage,
   root,
   serveSite,
   settled,
   textOf,
   transferred,
+  withoutFirefox,
 } from './support.mjs';
 
 const screenshots = path.join(root, 'build/screenshots/');
@@ -409,4 +411,55 @@ test('before anything is touched at most 130 KB are transferred, but for the cor
   console.log(`story: ${bytes} bytes`);
   assert.ok(bytes > 10_000 && bytes < 130 * 1024, `${bytes} bytes`);
   await page.close();
+});
+
+/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
+async function becomes(page, ask, argument, what) {
+  for (let i = 0; i < 600; ++i) {
+    if (await page.evaluate(ask, argument)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(what);
+}
+
+test('Firefox: every scene is mounted, and every handle follows the keyboard', { skip: withoutFirefox }, async () => {
+  const other = await launchFirefox();
+  try {
+    const page = await other.newPage();
+    const said = [];
+    page.on('console', (message) => said.push(message.text()));
+    page.on('pageerror', (error) => said.push(String(error)));
+    await page.goto(site.url);
+    const ready = (id) => document.getElementById(id)?.dataset.state === 'ready';
+    await becomes(page, ready, 'scene-hero', 'hero');
+    const ids = await page.evaluate(() => [...document.querySelectorAll('.scene')].map((one) => one.id));
+    for (const id of ids) {
+      await page.evaluate((one) => document.getElementById(one).scrollIntoView(), id);
+      await becomes(page, ready, id, id);
+      for (const slider of await page.$$(`#${id} :is(input[type=range], [role=slider])`)) {
+        if (!(await slider.evaluate((one) => one.checkVisibility()))) continue;
+        await slider.evaluate((one) => one.focus());
+        const heard = new Set();
+        for (const key of ['Home', 'End']) {
+          await page.keyboard.press(key);
+          heard.add(await slider.evaluate((one) => one.getAttribute('aria-valuetext')));
+        }
+        assert.equal(heard.size, 2, `${id}: ${[...heard]}`);
+      }
+    }
+    const shown = (selector) => page.$eval(selector, (one) => one.textContent);
+    assert.equal(await shown('.stops li:last-child data'), '± 25.0');
+    assert.equal(await shown('#scene-attacker .claim strong'), '82.2 %');
+    await becomes(
+      page,
+      (text) => document.querySelector('.naive-error').textContent === text,
+      '1,000',
+      'a million people',
+    );
+    await page.click('.ask');
+    assert.equal(await shown('.take-error'), '20.9');
+    assert.deepEqual(said, []);
+  } finally {
+    await other.close();
+  }
 });

@@ -3,6 +3,7 @@
 // Shared by the browser tests: a static server with the strictest headers the page claims to work
 // under, a browser, and a page that records everything it says and asks for.
 
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
@@ -66,6 +67,19 @@ export async function launch() {
 
 /** An address without settings would open the story; this one opens the defaults. */
 const inLaboratory = (url) => (/#./.test(url) ? url : `${url.replace(/#$/, '')}#mechanism=optimal`);
+
+const firefox = [process.env.DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find(
+  (one) => one && existsSync(one),
+);
+/** Reason for which nothing can be tried in Firefox, or false. */
+export const withoutFirefox = firefox === undefined && 'there is no Firefox';
+
+export async function launchFirefox() {
+  const options = { browser: 'firefox', executablePath: firefox, headless: true };
+  const browser = await puppeteer.launch(options);
+  console.log(`browser: ${await browser.version()}`);
+  return browser;
+}
 
 /**
  * A page on the site: its laboratory, or the story where `story` says so. `said` collects console output, uncaught errors and violations of the policy;

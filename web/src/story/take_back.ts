@@ -281,8 +281,8 @@ class TakeBack {
       h(
         'p',
         {},
-        'Every step adds a fresh noise, and takes back a part of the noise of the step before. What ' +
-          'was added once is soon almost gone from the total.',
+        'Every step, here every passer-by, adds fresh noise and takes back a part of the noise of ' +
+          'the step before. Only what is not taken back stays in all later totals.',
       ),
       bars.plane.element,
       h(
