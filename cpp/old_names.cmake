@@ -116,10 +116,15 @@ set(dpftrl_once_public
     strategy/varying_bands.hpp)
 
 set(dpftrl_old_names_folder "${CMAKE_CURRENT_BINARY_DIR}/old_names")
+# A name that an earlier configuration made may be a header again.
+file(GLOB_RECURSE dpftrl_stale_names RELATIVE "${dpftrl_old_names_folder}/dpftrl"
+     "${dpftrl_old_names_folder}/dpftrl/*.hpp")
+list(REMOVE_ITEM dpftrl_stale_names ${dpftrl_once_public})
 foreach(pair IN LISTS dpftrl_old_names)
   string(REPLACE "=" ";" pair "${pair}")
   list(GET pair 0 old)
   list(GET pair 1 new)
+  list(REMOVE_ITEM dpftrl_stale_names "${old}")
   file(CONFIGURE OUTPUT "${dpftrl_old_names_folder}/dpftrl/${old}" @ONLY CONTENT
 "// SPDX-License-Identifier: Apache-2.0
 // Deprecated: include dpftrl/${new}.
@@ -135,6 +140,9 @@ foreach(name IN LISTS dpftrl_once_public)
   file(CONFIGURE OUTPUT "${dpftrl_old_names_folder}/dpftrl/${name}" @ONLY CONTENT
 "// Deprecated: an internal header, which may change.
 ${text}")
+endforeach()
+foreach(name IN LISTS dpftrl_stale_names)
+  file(REMOVE "${dpftrl_old_names_folder}/dpftrl/${name}")
 endforeach()
 if(NOT PROJECT_IS_TOP_LEVEL)
   target_include_directories(dpftrl INTERFACE $<BUILD_INTERFACE:${dpftrl_old_names_folder}>)
