@@ -232,3 +232,26 @@ test('a question mark lists the keys, except in a text', async () => {
   assert.equal(await isOpen(), false);
   await page.close();
 });
+
+test('every preset runs, and Back leads out of it', async () => {
+  const { page, said } = await open('steps=20');
+  const presets = await page.$$eval('.presets a', (all) => all.map((one) => one.hash));
+  assert.ok(presets.length >= 4);
+  for (const hash of presets) {
+    await page.$eval(`.presets a[href="${hash}"]`, (link) => link.click());
+    await page.waitForFunction((wanted) => location.hash === wanted, {}, hash);
+    await page.waitForFunction(
+      () => Number(document.getElementById('progress').max) > 20,
+      { timeout: 60_000 },
+    );
+    await settled(page);
+    assert.equal(await hashOf(page), hash, 'an address as the page writes it');
+    assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);
+    assert.equal(await page.$eval('#run-error', (box) => box.hidden), true);
+    await page.goBack();
+    await page.waitForFunction(() => document.getElementById('set-numSteps').value === '20');
+    await settled(page);
+  }
+  assert.deepEqual(said, []);
+  await page.close();
+});
