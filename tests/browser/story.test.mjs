@@ -296,6 +296,31 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
   await page.close();
 });
 
+/** Each echo has the part of the noise of the step before that is taken back. */
+async function checkEchoes(page, lambda) {
+  const heights = (kind) =>
+    page.$$eval(`#scene-take_back rect.${kind}`, (all) =>
+      all.map((one) => Number(one.getAttribute('height'))),
+    );
+  const [fresh, echoes] = [await heights('fresh'), await heights('echo')];
+  assert.equal(echoes[0], 0);
+  for (let i = 1; i < fresh.length; ++i) near(echoes[i], lambda * fresh[i - 1], `echo ${i}`);
+}
+
+/** The band around the totals is as wide at its end as the library says, to a pixel. */
+async function checkTotals(page, lambda) {
+  const { d, height } = await page.$eval('.totals-band', (one) => ({
+    d: one.getAttribute('d'),
+    height: one.ownerSVGElement.viewBox.baseVal.height,
+  }));
+  const ys = d.match(/[ML][\d.]+ [\d.]+/g).map((point) => Number(point.split(' ')[1]));
+  const shown = ys[numSteps] - ys[numSteps - 1];
+  const errors = library.errorPerStep({ mechanism: 'lambda-cgd', lambda, numSteps });
+  const band = 2 * library.calibrate(privacy).noiseMultiplier * errors[numSteps - 1];
+  const wanted = ((2 * band) / 600) * (height - 66); // the axis goes from -300 to 300
+  assert.ok(Math.abs(shown - wanted) < 1, `lambda ${lambda}: ${shown} px, expected ${wanted}`);
+}
+
 test('take back: the truth is shown after the guess, and is that of the library', async () => {
   const { page, said } = await openStory('take_back');
   const slider = '#scene-take_back input[type=range]';
@@ -323,6 +348,8 @@ test('take back: the truth is shown after the guess, and is that of the library'
     near(await numberOf(page, '.take-error'), maxError, `lambda ${now}`);
     near(await numberOf(page, '.take-size'), sensitivity, `lambda ${now}`);
     seen.set(now, await textOf(page, '.take-error'));
+    await checkEchoes(page, now);
+    await checkTotals(page, now);
     if (now === 0.999) break;
     await page.keyboard.press('ArrowRight');
   }
