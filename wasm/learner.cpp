@@ -168,6 +168,15 @@ val twin_create(const val& options) {
   });
 }
 
+/// Overwrites `weights` with those that the next batch will meet.
+val twin_weights(double handle, const val& weights) {
+  return guarded([&] {
+    const Vector& iterate = handles().get<TwinLearner>(handle).iterate();
+    write_to(weights, iterate.data(), static_cast<std::size_t>(iterate.size()));
+    return val::null();
+  });
+}
+
 val comparator_create(const val& options) {
   return guarded([&] {
     const double radius = number(options, "radius");
@@ -267,6 +276,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   emscripten::function("twinCreate", &twin_create);
   emscripten::function("twinLearn", &learn<TwinLearner>);
   emscripten::function("twinEndBatch", &end_batch<TwinLearner>);
+  emscripten::function("twinWeights", &twin_weights);
   emscripten::function("comparatorCreate", &comparator_create);
   emscripten::function("comparatorAppend", &comparator_append);
   emscripten::function("comparatorSolve", &comparator_solve);

@@ -62,6 +62,27 @@ test('hindsight: twin and regret are those of the simulation', () => {
   }
 });
 
+test('twin: its weights are those that the next batch meets', () => {
+  const options = { loss: 'softmax', numClasses: 3, batchSize: 4, numSteps: 15, dimension: 2 };
+  using(dp.twin(options), (twin) => {
+    assert.deepEqual([...twin.weights()], [0, 0, 0, 0, 0, 0], 'nothing is learned yet');
+    const classes = labels.map((label, i) => (i % 2 === 0 ? 2 : label));
+    twin.learn(features.subarray(0, 16), classes.subarray(0, 8));
+    const weights = twin.weights();
+    const scores = new Float64Array(6);
+    // Fewer than a batch: both meet the same weights, which then stay as they are.
+    twin.learn(features.subarray(16, 20), classes.subarray(8, 10), scores);
+    for (let i = 0; i < 6; ++i) {
+      const [x, y] = features.subarray(16 + 2 * Math.floor(i / 3));
+      close(scores[i], weights[2 * (i % 3)] * x + weights[2 * (i % 3) + 1] * y, 1e-12);
+    }
+    assert.ok(weights.some((weight) => Math.abs(weight) > 0.01));
+    assert.deepEqual(twin.weights(), weights);
+    twin.endBatch();
+    assert.notDeepEqual(twin.weights(), weights);
+  });
+});
+
 test('regretBounds: truncation takes at most batchSize / 8 of the noise at the default grid', () => {
   const largest = [];
   for (const mechanism of ['tree', 'independent', 'square-root', 'output']) {

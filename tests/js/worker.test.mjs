@@ -534,6 +534,7 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     assert.deepEqual(await remote.learn(features, labels, { onProgress }), expected);
     assert.ok(seen.length >= 1);
     for (const each of [twin, remote]) await each.endBatch();
+    assert.deepEqual(await remote.weights(), twin.weights());
     await assert.rejects(remote.learn([1, 1, 1, 1], [1, 7]), ({ message, learned }) => {
       assert.match(message, /example 1: .*label must be/);
       return learned === 1;

@@ -131,6 +131,7 @@ export interface RemoteTwin extends HindsightInfo, RemoteHandle {
     call?: BatchCallOptions,
   ): Promise<Float64Array>;
   endBatch(): Promise<void>;
+  weights(): Promise<Float64Array>;
 }
 
 /** A comparator that lives in the worker: NOT private, like all it gives. */
@@ -674,6 +675,7 @@ function remoteTwin(stream: RemoteStream<HindsightInfo>): RemoteTwin {
     endBatch: async () => {
       await stream.ask('endBatch');
     },
+    weights: async () => (await stream.ask('weights')) as Float64Array,
   });
 }
 

@@ -57,6 +57,10 @@ void TwinLearner::step(std::span<const double> features, double label, std::span
   if (num_waiting_ == batch_size_) end_batch();
 }
 
+const Vector& TwinLearner::iterate() const {
+  return rule_->iterate();
+}
+
 void TwinLearner::end_batch() {
   rule_->update(sums_);
   num_waiting_ = 0;

@@ -243,6 +243,7 @@ interface CoreFunctions {
     null,
   ];
   twinEndBatch: [[id: number], null];
+  twinWeights: [[id: number, weights: Float64Array], null];
   comparatorCreate: [[options: object], number];
   comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
   comparatorSolve: [[id: number], import('./types.js').BestFixed];

@@ -1194,6 +1194,8 @@ export interface Twin extends Handle {
     predictions?: Float64Array,
   ): void;
   endBatch(): void;
+  /** Returns the weights that the next batch will meet, class after class: NOT private. */
+  weights(): Float64Array;
 }
 
 export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {

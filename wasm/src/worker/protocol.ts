@@ -57,6 +57,7 @@ export type Question =
   | 'numWaiting'
   | 'endBatch'
   | 'best'
+  | 'weights'
   | 'losses'
   | 'label'
   | 'labels'

@@ -163,6 +163,8 @@ class TwinLearner {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_scores() const { return loss_->num_scores(); }
   const UpdateRule& rule() const { return *rule_; }
+  /// Weights that the next batch meets, class after class; valid until the next step.
+  const Vector& iterate() const;
 
  private:
   std::shared_ptr<const VectorLoss> loss_;

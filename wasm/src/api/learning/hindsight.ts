@@ -102,6 +102,12 @@ class CoreTwinHandle extends ExampleHandle implements Twin {
   endBatch(): void {
     this.core.call('twinEndBatch', this.id);
   }
+
+  weights(): Float64Array {
+    const weights = new Float64Array(this.dimension * this.numScores);
+    this.core.call('twinWeights', this.id, weights);
+    return weights;
+  }
 }
 
 class CoreComparatorHandle extends ExampleHandle implements Comparator {
