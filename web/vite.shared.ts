@@ -9,6 +9,7 @@ import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
 import { countDay, type Simulator } from './src/story/hero_numbers.ts';
 import { heroMarkup } from './src/story/hero_picture.ts';
+import { digits } from './vite.digits.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 
@@ -118,7 +119,7 @@ export const shared: UserConfig = {
       { find: /^dp-ftrl\/(.*)$/, replacement: `${dist}$1.js` },
     ],
   },
-  plugins: [formulas(), firstPicture()],
+  plugins: [formulas(), firstPicture(), digits()],
   // The package's worker is one module; a classic script runs wherever workers do.
   worker: { format: 'iife' },
 };

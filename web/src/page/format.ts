@@ -34,6 +34,11 @@ export function percent(value: number): string {
   return Number.isFinite(value) ? `${fixed(100 * value, 1)} %` : '–';
 }
 
+/** A share without decimals. */
+export function roundPercent(value: number): string {
+  return `${fixed(100 * value, 0)} %`;
+}
+
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 /** A whole number above the line. */

@@ -120,7 +120,10 @@ export class Handle {
 }
 
 export interface SliderOptions
-  extends Pick<HandleOptions, 'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved'> {
+  extends Pick<
+    HandleOptions,
+    'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved' | 'settled'
+  > {
   /** Words below the two ends. */
   readonly ends?: readonly [string, string];
 }
@@ -138,6 +141,7 @@ export class Slider {
       this.announce();
       options.moved(this.input.valueAsNumber);
     });
+    this.input.addEventListener('change', () => options.settled?.(this.input.valueAsNumber));
     this.element = h(
       'div',
       { class: 'grab' },

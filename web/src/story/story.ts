@@ -49,6 +49,22 @@ const scenes: readonly Scene[] = [
     load: () => import('./errors/floor.ts'),
   },
   {
+    id: 'handwriting',
+    title: 'Learning to read',
+    sentence:
+      'The same trick trains a model: it learns to read digits from images that noise hides. With ' +
+      'noise that is taken back it learns well; fresh noise drowns what it has learned.',
+    load: () => import('./handwriting/handwriting.ts'),
+  },
+  {
+    id: 'crowd',
+    title: 'A crowd',
+    sentence:
+      'Phones teach one model together: their images stay where they are, each phone sends only ' +
+      'how its images would change the model, and noise hides every phone in the crowd.',
+    load: () => import('./handwriting/crowd.ts'),
+  },
+  {
     id: 'yours',
     title: 'Yours',
     sentence: 'Your horizon, your data, your error.',

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Share of held-out images that are read right, while the learners learn: a line for the mean of
+// the seeds and a band from the worst of them to the best.
+
+import { svg } from '../../page/dom.ts';
+import { count, percent, roundPercent } from '../../page/format.ts';
+import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
+import { NAMES } from './answers.ts';
+import { NOISES, type Look, type Noise } from './numbers/learners.ts';
+
+interface Parts {
+  band: SVGPathElement;
+  line: SVGPathElement;
+  name: SVGTextElement;
+}
+
+/** Curves of the same learner, one a seed; all have looked at the same times, or not yet. */
+export type Curves = readonly (readonly Look[])[];
+
+export interface Spread {
+  mean: number;
+  low: number;
+  high: number;
+}
+
+export function spreadOf(accuracies: readonly number[]): Spread {
+  return {
+    mean: accuracies.reduce((sum, value) => sum + value, 0) / accuracies.length,
+    low: Math.min(...accuracies),
+    high: Math.max(...accuracies),
+  };
+}
+
+export class AccuracyChart {
+  readonly plane: Plane;
+  private readonly parts = new Map<Noise, Parts>();
+  private curves = new Map<Noise, Curves>();
+
+  constructor(numImages: number) {
+    this.plane = new Plane({
+      label: 'Held-out images read right while the three learners learn',
+      xName: 'images learned from',
+      yName: 'images read right, of those held out',
+      x: { from: 0, to: numImages, ticks: [0, 2000, 4000, 6000], text: count },
+      y: { from: 0, to: 1, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], text: roundPercent },
+      draw: () => this.draw(),
+    });
+    for (const noise of NOISES) {
+      const band = this.plane.add('path', { class: `band ${noise}` });
+      const line = this.plane.add('path', { class: `line ${noise}` });
+      const name = svg('text', { class: `name ${noise}`, 'text-anchor': 'end' });
+      this.parts.set(noise, { band, line, name });
+    }
+    // Names lie over all lines.
+    for (const { name } of this.parts.values()) this.plane.element.append(name);
+  }
+
+  show(curves: ReadonlyMap<Noise, Curves>): void {
+    this.curves = new Map(curves);
+    this.draw();
+  }
+
+  private draw(): void {
+    for (const noise of NOISES) this.drawOne(noise, this.curves.get(noise) ?? []);
+  }
+
+  private drawOne(noise: Noise, curves: Curves): void {
+    const { band, line, name } = this.parts.get(noise)!;
+    const { plane } = this;
+    const whole = curves[0] ?? [];
+    const complete = curves.filter((looks) => looks.length === whole.length);
+    const [upper, middle, lower]: [Point[], Point[], Point[]] = [[], [], []];
+    whole.forEach(({ numRead }, i) => {
+      const { mean, low, high } = spreadOf(complete.map((looks) => looks[i]!.accuracy));
+      const x = plane.x(numRead);
+      upper.push({ x, y: plane.y(high) });
+      middle.push({ x, y: plane.y(mean) });
+      lower.push({ x, y: plane.y(low) });
+    });
+    band.setAttribute('d', areaBetween(upper, lower));
+    line.setAttribute('d', lineThrough(middle));
+    const last = middle.at(-1);
+    name.textContent = '';
+    if (last === undefined) return;
+    const share = spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean;
+    name.textContent = `${NAMES[noise]} ${percent(share)}`;
+    name.setAttribute('x', String(last.x));
+    // The uppermost line has its name above it, the others below.
+    name.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
+  }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A crowd: phones teach a model without their images leaving them, one group a round.
+
+import './crowd.css';
+import { h, setText, svg } from '../../page/dom.ts';
+import { count, percent, quantity, roundPercent, scientific } from '../../page/format.ts';
+import { Slider } from '../handle.ts';
+import { lineThrough, Plane } from '../plane.ts';
+import type { Context, Mount, SceneView } from '../scene.ts';
+import { loadDigits, type DigitSet } from './numbers/digits.ts';
+import { NUM_PIXELS } from './numbers/image.ts';
+import {
+  contributionOf,
+  CROWD_MANNER,
+  DELTA,
+  GROUP,
+  imagesOfPhone,
+  NUM_PHONES,
+  NUM_ROUNDS,
+  PARTICIPATIONS,
+  runCrowd,
+  SEPARATION,
+  type Crowd,
+  type Round,
+} from './numbers/crowd_rounds.ts';
+import { NUM_CLASSES } from './numbers/softmax.ts';
+import { largestIn, Picture } from './picture.ts';
+
+const EPSILONS = [0.5, 1, 2, 4, 8];
+/** Place in the list at which the slider begins. */
+const START = 2;
+const SEED = 1;
+
+/** Phones side by side. */
+const COLUMNS = 50;
+/** Phones of a group stand apart: a stride without a common factor with their number. */
+const STRIDE = 203;
+
+/** All phones as dots, those of the round lit. */
+class Phones {
+  readonly element: SVGSVGElement;
+  private readonly dots: SVGCircleElement[];
+
+  constructor() {
+    this.dots = Array.from({ length: NUM_PHONES }, (_, phone) => {
+      const place = (phone * STRIDE) % NUM_PHONES;
+      return svg('circle', {
+        cx: (place % COLUMNS) + 0.5,
+        cy: Math.floor(place / COLUMNS) + 0.5,
+        r: 0.36,
+      });
+    });
+    this.element = svg(
+      'svg',
+      {
+        class: 'phones',
+        viewBox: `0 0 ${COLUMNS} ${NUM_PHONES / COLUMNS}`,
+        role: 'img',
+        'aria-label': `${NUM_PHONES} phones, ${GROUP} of them in this round`,
+      },
+      ...this.dots,
+    );
+  }
+
+  show(group: readonly number[], chosen: number): void {
+    const lit = new Set(group);
+    this.dots.forEach((dot, phone) => {
+      dot.classList.toggle('lit', lit.has(phone));
+      dot.classList.toggle('chosen', phone === chosen);
+    });
+  }
+}
+
+/** Ten pictures in a row with words before them. */
+class Row {
+  readonly element: HTMLElement;
+  private readonly text = h('p', {});
+  private readonly pictures: Picture[];
+
+  constructor(kind: string, title: string) {
+    this.pictures = Array.from(
+      { length: NUM_CLASSES },
+      (_, digit) => new Picture(`${title}, part for the ${digit}`),
+    );
+    this.element = h(
+      'div',
+      { class: `crowd-row ${kind}` },
+      h('h3', {}, title),
+      this.text,
+      h('div', { class: 'ten' }, ...this.pictures.map(({ element }) => element)),
+    );
+  }
+
+  /** On a scale of its own. */
+  show(values: Float64Array, text: string): void {
+    setText(this.text, text);
+    const full = largestIn(values) || 1;
+    this.pictures.forEach((picture, digit) =>
+      picture.show(values.subarray(digit * NUM_PIXELS, (digit + 1) * NUM_PIXELS), full),
+    );
+  }
+}
+
+/** Root mean square of the noise in one number of what a round publishes. */
+function noiseOf({ sum, published }: Round): number {
+  const squares = published.reduce((total, value, i) => total + (value - sum[i]!) ** 2, 0);
+  return Math.sqrt(squares / sum.length);
+}
+
+/** How many held-out images the model reads right, round by round. */
+class Progress {
+  readonly plane: Plane;
+  private readonly line: SVGPathElement;
+  private readonly now: SVGLineElement;
+  private accuracies: readonly number[] = [];
+  private round = 0;
+
+  constructor() {
+    this.plane = new Plane({
+      label: 'Held-out images that the model of the crowd reads right, round by round',
+      xName: 'rounds',
+      yName: 'images read right, of those held out',
+      x: { from: 0, to: NUM_ROUNDS, ticks: [0, 20, 40, 60, 80, 100], text: count },
+      y: { from: 0, to: 1, ticks: [0, 0.25, 0.5, 0.75, 1], text: roundPercent },
+      draw: () => this.draw(),
+    });
+    this.line = this.plane.add('path', { class: 'line' });
+    this.now = this.plane.add('line', { class: 'now' });
+  }
+
+  show(rounds: readonly Round[], round: number): void {
+    this.accuracies = rounds.map(({ accuracy }) => accuracy);
+    this.round = round;
+    this.draw();
+  }
+
+  private draw(): void {
+    const { plane } = this;
+    const points = this.accuracies.map((share, i) => ({ x: plane.x(i + 1), y: plane.y(share) }));
+    this.line.setAttribute('d', lineThrough(points));
+    const x = plane.x(this.round + 1);
+    const geometry = { x1: x, x2: x, y1: plane.top, y2: plane.bottom };
+    for (const [name, value] of Object.entries(geometry))
+      this.now.setAttribute(name, String(value));
+  }
+}
+
+class CrowdView {
+  readonly element: HTMLElement;
+  readonly progress = new Progress();
+  private readonly phones = new Phones();
+  private readonly one = new Row('secret', 'What one phone sends');
+  private readonly sum = new Row('secret', 'What the server adds up');
+  private readonly out = new Row('published', 'What is published');
+  private readonly model = new Row('published', 'The model');
+  private readonly facts = h('p', { class: 'crowd-facts' });
+  private readonly total = h('p', { class: 'crowd-total' });
+  private readonly accuracy = h('p', { class: 'crowd-accuracy', 'aria-live': 'polite' });
+  private readonly round: Slider;
+  private rounds: readonly Round[] = [];
+  private at = 0;
+  private member = 0;
+
+  constructor(private readonly digits: DigitSet) {
+    this.round = new Slider({
+      label: 'Round',
+      ends: ['1', String(NUM_ROUNDS)],
+      min: 1,
+      max: NUM_ROUNDS,
+      value: 1,
+      step: 1,
+      say: (round) => `round ${round} of ${NUM_ROUNDS}`,
+      moved: (round) => this.go(round - 1),
+    });
+    const next = (): void => this.go((this.at + 1) % NUM_ROUNDS);
+    const other = (): void => {
+      this.member = (this.member + 1) % GROUP;
+      this.draw();
+    };
+    this.element = h(
+      'div',
+      { class: 'crowd' },
+      this.phones.element,
+      h(
+        'div',
+        { class: 'rounds' },
+        this.round.element,
+        h('button', { type: 'button', class: 'next-round', onclick: next }, 'Next round'),
+        h('button', { type: 'button', class: 'other-phone', onclick: other }, 'Another phone'),
+      ),
+      this.one.element,
+      this.sum.element,
+      this.out.element,
+      this.facts,
+      this.model.element,
+      this.progress.plane.element,
+      this.accuracy,
+      this.total,
+    );
+  }
+
+  /** Shows the latest of some rounds. */
+  show(rounds: readonly Round[]): void {
+    this.rounds = rounds;
+    this.go(rounds.length - 1);
+  }
+
+  /** Says what the noise of all rounds comes to. */
+  finish({ rounds, stddev, freshStddev }: Crowd): void {
+    this.show(rounds);
+    const times = quantity(freshStddev / stddev, 2);
+    setText(
+      this.total,
+      `After all ${NUM_ROUNDS} rounds noise of ± ${quantity(stddev, 2)} is left in each number of ` +
+        `the total; fresh noise every round, as private, would leave ± ${quantity(freshStddev, 2)}, ` +
+        `${times} times as much.`,
+    );
+  }
+
+  private go(round: number): void {
+    this.at = Math.min(round, this.rounds.length - 1);
+    this.round.put(this.at + 1);
+    this.draw();
+  }
+
+  private draw(): void {
+    const round = this.rounds[this.at];
+    if (round === undefined) return;
+    const { clipNorm } = CROWD_MANNER;
+    const { training } = this.digits;
+    const phone = round.group[this.member]!;
+    const { clipped, length } = contributionOf(phone, round.weights, training, clipNorm);
+    this.phones.show(round.group, phone);
+    const full = largestIn(round.published);
+    const times = (values: Float64Array): string => quantity(full / largestIn(values), 2);
+    const numImages = imagesOfPhone(phone, training).length;
+    const cut = length > clipNorm ? ` and is shortened to ${clipNorm}` : '';
+    this.one.show(
+      clipped,
+      `How its ${numImages} images would change the model. This has length ${quantity(length, 2)}` +
+        `${cut}: no phone can send more than ${clipNorm}.`,
+    );
+    this.sum.show(round.sum, `All ${GROUP} phones of round ${this.at + 1} together.`);
+    this.out.show(
+      round.published,
+      'The same with one row of noise; later rounds take a part of it back.',
+    );
+    setText(
+      this.facts,
+      'Each row has its own scale. On that of what is published the phone would be ' +
+        `${times(clipped)} times fainter, and all of them together ${times(round.sum)} times: ` +
+        `the noise is ± ${quantity(noiseOf(round), 2)} in each number, and this phone moved none ` +
+        `by more than ${quantity(largestIn(clipped), 2)}.`,
+    );
+    this.model.show(round.model, 'Made of all that was published so far, and of nothing else.');
+    this.progress.show(this.rounds, this.at);
+    setText(
+      this.accuracy,
+      `After round ${this.at + 1} the model reads ${percent(round.accuracy)} of the ` +
+        'held-out images.',
+    );
+  }
+}
+
+function promise(epsilon: number): string {
+  return (
+    `(epsilon, delta) = (${epsilon}, ${scientific(DELTA)}) for a person: for all the images on a ` +
+    `phone and all ${PARTICIPATIONS} rounds that it takes part in, which are at least ` +
+    `${SEPARATION} rounds apart.`
+  );
+}
+
+function words(digits: DigitSet): HTMLElement {
+  const each = imagesOfPhone(0, digits.training).length;
+  return h(
+    'p',
+    { class: 'hint' },
+    `Simulated: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
+    'to add the noise; it sees sums only if the phones encrypt what they send so that it can be ',
+    'added but not read. Clip and rate were chosen on digits that a program drew.',
+  );
+}
+
+export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
+  const digits = await context.queue(loadDigits);
+  const view = new CrowdView(digits);
+  const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
+  const bar = h('progress', { max: NUM_ROUNDS, value: 0, 'aria-label': 'Rounds computed' });
+  let running = new AbortController();
+  const run = async (epsilon: number): Promise<void> => {
+    running.abort();
+    const { signal } = (running = new AbortController());
+    setText(promised, promise(epsilon));
+    stage.dataset['learning'] = 'running';
+    const made = (rounds: readonly Round[]): void => {
+      bar.value = rounds.length;
+      if (rounds.length === NUM_ROUNDS || (!context.calm && rounds.length % 5 === 1)) {
+        view.show(rounds);
+      }
+    };
+    try {
+      const { engine } = context;
+      const options = { epsilon, seed: SEED, manner: CROWD_MANNER, signal, made };
+      view.finish(await context.queue(() => runCrowd(engine, digits, options)));
+      stage.dataset['learning'] = 'done';
+    } catch (error) {
+      if (!signal.aborted)
+        setText(promised, error instanceof Error ? error.message : String(error));
+    }
+  };
+  const epsilon = new Slider({
+    label: 'Privacy of a person',
+    ends: ['most private', 'least private'],
+    min: 0,
+    max: EPSILONS.length - 1,
+    value: START,
+    step: 1,
+    say: (i) => `epsilon ${EPSILONS[i]}`,
+    moved: (i) => setText(promised, promise(EPSILONS[i]!)),
+    settled: (i) => void run(EPSILONS[i]!),
+  });
+  stage.append(epsilon.element, promised, bar, view.element, words(digits));
+  void run(EPSILONS[START]!);
+  return {
+    restyle: () => {},
+    dispose: () => {
+      running.abort();
+      view.progress.plane.dispose();
+    },
+  };
+};

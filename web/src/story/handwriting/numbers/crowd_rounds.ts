@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Five hundred simulated phones that teach one model: each sends the gradient of its own images,
+// clipped by itself, and a server adds one row of correlated noise a round.
+
+import type { Engine } from '../../../page/engine.ts';
+import type { DigitSet, Examples } from './digits.ts';
+import { accuracy, gradientSum, lateMean, NUM_WEIGHTS } from './softmax.ts';
+
+export const NUM_PHONES = 500;
+/** Phones of a round. */
+export const GROUP = 25;
+/** Rounds until the same phones come again. */
+export const SEPARATION = NUM_PHONES / GROUP;
+/** Rounds that a phone takes part in. */
+export const PARTICIPATIONS = 5;
+export const NUM_ROUNDS = SEPARATION * PARTICIPATIONS;
+export const DELTA = 1e-6;
+
+/** How the crowd goes about it. */
+export interface CrowdManner {
+  clipNorm: number;
+  /** Regularisation of the mean over a group. */
+  lambda: number;
+}
+
+/** Settings that served best on the stand-in, at epsilon 2: docs/handwriting.md. */
+export const CROWD_MANNER: CrowdManner = { clipNorm: 0.1, lambda: 0.1 / 3 };
+
+/** Everything of one round. What is published is public; all else stays secret in earnest. */
+export interface Round {
+  /** Numbers of the phones. */
+  group: number[];
+  /** The model that the phones were sent. */
+  weights: Float64Array;
+  /** Sum of what they sent, each clipped by itself. */
+  sum: Float64Array;
+  /** The same with this round's noise. */
+  published: Float64Array;
+  /** The model after this round: the mean of the later half of all models so far. */
+  model: Float64Array;
+  /** Share of held-out images that it reads right. */
+  accuracy: number;
+}
+
+export interface Crowd {
+  rounds: Round[];
+  /** Standard deviation of the noise in one number of the total over all rounds. */
+  stddev: number;
+  /** The same if the noise of each round were fresh, at the same privacy. */
+  freshStddev: number;
+}
+
+export interface CrowdOptions {
+  epsilon: number;
+  seed: number;
+  manner: CrowdManner;
+  signal?: AbortSignal;
+  /** Called after each round with all so far. */
+  made?(rounds: readonly Round[]): void;
+}
+
+/** Places of a phone's images within those that are learned from. */
+export function imagesOfPhone(phone: number, { labels }: Examples): number[] {
+  const numImages = Math.floor(labels.length / NUM_PHONES);
+  return Array.from({ length: numImages }, (_, i) => phone * numImages + i);
+}
+
+/** Phones of a round: everyone comes once before anyone comes again. */
+export function groupOf(round: number): number[] {
+  const first = (round % SEPARATION) * GROUP;
+  return Array.from({ length: GROUP }, (_, i) => first + i);
+}
+
+const lengthOf = (vector: Float64Array): number =>
+  Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+
+/** Mean gradient over a phone's images, and the same no longer than the clip norm. */
+export function contributionOf(
+  phone: number,
+  weights: Float64Array,
+  examples: Examples,
+  clipNorm: number,
+): { clipped: Float64Array; length: number } {
+  const images = imagesOfPhone(phone, examples);
+  const mean = gradientSum(weights, examples, images).map((value) => value / images.length);
+  const length = lengthOf(mean);
+  const scale = Math.min(1, clipNorm / length);
+  return { clipped: mean.map((value) => value * scale), length };
+}
+
+/** Runs all rounds. */
+export async function runCrowd(
+  engine: Engine,
+  { training, heldOut }: DigitSet,
+  { epsilon, seed, manner, signal, made }: CrowdOptions,
+): Promise<Crowd> {
+  const { clipNorm, lambda } = manner;
+  const call = signal === undefined ? undefined : { signal };
+  const pattern = {
+    numSteps: NUM_ROUNDS,
+    participation: { participations: PARTICIPATIONS, minSeparation: SEPARATION },
+  };
+  const sums = await engine.peopleSum(
+    {
+      ...pattern,
+      dimension: NUM_WEIGHTS,
+      mechanism: 'banded',
+      bands: SEPARATION,
+      epsilon,
+      delta: DELTA,
+      clipNorm,
+      insecureSeed: seed,
+    },
+    call,
+  );
+  try {
+    const rounds: Round[] = [];
+    const models: Float64Array[] = [];
+    let weights: Float64Array = new Float64Array(NUM_WEIGHTS);
+    let before: Float64Array = new Float64Array(NUM_WEIGHTS);
+    for (let round = 0; round < NUM_ROUNDS; ++round) {
+      const group = groupOf(round);
+      const sum = new Float64Array(NUM_WEIGHTS);
+      const records = new Float64Array(GROUP * NUM_WEIGHTS);
+      group.forEach((phone, i) => {
+        const { clipped } = contributionOf(phone, weights, training, clipNorm);
+        records.set(clipped, i * NUM_WEIGHTS);
+        clipped.forEach((value, j) => (sum[j]! += value));
+      });
+      await sums.contribute(
+        group.map((phone) => `phone ${phone}`),
+        records,
+        call,
+      );
+      const release = await sums.endSteps(1, call);
+      const published = release.map((value, j) => value - before[j]!);
+      const next = release.map((value) => -value / (lambda * GROUP));
+      models.push(next);
+      const model = lateMean(models);
+      rounds.push({ group, weights, sum, published, model, accuracy: accuracy(model, heldOut) });
+      [weights, before] = [next, release];
+      made?.(rounds);
+    }
+    const fresh = await engine.error({ ...pattern, mechanism: 'independent' });
+    return {
+      rounds,
+      stddev: await sums.stddev(NUM_ROUNDS - 1),
+      freshStddev: fresh.maxError * sums.certificate.noiseMultiplier * clipNorm,
+    };
+  } finally {
+    sums.dispose();
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The learners of the scene: the same pass over the same images with two kinds of noise, and
+// without any.
+
+import type { Engine } from '../../../page/engine.ts';
+import type { DigitSet } from './digits.ts';
+import { NUM_PIXELS } from './image.ts';
+import { accuracy, lateMean, NUM_CLASSES } from './softmax.ts';
+
+export type Noise = 'optimal' | 'independent' | 'none';
+export const NOISES: readonly Noise[] = ['optimal', 'independent', 'none'];
+
+export const DELTA = 1e-6;
+
+/** How a learner goes about it. */
+export interface Manner {
+  /** Images of a step. */
+  batchSize: number;
+  clipNorm: number;
+  lambda: number;
+}
+
+/** Images after which a learner goes on to its next model, and how many models that makes. */
+export const BATCH_SIZES = [700, 280, 70, 28] as const;
+export type BatchSize = (typeof BATCH_SIZES)[number];
+
+/** Clip norm, and how many clip norms a mean gradient of that length moves the weights. */
+type Chosen = readonly [clipNorm: number, rate: number];
+
+/** Settings that served each learner best on the stand-in, at epsilon 1: docs/handwriting.md. */
+const CHOSEN: Readonly<Record<Noise, Readonly<Record<BatchSize, Chosen>>>> = {
+  optimal: { 700: [1, 30], 280: [0.3, 30], 70: [0.3, 10], 28: [0.3, 3] },
+  independent: { 700: [1, 30], 280: [0.1, 30], 70: [0.3, 3], 28: [0.1, 1] },
+  none: { 700: [1, 30], 280: [0.3, 100], 70: [1, 100], 28: [0.3, 100] },
+};
+
+export function mannerOf(noise: Noise, batchSize: BatchSize): Manner {
+  const [clipNorm, rate] = CHOSEN[noise][batchSize];
+  return { batchSize, clipNorm, lambda: clipNorm / rate };
+}
+
+/** Looks at the model while it learns, at most. */
+export const NUM_LOOKS = 20;
+
+/** A model after it has read some images. */
+export interface Look {
+  numRead: number;
+  /** Share of the held-out images that it gets right. */
+  accuracy: number;
+}
+
+export interface Trained {
+  looks: Look[];
+  weights: Float64Array;
+}
+
+/** A learner of the worker, whichever it is. */
+interface Pupil {
+  learn(features: Float64Array, labels: Float64Array): Promise<void>;
+  weights(): Promise<Float64Array>;
+  dispose(): void;
+}
+
+export interface TrainOptions {
+  noise: Noise;
+  manner: Manner;
+  epsilon: number;
+  seed: number;
+  signal?: AbortSignal;
+  /** Called after each look. */
+  looked?(looks: readonly Look[]): void;
+}
+
+async function makePupil(
+  engine: Engine,
+  numExamples: number,
+  { noise, manner, epsilon, seed, signal }: TrainOptions,
+): Promise<Pupil> {
+  const options = {
+    loss: 'softmax' as const,
+    numClasses: NUM_CLASSES,
+    dimension: NUM_PIXELS,
+    domain: 'whole-space' as const,
+    numSteps: Math.floor(numExamples / manner.batchSize),
+    ...manner,
+  };
+  const call = signal === undefined ? undefined : { signal };
+  if (noise === 'none') {
+    const twin = await engine.twin(options, call);
+    return {
+      learn: async (features, labels) => void (await twin.learn(features, labels, call)),
+      weights: () => twin.weights(),
+      dispose: () => twin.dispose(),
+    };
+  }
+  const learner = await engine.learner(
+    { ...options, mechanism: noise, epsilon, delta: DELTA, insecureSeed: seed },
+    call,
+  );
+  return {
+    learn: (features, labels) => learner.learn(features, labels, call),
+    weights: async () => Float64Array.from((await learner.model()).lastWeights!),
+    dispose: () => learner.dispose(),
+  };
+}
+
+/** Makes one pass over the images that are learned from. */
+export async function train(
+  engine: Engine,
+  { training, heldOut }: DigitSet,
+  options: TrainOptions,
+): Promise<Trained> {
+  const { batchSize } = options.manner;
+  const numSteps = Math.floor(training.labels.length / batchSize);
+  const numLooks = Math.min(NUM_LOOKS, numSteps);
+  const pupil = await makePupil(engine, training.labels.length, options);
+  try {
+    const history: Float64Array[] = [];
+    const looks: Look[] = [];
+    let weights: Float64Array = new Float64Array();
+    for (let look = 1, from = 0; look <= numLooks; ++look) {
+      const to = Math.round((look * numSteps) / numLooks) * batchSize;
+      await pupil.learn(
+        training.features.subarray(from * NUM_PIXELS, to * NUM_PIXELS),
+        training.labels.subarray(from, to),
+      );
+      from = to;
+      history.push(await pupil.weights());
+      weights = lateMean(history);
+      looks.push({ numRead: to, accuracy: accuracy(weights, heldOut) });
+      options.looked?.(looks);
+    }
+    return { looks, weights };
+  } finally {
+    pupil.dispose();
+  }
+}

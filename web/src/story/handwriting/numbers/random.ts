@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Uniform numbers in [0, 1) from a seed, for shuffles: Marsaglia's xorshift32. Never for noise. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+/** Brings a list into an order that the generator decides: Fisher and Yates's shuffle. */
+export function shuffle<T>(list: T[], random: () => number): T[] {
+  for (let i = list.length - 1; i > 0; --i) {
+    const j = Math.floor((i + 1) * random());
+    [list[i], list[j]] = [list[j]!, list[i]!];
+  }
+  return list;
+}

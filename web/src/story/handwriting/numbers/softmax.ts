@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A linear model of ten classes: one row of weights for each digit.
+
+import type { Examples } from './digits.ts';
+import { NUM_PIXELS } from './image.ts';
+
+export const NUM_CLASSES = 10;
+export const NUM_WEIGHTS = NUM_CLASSES * NUM_PIXELS;
+
+/** Scores of one image, given by the place of its features within those of many. */
+function scoresAt(weights: Float64Array, features: Float64Array, at: number): Float64Array {
+  const scores = new Float64Array(NUM_CLASSES);
+  for (let digit = 0; digit < NUM_CLASSES; ++digit) {
+    let score = 0;
+    for (let j = 0; j < NUM_PIXELS; ++j) {
+      score += weights[digit * NUM_PIXELS + j]! * features[at + j]!;
+    }
+    scores[digit] = score;
+  }
+  return scores;
+}
+
+/** Shares that add up to 1: the larger the score, the larger the share. */
+function sharesOf(scores: Float64Array): Float64Array {
+  const largest = Math.max(...scores);
+  const powers = scores.map((score) => Math.exp(score - largest));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+}
+
+/** How sure the model is of each digit; the shares add up to 1. */
+export function answer(weights: Float64Array, features: Float64Array): Float64Array {
+  return sharesOf(scoresAt(weights, features, 0));
+}
+
+export function largestOf(values: ArrayLike<number>): number {
+  let best = 0;
+  for (let i = 1; i < values.length; ++i) if (values[i]! > values[best]!) best = i;
+  return best;
+}
+
+/** Share of the examples whose digit has the largest score. */
+export function accuracy(weights: Float64Array, { labels, features }: Examples): number {
+  let numRight = 0;
+  labels.forEach((label, i) => {
+    if (largestOf(scoresAt(weights, features, i * NUM_PIXELS)) === label) ++numRight;
+  });
+  return numRight / labels.length;
+}
+
+/** Sum of the gradients of the loss over some examples. */
+export function gradientSum(
+  weights: Float64Array,
+  { labels, features }: Examples,
+  indices: readonly number[],
+): Float64Array {
+  const sum = new Float64Array(NUM_WEIGHTS);
+  for (const i of indices) {
+    const slopes = sharesOf(scoresAt(weights, features, i * NUM_PIXELS));
+    slopes[labels[i]!]! -= 1;
+    slopes.forEach((slope, digit) => {
+      for (let j = 0; j < NUM_PIXELS; ++j) {
+        sum[digit * NUM_PIXELS + j]! += slope * features[i * NUM_PIXELS + j]!;
+      }
+    });
+  }
+  return sum;
+}
+
+/** Mean of the second half of some models: made of what is private already, so as private as it. */
+export function lateMean(models: readonly Float64Array[]): Float64Array {
+  const late = models.slice(Math.floor(models.length / 2));
+  const mean = new Float64Array(NUM_WEIGHTS);
+  for (const weights of late) weights.forEach((weight, i) => (mean[i]! += weight / late.length));
+  return mean;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Paper to draw a digit on, with the pointer.
+
+import { svg } from '../../page/dom.ts';
+import { lineThrough } from '../plane.ts';
+import type { Point } from './numbers/strokes.ts';
+
+const SIDE = 280;
+
+export class Pad {
+  readonly element = svg('svg', {
+    class: 'pad',
+    viewBox: `0 0 ${SIDE} ${SIDE}`,
+    role: 'img',
+    'aria-label':
+      'Paper to draw a digit on with a pointer. Without one, choose an image beside it.',
+  });
+  private readonly ink = svg('path', { class: 'pad-ink' });
+  private readonly hint = svg('text', {
+    class: 'pad-hint',
+    x: SIDE / 2,
+    y: SIDE / 2 + 8,
+    'text-anchor': 'middle',
+    'aria-hidden': 'true',
+  });
+  private strokes: Point[][] = [];
+
+  /** `drawn` gets all strokes so far, whenever there is more of them. */
+  constructor(private readonly drawn: (strokes: readonly Point[][]) => void) {
+    this.hint.textContent = 'here, from 0 to 9';
+    this.element.append(this.hint, this.ink);
+    this.element.addEventListener('pointerdown', (event) => this.begin(event));
+    this.element.addEventListener('pointermove', (event) => this.go(event));
+  }
+
+  clear(): void {
+    this.strokes = [];
+    this.draw();
+  }
+
+  private begin(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    this.element.setPointerCapture(event.pointerId);
+    this.strokes.push([]);
+    this.go(event);
+  }
+
+  private go(event: PointerEvent): void {
+    if (!this.element.hasPointerCapture(event.pointerId)) return;
+    const box = this.element.getBoundingClientRect();
+    // One event may stand for several places.
+    const places = event.getCoalescedEvents?.() ?? [];
+    for (const { clientX, clientY } of places.length > 0 ? places : [event]) {
+      this.strokes
+        .at(-1)!
+        .push([
+          ((clientX - box.left) / box.width) * SIDE,
+          ((clientY - box.top) / box.height) * SIDE,
+        ]);
+    }
+    this.draw();
+    this.drawn(this.strokes);
+  }
+
+  private draw(): void {
+    const path = this.strokes.map((stroke) => {
+      // A point alone is a line to itself, which the round end of the pen shows.
+      const points = stroke.length === 1 ? [stroke[0]!, stroke[0]!] : stroke;
+      return lineThrough(points.map(([x, y]) => ({ x, y })));
+    });
+    this.ink.setAttribute('d', path.join(''));
+    this.hint.setAttribute('visibility', this.strokes.length > 0 ? 'hidden' : 'visible');
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Small pictures of 14 x 14 pixels, in the colours of the style sheet.
+
+import './picture.css';
+import { svg } from '../../page/dom.ts';
+import { SIDE } from './numbers/image.ts';
+
+/** Shades that a picture tells apart. */
+const NUM_SHADES = 15;
+
+/** Squares of one shade as one path. */
+function squares(places: readonly number[]): string {
+  return places.map((at) => `M${at % SIDE} ${Math.floor(at / SIDE)}h1v1h-1z`).join('');
+}
+
+/** Size of the largest of some values. */
+export function largestIn(values: Float64Array): number {
+  return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+}
+
+export class Picture {
+  readonly element: SVGSVGElement;
+
+  constructor(label: string | null) {
+    const role = label === null ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': label };
+    this.element = svg('svg', {
+      class: 'pixels',
+      viewBox: `0 0 ${SIDE} ${SIDE}`,
+      'shape-rendering': 'crispEdges',
+      ...role,
+    });
+  }
+
+  /** Shows values between -`full` and `full`: none is the colour of paper, `full` the strongest. */
+  show(values: ArrayLike<number>, full: number): void {
+    const shades = new Map<number, number[]>();
+    for (let at = 0; at < SIDE * SIDE; ++at) {
+      const shade = Math.round(Math.max(-1, Math.min(1, values[at]! / full)) * NUM_SHADES);
+      if (shade === 0) continue;
+      const places = shades.get(shade) ?? [];
+      places.push(at);
+      shades.set(shade, places);
+    }
+    const paths = [...shades].map(([shade, places]) =>
+      svg('path', {
+        class: shade > 0 ? 'plus' : 'minus',
+        'fill-opacity': (Math.abs(shade) / NUM_SHADES).toFixed(3),
+        d: squares(places),
+      }),
+    );
+    this.element.replaceChildren(...paths);
+  }
+}

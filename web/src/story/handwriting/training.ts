@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Trains the learners one after the other, in the worker: one seed of each first, then the others.
+
+import type { Context } from '../scene.ts';
+import type { Curves } from './accuracy_chart.ts';
+import type { DigitSet } from './numbers/digits.ts';
+import { mannerOf, NOISES, NUM_LOOKS, train } from './numbers/learners.ts';
+import type { BatchSize, Look, Noise, Trained } from './numbers/learners.ts';
+
+/** Seeds of the noise; the models of the first are the ones that are shown. */
+const SEEDS = [1, 2, 3, 4, 5];
+
+/** Settings that the reader chooses. */
+export interface Wish {
+  epsilon: number;
+  batchSize: BatchSize;
+}
+
+interface Job extends Wish {
+  noise: Noise;
+  seed: number;
+  signal: AbortSignal;
+}
+
+/** The two kinds of noise, and none, with what is known of each so far. */
+export class Training {
+  private readonly done = new Map<Noise, Trained[]>();
+  private open: { noise: Noise; looks: readonly Look[] } | null = null;
+  private running = new AbortController();
+  /** With which all that is done was done. */
+  private batchSize: BatchSize | null = null;
+
+  constructor(
+    private readonly context: Context,
+    private readonly digits: DigitSet,
+    private readonly changed: (share: number) => void,
+  ) {}
+
+  /** Models of the first seed. */
+  get models(): Map<Noise, Float64Array> {
+    const models = new Map<Noise, Float64Array>();
+    for (const [noise, [first]] of this.done) if (first) models.set(noise, first.weights);
+    return models;
+  }
+
+  get curves(): Map<Noise, Curves> {
+    const curves = new Map<Noise, Curves>();
+    for (const [noise, trained] of this.done)
+      curves.set(
+        noise,
+        trained.map(({ looks }) => looks),
+      );
+    const { open } = this;
+    if (open !== null && !curves.has(open.noise)) curves.set(open.noise, [open.looks]);
+    return curves;
+  }
+
+  /** Learns anew; resolves when all seeds are done, or something else is wished for. */
+  async start(wish: Wish): Promise<void> {
+    this.running.abort();
+    const { signal } = (this.running = new AbortController());
+    // Without noise nothing depends on epsilon.
+    const kept = wish.batchSize === this.batchSize ? this.done.get('none') : undefined;
+    this.batchSize = wish.batchSize;
+    this.done.clear();
+    if (kept !== undefined) this.done.set('none', kept);
+    const jobs = SEEDS.flatMap((seed, i) =>
+      NOISES.filter((noise) => noise !== 'none' || (i === 0 && kept === undefined)).map(
+        (noise) => ({ noise, seed }),
+      ),
+    );
+    for (const [i, { noise, seed }] of jobs.entries()) {
+      const trained = await this.one({ ...wish, noise, seed, signal }, (looks) => {
+        this.open = { noise, looks };
+        this.changed((i + looks.length / NUM_LOOKS) / jobs.length);
+      });
+      if (trained === null) return;
+      this.open = null;
+      this.done.set(noise, [...(this.done.get(noise) ?? []), trained]);
+      this.changed((i + 1) / jobs.length);
+    }
+  }
+
+  stop(): void {
+    this.running.abort();
+  }
+
+  /** Trains one learner; null if something else was wished for meanwhile. */
+  private async one(job: Job, looked: (looks: readonly Look[]) => void): Promise<Trained | null> {
+    const { noise, epsilon, batchSize, seed, signal } = job;
+    const manner = mannerOf(noise, batchSize);
+    try {
+      return await this.context.queue(async () => {
+        signal.throwIfAborted();
+        return train(this.context.engine, this.digits, {
+          noise,
+          manner,
+          epsilon,
+          seed,
+          signal,
+          looked: (looks) => {
+            signal.throwIfAborted();
+            if (!this.context.calm) looked(looks);
+          },
+        });
+      });
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
+  }
+}

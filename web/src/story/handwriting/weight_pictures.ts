@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { h } from '../../page/dom.ts';
+import { NAMES } from './answers.ts';
+import { NUM_PIXELS } from './numbers/image.ts';
+import { NOISES, type Noise } from './numbers/learners.ts';
+import { NUM_CLASSES, NUM_WEIGHTS } from './numbers/softmax.ts';
+import { largestIn, Picture } from './picture.ts';
+
+/** Pictures of the ten rows of weights, one learner's at a time. */
+export class WeightPictures {
+  readonly element: HTMLElement;
+  private readonly pictures: Picture[] = [];
+  private models: ReadonlyMap<Noise, Float64Array> = new Map();
+  private noise: Noise = 'optimal';
+
+  constructor() {
+    const choices = NOISES.map((noise) =>
+      h(
+        'label',
+        { class: noise },
+        h('input', {
+          type: 'radio',
+          name: 'handwriting-noise',
+          value: noise,
+          checked: noise === this.noise,
+          onchange: () => this.choose(noise),
+        }),
+        ` ${NAMES[noise]}`,
+      ),
+    );
+    const items = Array.from({ length: NUM_CLASSES }, (_, digit) => {
+      const picture = new Picture(`What counts for and against a ${digit}`);
+      this.pictures.push(picture);
+      return h('li', {}, picture.element, h('span', {}, String(digit)));
+    });
+    this.element = h(
+      'div',
+      { class: 'weights' },
+      h(
+        'fieldset',
+        { class: 'switch' },
+        h('legend', {}, 'What the model looks for, with'),
+        ...choices,
+      ),
+      h('ol', { class: 'ten' }, ...items),
+      h(
+        'p',
+        { class: 'hint' },
+        'One picture for each digit: ink where it is blue speaks for that digit, ink where it is ',
+        'yellow against it. Switch the noise and see how much of it stays in the pictures.',
+      ),
+    );
+  }
+
+  show(models: ReadonlyMap<Noise, Float64Array>): void {
+    this.models = models;
+    this.draw();
+  }
+
+  private choose(noise: Noise): void {
+    this.noise = noise;
+    this.draw();
+  }
+
+  private draw(): void {
+    const weights = this.models.get(this.noise) ?? new Float64Array(NUM_WEIGHTS);
+    const full = largestIn(weights) || 1;
+    this.pictures.forEach((picture, digit) => {
+      picture.show(weights.subarray(digit * NUM_PIXELS, (digit + 1) * NUM_PIXELS), full);
+    });
+  }
+}
