@@ -73,6 +73,10 @@ test('a pasted table is summed, column by column, as the library does', async ()
     'a row counter is left out, and one column is enough to begin with',
   );
   assert.deepEqual(await readKey(page, '#sums'), before, 'nothing runs before a clip is chosen');
+  assert.doesNotMatch(
+    await page.$eval('.columns', (box) => box.closest('.field').textContent),
+    /than the clip norm/,
+  );
   await page.click('.columns input[value=bought]');
   const offers = await page.$$eval('#clip-guide li', (all) => all.map((one) => one.textContent));
   assert.equal(offers.length, 3);

@@ -305,6 +305,7 @@ export class DataPanel {
   private showColumns(csv: Csv, chosen: string[], label: string, clipNorm: number | null): void {
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
+    if (clipNorm === null) this.clipped.textContent = ''; // It is about what runs.
     this.columns.show(csv, chosen, label);
     const skipped = this.columns.numTexts(csv);
     const note = skipped > 0 ? `${skipped} more without numbers. ` : '';
