@@ -330,8 +330,8 @@ std::optional<Table> table_of(const val& options) {
   // The facade has checked it; here memory depends on it. Divided, because a product may overflow.
   const std::int64_t size = std::ssize(values);
   if (num_rows < 1 || num_columns < 1 || size % num_columns != 0 || size / num_columns != num_rows)
-    fail(ErrorCode::wrong_length,
-         "simulation: the length of values must be num_rows * num_columns");
+    fail(ErrorCode::wrong_length, "simulation", "values",
+         "must have {num_rows} * {num_columns} entries");
   Table table{
       .features = Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(num_rows),
                                            static_cast<Eigen::Index>(num_columns)),

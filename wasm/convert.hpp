@@ -161,7 +161,7 @@ inline Workload workload_of(const emscripten::val& given, std::int64_t num_steps
     // Memory depends on it. Divided, because a product may overflow.
     if (num_steps < 1 || std::ssize(entries) % num_steps != 0 ||
         std::ssize(entries) / num_steps != num_steps)
-      fail(ErrorCode::wrong_length, "workload: matrix must have num_steps^2 entries");
+      fail(ErrorCode::wrong_length, "workload", "matrix", "must have {num_steps}^2 entries");
     const auto size = static_cast<Eigen::Index>(num_steps);
     return Workload::lower_triangular(Eigen::Map<const Matrix>(entries.data(), size, size));
   }

@@ -58,7 +58,7 @@ val noise_rounded(double handle, double num_rows, double scale) {
       if (rows[i] == kUndecided)
         rows[i] = stream.rounded_entry({first + place / width, place % width}, scale);
       constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-      require_between("noise", "rounded entry", rows[i], -kLargest, kLargest);
+      require_between("noise", "scale", rows[i], -kLargest, kLargest);
       out.push_back(static_cast<double>(rows[i]));
     }
     return owned_array(out);

@@ -35,7 +35,7 @@ std::vector<std::int64_t> counts_of(const std::vector<double>& values) {
 Matrix matrix_of(const val& given) {
   const std::vector<double> values = numbers(given, "values");
   const std::int64_t rows =
-      require_between("queries", "number of queries", count(given, "size"), 1, kMaxQueryRows);
+      require_count("queries", "matrix", "rows", count(given, "size"), 1, kMaxQueryRows);
   const std::int64_t columns = std::ssize(values) / rows;
   require_length("queries", "matrix", std::ssize(values), rows * columns);
   return Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(rows),

@@ -34,9 +34,9 @@ emscripten::val over_rows(double handle, const emscripten::val& records, Use&& u
     std::vector<double> rows = numbers_of(records);
     const auto width = static_cast<std::size_t>(object.dimension());
     if (rows.size() % width != 0)
-      fail(ErrorCode::wrong_length, "the length of records must be a multiple of dimension = " +
-                                        to_text(object.dimension()) + ", got " +
-                                        to_text(static_cast<std::int64_t>(rows.size())));
+      fail(ErrorCode::wrong_length, "rows", "records",
+           "must have a length that is a multiple of {dimension} = " + to_text(object.dimension()),
+           to_text(static_cast<std::int64_t>(rows.size())));
     const auto write_back = [&] {
       records.call<void>("set", emscripten::val(emscripten::typed_memory_view(done, rows.data())));
     };

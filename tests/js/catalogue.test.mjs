@@ -199,7 +199,7 @@ test('bad input: workloads', () => {
     [make(null), /error: workload must be 'prefix' or an object, got null/],
     [make([1, 1, 1]), /error: workload must be 'prefix' or an object, got array/],
     [make({}), /workload must have one of matrix, rates, window, momentum, got none/],
-    [make({ widnow: 3 }), /error: workload: unknown option "widnow"/],
+    [make({ widnow: 3 }), /error: workload: widnow is an unknown option/],
     [make({ window: 3, momentum: 0.5 }), /workload must not have both window and momentum/],
     [make({ rates: [1, 1, 1], decay: 0.5 }), /workload must not have both rates and decay/],
     [make({ decay: 0.5 }), /workload must have one of .*, got none/],
@@ -234,7 +234,7 @@ test('bad input: participations', () => {
   const types = [
     [make(5), /error: participation must be 'single' or an object, got number/],
     [make({}), /error: participations must be a number, got undefined/],
-    [make({ epoch: 2 }), /error: participation: unknown option "epoch"/],
+    [make({ epoch: 2 }), /error: participation: epoch is an unknown option/],
     [make({ participations: 2 }), /minSeparation must be a number, got undefined/],
     [make({ epochs: 2, minSeparation: 3 }), /must not have both epochs and minSeparation/],
     [make({ epochs: '2' }), /epochs must be a number, got string/],
@@ -261,7 +261,7 @@ test('bad input: parameters of the wrong type', () => {
     [make({ normalizeColumns: 'yes' }), /error: normalizeColumns must be a boolean, got string/],
     [make({ decays: 0.5 }), /error: decays must be an array of numbers, got number/],
     [make({ weights: [1, null] }), /error: weights\[1\] must be a number, got null/],
-    [make({ band: 4 }), /error: unknown option "band"; known are mechanism, numSteps/],
+    [make({ band: 4 }), /error: band is an unknown option; known are mechanism, numSteps/],
   ];
   for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);
   const message = /error: bands must be an integer, got 1.5/;
@@ -405,7 +405,7 @@ test('compare: a problem that is wrong is refused, it does not leave out everyth
   for (const [options, message] of ranges) {
     rejects(() => dp.compare(options), RangeError, 'invalid_argument', message);
   }
-  const unknown = /compare: unknown option "mechanism"; known are numSteps/;
+  const unknown = /compare: mechanism is an unknown option; known are numSteps/;
   const call = () => dp.compare({ numSteps: 4, mechanism: 'tree' });
   rejects(call, TypeError, 'wrong_type', unknown);
   const size = 4097;

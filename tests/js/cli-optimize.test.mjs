@@ -137,7 +137,7 @@ test('misuse: files that are no strategy for this', async () => {
     [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /--steps must be 30/],
     [['optimize'], /--steps is required/],
     [['optimize', '--steps', '4', 'x'], /optimize reads no file, got x/],
-    [['optimize', '--steps', '4', '--mechanism', 'tree'], /tree is not found by a search/],
+    [['optimize', '--steps', '4', '--mechanism', 'tree'], /--mechanism must be one that a search finds: .*, got "tree"/],
     [['optimize', '--steps', '4', '--solver', 'fast'], /--solver must be one of exact, none/],
     [['optimize', '--steps', '4', '--buffers', 'all'], /--buffers must be a whole number/],
     [['optimize', '--steps', '4', '--gap', '0'], /--gap must be a number between 0 and 1, got "0"/],
@@ -254,7 +254,7 @@ test('query weights: the least weighted error, saved and told', async () => {
   assert.ok(weighted(plain) > saved.error * 1.001, 'others are worse by that measure');
   const error = dp.error({ mechanism: saved, numSteps: 12 });
   assert.ok(error.meanError > plain.error && error.ratio >= 1, 'and this one without weights');
-  await fails(['optimize', '--steps', '12', '--query-weights', path], 2, /are for objective mean/);
+  await fails(['optimize', '--steps', '12', '--query-weights', path], 2, /--query-weights can be given only for --objective mean, got max/);
   await fails([...options, '--query-weights', `${path}x`], 2, /weights\.csvx: there is no file/);
   writeFileSync(path, '1,2\n');
   await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 rows and 2/);

@@ -87,15 +87,15 @@ test('compose: what cannot be right is refused', () => {
     [{ costs: ['1'] }, 'wrong_type', /costs\[0\] must be a number, got string "1"/],
     [{ costs: [1, null] }, 'wrong_type', /costs\[1\] must be a number, got null/],
     ...[0, -1, NaN, Infinity].flatMap((cost) => [
-      [{ costs: [1, cost] }, 'invalid_argument', /mus\[1\] must be positive/],
-      [{ account: 'rho', costs: [cost] }, 'invalid_argument', /rhos\[0\] must be positive/],
+      [{ costs: [1, cost] }, 'invalid_argument', /costs\[1\] must be positive/],
+      [{ account: 'rho', costs: [cost] }, 'invalid_argument', /costs\[0\] must be positive/],
     ]),
     ...[0, -1, NaN, Infinity].flatMap((epsilon) => [
       [{ epsilon }, 'invalid_argument', /epsilon must be positive/],
       [{ epsilon, account: 'rho' }, 'invalid_argument', /epsilon must be positive/],
     ]),
     ...[0, 1, -1, NaN].map((delta) => [{ delta }, 'invalid_argument', /delta must be/]),
-    [{ rho: 1 }, 'wrong_type', /unknown option "rho"/],
+    [{ rho: 1 }, 'wrong_type', /rho is an unknown option/],
   ]) {
     const Kind = code === 'wrong_type' ? TypeError : RangeError;
     rejects(() => dp.compose({ ...given, ...change }), Kind, code, message);

@@ -188,12 +188,12 @@ async function whereFilesFail(method, code, use) {
 test('file store: a full disk is named, and nothing is lost', async () => {
   const { FileStore } = await importSource('file-store.ts');
   const refusals = [
-    ['writeFile', 'ENOSPC', /store could not be saved \(the disk is full: ENOSPC\)$/],
+    ['writeFile', 'ENOSPC', /store: path could not be saved \(the disk is full: ENOSPC\)$/],
     ['sync', 'ENOSPC', /the disk is full: ENOSPC/],
     ['sync', 'EDQUOT', /the disk quota is used up: EDQUOT/],
     ['writeFile', 'EROFS', /the file system is read-only: EROFS/],
     ['writeFile', 'EFBIG', /the file would be too large: EFBIG/],
-    ['sync', 'EIO', /store could not be saved \(EIO: refused, write\)$/],
+    ['sync', 'EIO', /store: path could not be saved \(EIO: refused, write\)$/],
   ];
   const inside = mkdtempSync(join(folder, 'full-'));
   const path = join(inside, 'store');
@@ -211,7 +211,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
       return true;
     });
     assert.deepEqual(readdirSync(inside).sort(), ['store', 'store.lock'], 'nothing is left over');
-    const again = { code: 'store_failed', message: /saving failed before; close it and open it/ };
+    const again = { code: 'store_failed', message: /could not be saved before; close it and open it/ };
     await assert.rejects(store.save(Uint8Array.of(7)), again);
     await store.close();
   }
@@ -228,7 +228,7 @@ test('file store: a disk without room for the lock is named, and the next one ge
   const inside = mkdtempSync(join(folder, 'lock-'));
   const path = join(inside, 'store');
   const open = () => whereFilesFail('writeFile', 'ENOSPC', () => FileStore.open(path));
-  const message = /^FileStore: .*store could not be opened \(the disk is full: ENOSPC\)$/;
+  const message = /^FileStore: .*store: path could not be opened \(the disk is full: ENOSPC\)$/;
   await assert.rejects(open, { code: 'store_failed', message });
   assert.deepEqual(readdirSync(inside), [], 'no lock, no part of one');
   const store = await FileStore.open(path);

@@ -270,7 +270,7 @@ test('learner ledger: another learner, seed or damaged bytes are refused', async
     await assert.rejects(open({}), code('bad_state', /./), `byte ${i}`);
   }
   store.bytes = good.subarray(0, 20);
-  await assert.rejects(open({}), code('bad_state', /learnerLedger: what is stored must have at/));
+  await assert.rejects(open({}), code('bad_state', /learnerLedger: store must hold at/));
   store.bytes = good;
   await assert.rejects(
     dp.learnerLedger({ ...target, store: {} }),

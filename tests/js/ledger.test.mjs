@@ -73,7 +73,7 @@ test('ledger: a released step is given again for its record, and refused for ano
   await withLedger(path, {}, async (ledger) => {
     assert.equal(ledger.insecure, false);
     assert.deepEqual(await ledger.release(0, record), first);
-    const refused = /record must be the one that step 0 was released for, got another/;
+    const refused = /step must not be one that was released for another record, got 0/;
     await assert.rejects(ledger.release(0, [0.5]), code('already_released', refused));
     assert.equal(ledger.step, 1);
     const rows = await ledger.releaseMany(0, [0.25, 0.5, 0.75]);
@@ -107,7 +107,7 @@ test('ledger: nothing is handed out that could not be stored', async () => {
   await assert.rejects(ledger.release(0, [1]), /disk full/);
   assert.equal(ledger.step, 0);
   // It may have been stored all the same, so the step stays with its record.
-  await assert.rejects(ledger.release(0, [0]), code('already_released', /got another/));
+  await assert.rejects(ledger.release(0, [0]), code('already_released', /another record/));
   broken = false;
   const release = await ledger.release(0, [1]);
   ledger.dispose();
@@ -189,7 +189,7 @@ test('ledger: a store without bytes is empty, one with something else is refused
   const ledger = await dp.ledger({ ...target, store: odd(null) });
   assert.equal(ledger.step, 0);
   ledger.dispose();
-  const refused = code('wrong_type', /what is stored must be a Uint8Array, got string "bytes"/);
+  const refused = code('wrong_type', /store must be one that loads a Uint8Array, got string "bytes"/);
   await assert.rejects(dp.ledger({ ...target, store: odd('bytes') }), refused);
 });
 
@@ -369,9 +369,9 @@ test('file store: nothing is saved over what others have saved since', async () 
   const other = await FileStore.open(path);
   const second = await dp.ledger({ ...target, store: other });
   await second.release(2, [1]);
-  const refused = code('store_in_use', /since must not be in use, got one that others saved/);
+  const refused = code('store_in_use', /since: path must not be in use, got one that others saved/);
   await assert.rejects(ledger.release(2, [0]), refused);
-  await assert.rejects(ledger.release(3, [0]), code('store_failed', /saving failed before/));
+  await assert.rejects(ledger.release(3, [0]), code('store_failed', /could not be saved before/));
   ledger.dispose();
   await store.close();
   // Nor does it take away the lock of the other.

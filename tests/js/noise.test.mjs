@@ -75,7 +75,7 @@ test('noise: increments add up to the noise of sums and keep nothing', () => {
     });
   }
   const refused = { ...options, mechanism: 'tree', increments: true };
-  rejects(() => dp.noise(refused), DpError, 'unsupported', /increments must be of an encoder/);
+  rejects(() => dp.noise(refused), DpError, 'unsupported', /mechanism must be one whose inverse has few bands/);
   assert.throws(() => dp.noise({ ...options, increments: 1 }), /increments must be a boolean, got/);
 });
 
@@ -123,7 +123,7 @@ test('noise: bad options are refused', () => {
   rejects(make({ key: new Uint8Array(31) }), TypeError, 'wrong_length', /32 bytes, got 31/);
   rejects(make({ key: new Uint8Array(32) }), RangeError, 'invalid_argument', /key .* got zeros/);
   rejects(make({ key: 'secret' }), TypeError, 'wrong_type', /key must be a Uint8Array/);
-  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /one of key, insecureSeed/);
+  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /key must be given, or else insecureSeed, and only one of them, got both/);
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
   withNoise({}, (noise) => {
     const rows = (numRows, scale) => () => noise.rounded({ numRows, scale });

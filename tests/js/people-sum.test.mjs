@@ -175,6 +175,6 @@ test('bad input: what is refused is named, and what came before it stays', () =>
     () => dp.peopleSum({ ...target, numSteps: 4, participation: { epochs: 2 } }),
     RangeError,
     'invalid_argument',
-    /participation must be 'single' or \{ participations, minSeparation \}, got epochs/,
+    /participation must be 'single', or participations and minSeparation, got epochs/,
   );
 });

@@ -204,13 +204,13 @@ test('simulation: bad input', () => {
       make({ table: { ...table, labels: new Float64Array(5) } }),
       /labels must have numRows = 6 entries, got 5/,
     ],
-    [make({ table, dimension: 3 }), /dimension must be the table's numColumns = 2, got 3/],
+    [make({ table, dimension: 3 }), /dimension must be numColumns = 2 of the table, got 3/],
   ];
   for (const [call, message] of length) rejects(call, TypeError, 'wrong_length', message);
   const type = [
     [make({ table: 5 }), /table must be an object, got number/],
-    [make({ table: { ...table, rows: 1 } }), /table: unknown option "rows"/],
-    [make({ numClasses: 3 }), /"numClasses"; known are (?!.*\b(\w+), .*\b\1\b)/],
+    [make({ table: { ...table, rows: 1 } }), /table: rows is an unknown option/],
+    [make({ numClasses: 3 }), /numClasses is an unknown option; known are (?!.*\b(\w+), .*\b\1\b)/],
     [make({ stream: 5 }), /stream must be a string, got number/],
     [make({ streamSeed: '1' }), /streamSeed must be a number or a bigint, got string/],
   ];

@@ -45,5 +45,5 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
   return create(options);
 }
 
-export { DpError, type ErrorCode } from './core/errors.js';
+export { DpError, type ErrorCode, type Refusal } from './core/errors.js';
 export type * from './core/types.js';

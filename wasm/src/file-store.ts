@@ -5,13 +5,21 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { wrongType } from './core/check.js';
-import { makeError } from './core/errors.js';
-import { FileLock, hasCode, IN_NO_FOLDER, placeOf, reasonOf, replaceFile } from './stores/files.js';
+import { makeError, type ErrorCode, type Refusal } from './core/errors.js';
+import { FileLock, hasCode, IN_A_FOLDER, placeOf, reasonOf, replaceFile } from './stores/files.js';
 import { StoreQueue } from './stores/store-queue.js';
 import type { ReleaseStore } from './core/types.js';
 
 function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+const NOT_IN_USE = 'must not be in use';
+
+/** An error about the file of a path. */
+function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown): Error {
+  const where = { call: 'FileStore', part: path };
+  return makeError(code, where, { parameter: 'path', ...refusal }, cause);
 }
 
 /**
@@ -49,30 +57,28 @@ export class FileStore implements ReleaseStore {
   static async open(path: string): Promise<FileStore> {
     if (typeof path !== 'string') throw wrongType('FileStore', 'path', 'a string', path);
     if (path === '') {
-      throw makeError('invalid_argument', 'FileStore: path must be the name of a file, got ""');
+      const constraint = 'must be the name of a file';
+      throw makeError('invalid_argument', 'FileStore', { parameter: 'path', constraint, value: '""' });
     }
     try {
       return await FileStore.lock(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        throw makeError('invalid_argument', `FileStore: ${path} ${IN_NO_FOLDER}`, error);
+        throw ofFile('invalid_argument', path, { constraint: IN_A_FOLDER, value: 'another' }, error);
       }
-      const what = `${path} could not be opened (${reasonOf(error)})`;
-      throw makeError('store_failed', `FileStore: ${what}`, error);
+      const constraint = `could not be opened (${reasonOf(error)})`;
+      throw ofFile('store_failed', path, { constraint }, error);
     }
   }
 
   private static async lock(path: string): Promise<FileStore> {
-    const place = await placeOf(path, (got) => {
-      const wanted = 'a file of one name, or the name of a new one';
-      return makeError('invalid_argument', `FileStore: ${path} must be ${wanted}, got ${got}`);
+    const place = await placeOf(path, (value) => {
+      const constraint = 'must be a file of one name, or the name of a new one';
+      return ofFile('invalid_argument', path, { constraint, value });
     });
     const refuse = (who: string, lock: string) =>
-      makeError(
-        'store_in_use',
-        `FileStore: ${path} must not be in use, got one that ${who} has (${lock})`,
-      );
+      ofFile('store_in_use', path, { constraint: NOT_IN_USE, value: `one that ${who} has (${lock})` });
     const lock = await FileLock.take(place, { patience: 0, refuse });
     return new FileStore(place, () => lock.release());
   }
@@ -104,8 +110,8 @@ export class FileStore implements ReleaseStore {
         // The disk's contents after a failed sync are unknown, and another sync would not tell.
         this.failed = error;
         if (hasCode(error, 'store_in_use')) throw error;
-        const what = `${this.path} could not be saved (${reasonOf(error)})`;
-        throw makeError('store_failed', `FileStore: ${what}`, error);
+        const constraint = `could not be saved (${reasonOf(error)})`;
+        throw ofFile('store_failed', this.path, { constraint }, error);
       }
     });
   }
@@ -131,13 +137,13 @@ export class FileStore implements ReleaseStore {
   private async requireSame(): Promise<void> {
     const bytes = await this.read();
     if ((bytes && hashOf(bytes)) === this.seen) return;
-    const what = 'must not be in use, got one that others saved or removed since it was read';
-    throw makeError('store_in_use', `FileStore: ${this.path} ${what}; close it and open it again`);
+    const value = 'one that others saved or removed since it was read; close it and open it again';
+    throw ofFile('store_in_use', this.path, { constraint: NOT_IN_USE, value });
   }
 
   private requireUsable(): void {
     if (this.failed === undefined) return;
-    const what = 'saving failed before; close it and open it again';
-    throw makeError('store_failed', `FileStore: ${this.path}: ${what}`, this.failed);
+    const constraint = 'could not be saved before; close it and open it again';
+    throw ofFile('store_failed', this.path, { constraint }, this.failed);
   }
 }

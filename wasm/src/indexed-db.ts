@@ -6,6 +6,7 @@ import { makeError } from './core/errors.js';
 import type { ReleaseStore } from './core/types.js';
 import { StoreQueue } from './stores/store-queue.js';
 
+const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
 const TABLE = 'ledgers';
 
@@ -32,7 +33,7 @@ function openDatabase(): Promise<IDBDatabase> {
  * saved since this store was loaded: of two tabs that go on from the same bytes one is refused.
  */
 export class IndexedDbStore implements ReleaseStore {
-  private readonly queue = new StoreQueue('IndexedDbStore');
+  private readonly queue = new StoreQueue(STORE);
   /** Generation of the row that was read or saved last; 0 if there is none. */
   private generation = 0;
 
@@ -50,7 +51,7 @@ export class IndexedDbStore implements ReleaseStore {
     try {
       return new IndexedDbStore(await openDatabase(), name);
     } catch (cause) {
-      throw makeError('store_failed', 'IndexedDbStore: the database could not be opened', cause);
+      throw makeError('store_failed', STORE, { constraint: 'the database could not be opened' }, cause);
     }
   }
 
@@ -97,12 +98,17 @@ export class IndexedDbStore implements ReleaseStore {
     try {
       await done;
     } catch (cause) {
-      const name = JSON.stringify(this.name);
+      const where = { call: STORE, part: JSON.stringify(this.name) };
       if (isOther) {
-        const what = 'must not be in use, got one that was saved elsewhere; load it again';
-        throw makeError('store_in_use', `IndexedDbStore: ${name} ${what}`, cause);
+        const refusal = {
+          parameter: 'name',
+          constraint: 'must not be in use',
+          value: 'one that was saved elsewhere; load it again',
+        };
+        throw makeError('store_in_use', where, refusal, cause);
       }
-      throw makeError('store_failed', `IndexedDbStore: ${name} could not be saved`, cause);
+      const refusal = { parameter: 'name', constraint: 'could not be saved' };
+      throw makeError('store_failed', where, refusal, cause);
     }
     this.generation = expected + 1;
   }

@@ -3,7 +3,7 @@
 /** The library in a worker, with promises: the page stays free, and everything can be cancelled. */
 
 import { optionsObject, outOfRange, wrongType } from './core/check.js';
-import { DpError, makeError } from './core/errors.js';
+import { DpError, makeError, recalled } from './core/errors.js';
 import type * as api from './core/types.js';
 import type { BatchMethod, BatchProgress, StreamKind } from './worker/batches.js';
 import { listen, type MessageTarget, type Methods } from './worker/protocol.js';
@@ -289,13 +289,8 @@ interface Call extends CallOptions {
   onProgress?: OnProgress;
 }
 
-function errorOf({ code, message, released, contributed, learned }: Failure): Error {
-  return Object.assign(
-    makeError(code, message),
-    released && { released },
-    contributed !== undefined && { contributed },
-    learned !== undefined && { learned },
-  );
+function errorOf({ code, message, refusal, rows }: Failure): Error {
+  return Object.assign(recalled(code, message, refusal), rows);
 }
 
 class Connection {
@@ -361,7 +356,13 @@ class Connection {
         // Something in the argument cannot be sent, such as a function.
         this.pending.delete(id);
         const why = cause instanceof Error ? cause.message : String(cause);
-        reject(makeError('wrong_type', `${method}: options cannot be sent to a worker: ${why}`));
+        reject(
+          makeError('wrong_type', method, {
+            parameter: 'options',
+            constraint: 'must be something that can be sent to a worker',
+            value: why,
+          }),
+        );
       }
     });
     return signal ? answer.finally(() => signal.removeEventListener('abort', onAbort)) : answer;
@@ -698,7 +699,10 @@ function startWorker(): Worker {
   if (typeof Worker !== 'function') {
     const how = "in Node `new Worker(new URL(import.meta.resolve('dp-ftrl/worker')))`";
     const what = 'must be given where there are no workers of the web';
-    throw makeError('unsupported', `connect: worker ${what}; ${how} of node:worker_threads`);
+    throw makeError('unsupported', 'connect', {
+      parameter: 'worker',
+      constraint: `${what}; ${how} of node:worker_threads`,
+    });
   }
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
@@ -792,7 +796,7 @@ export function connect(options: ConnectOptions = {}): Client {
   });
 }
 
-export { DpError, type ErrorCode } from './core/errors.js';
+export { DpError, type ErrorCode, type Refusal } from './core/errors.js';
 export type { BatchProgress } from './worker/batches.js';
 export type { HindsightInfo, MessageTarget, QueriesInfo } from './worker/protocol.js';
 export type { SimulationInfo, StreamInfo } from './worker/protocol.js';

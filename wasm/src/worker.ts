@@ -7,11 +7,11 @@
 
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
-import { DpError } from './core/errors.js';
+import { DpError, refusalOf } from './core/errors.js';
 import type { DpFtrl, Noise, OptimizeProgress, Queries } from './core/types.js';
 import type { Simulation, SimulationChunk } from './core/types.js';
 import { load } from './index.js';
-import { BatchCall, type Stream } from './worker/batches.js';
+import { BatchCall, rowsBefore, type Stream } from './worker/batches.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
 import type { Port, Request } from './worker/protocol.js';
 
@@ -81,14 +81,12 @@ function buffersOf(value: unknown): ArrayBuffer[] {
 }
 
 function describe(error: unknown): Failure {
-  const { name, message, code, released, contributed, learned } = error as Partial<Failure>;
+  const { message, code } = (error ?? {}) as Partial<Failure>;
   return {
-    name: name ?? 'Error',
     code: code ?? 'internal',
     message: message ?? String(error),
-    ...(released && { released }),
-    ...(contributed !== undefined && { contributed }),
-    ...(learned !== undefined && { learned }),
+    refusal: refusalOf(error),
+    rows: rowsBefore(error),
   };
 }
 

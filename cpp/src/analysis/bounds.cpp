@@ -93,9 +93,8 @@ double certificate(const Workload& workload, const Vector& u, const Vector& v) {
 
 void require_certificate_size(const char* function, const Workload& workload) {
   if (workload.num_steps() > kMaxCertificateSteps)
-    fail(ErrorCode::unsupported, std::string(function) + ": num_steps must be at most " +
-                                     to_text(kMaxCertificateSteps) + ", got " +
-                                     to_text(workload.num_steps()));
+    fail(ErrorCode::unsupported, function, "num_steps",
+         "must be at most " + to_text(kMaxCertificateSteps), to_text(workload.num_steps()));
 }
 
 Vector column_weights_of(const char* function, const Workload& workload,

@@ -35,8 +35,8 @@ void require_searchable(const PlannerOptions& options) {
   const StrategyParameters& given = options.strategy.parameters;
   require_strategy_options(options.strategy);
   if (!has_plans(name))
-    fail(ErrorCode::invalid_argument,
-         "planner: " + name + " is not found by a search; " + names_with_plans() + " are");
+    fail_argument("planner", "strategy", "one that a search finds: " + names_with_plans(),
+                  "\"" + name + "\"");
   const std::string_view stray = given.plan                ? "plan"
                                  : !given.decays.empty()   ? "decays"
                                  : !given.weights.empty()  ? "weights"
@@ -44,21 +44,19 @@ void require_searchable(const PlannerOptions& options) {
                                  : given.normalize_columns ? "normalize_columns"
                                                            : "";
   if (!stray.empty())
-    fail(ErrorCode::invalid_argument,
-         "planner: " + std::string(stray) + " cannot be given for a search");
+    fail(ErrorCode::invalid_argument, "planner", stray, "cannot be given for a search");
   if (!options.use_solver && name != OptimalStrategy::kName)
-    fail(ErrorCode::invalid_argument, "planner: " + name + " has no closed form without a solver");
+    fail(ErrorCode::invalid_argument, "planner", "use_solver",
+         "must be used for " + name + ", which has no closed form");
   if (!options.use_solver && (options.max_iterations || options.gap))
-    fail(ErrorCode::invalid_argument,
-         std::string("planner: ") + (options.gap ? "gap" : "max_iterations") +
-             " cannot be given without a solver: the weights in closed form take no search");
+    fail(ErrorCode::invalid_argument, "planner", options.gap ? "gap" : "max_iterations",
+         "cannot be given without a solver: the weights in closed form take no search");
   if (!options.use_solver && !workload_of(options).is_prefix())
-    fail(ErrorCode::invalid_argument,
-         "planner: without a solver there are weights for prefix sums, got " +
-             workload_of(options).name());
+    fail(ErrorCode::invalid_argument, "planner", "workload", "must be prefix sums without a solver",
+         workload_of(options).name());
   if (options.gap && name != OptimalStrategy::kName)
-    fail(ErrorCode::invalid_argument,
-         "planner: gap cannot be given for " + name + ": only that of optimal is proved");
+    fail(ErrorCode::invalid_argument, "planner", "gap",
+         "cannot be given for " + name + ": only that of optimal is proved");
   if (options.gap && !(*options.gap > 0 && *options.gap < 1))
     fail_argument("planner", "gap", "above 0 and below 1", to_text(*options.gap));
 }
@@ -73,16 +71,18 @@ void require_query_weights(const PlannerOptions& options) {
       fail_argument("planner", "query_weights[" + std::to_string(i) + "]", "between 2^-40 and 2^40",
                     to_text(weights[i]));
   const bool is_single = wanted.participation.max_participations_within(wanted.num_steps) == 1;
-  const std::string stray =
-      wanted.name != OptimalStrategy::kName      ? "mechanism optimal, got " + wanted.name
-      : !options.use_solver                      ? "a search, got none"
-      : objective_of(options) != Objective::mean ? "objective mean, got max"
-      : !is_single                               ? "one participation, got more"
-      : !has_optimum(workload_of(options), Objective::mean)
-          ? "sums with decay or positive rates, got " + workload_of(options).name() +
-                "; their square roots may scale the rows of a matrix"
-          : "";
-  if (!stray.empty()) fail(ErrorCode::invalid_argument, "planner: query_weights are for " + stray);
+  const auto refuse = [](const std::string& wanted_for, std::string_view got) {
+    fail(ErrorCode::invalid_argument, "planner", "query_weights",
+         "can be given only for " + wanted_for, got);
+  };
+  if (wanted.name != OptimalStrategy::kName) refuse("{strategy} optimal", wanted.name);
+  if (!options.use_solver) refuse("a search", "none");
+  if (objective_of(options) != Objective::mean) refuse("{objective} mean", "max");
+  if (!is_single) refuse("one participation", "more");
+  const Workload workload = workload_of(options);
+  if (!has_optimum(workload, Objective::mean))
+    refuse("sums with decay or positive rates (their square roots may scale the rows of a matrix)",
+           workload.name());
 }
 
 /// Root mean square over the steps, those of the queries weighted.
@@ -383,8 +383,8 @@ class Planner::FamilySearches final : public Search {
 
   StrategyPlan plan() const override {
     if (!found_)
-      fail(ErrorCode::unsupported, "planner: the search for " + options_.strategy.name +
-                                       " must end before it has a result");
+      fail(ErrorCode::unsupported, "planner", "",
+           "the search for " + options_.strategy.name + " must end before it has a result");
     return {.objective = objective_of(options_), .numbers = found_->numbers};
   }
   SolverStatus status() const override { return found_->search.status; }
@@ -444,10 +444,11 @@ Planner::Made Planner::make_planned(const Workload& workload) const {
     // The optimum is known all the same.
     const std::optional<LowerBound> bound = search_->lower_bound();
     if (error.code() != ErrorCode::unsupported || !bound) throw;
-    fail(error.code(),
-         std::string(error.what()) + "; the least error of any factorization is at least " +
+    fail(error.code(), error.function(), error.parameter(),
+         error.constraint() + " (the least error of any factorization is at least " +
              to_text(bound->value) + dimensions_text(*bound) + ", and there are some within " +
-             to_text(search_->proved_gap()) + " of that, relative");
+             to_text(search_->proved_gap()) + " of that, relative)",
+         error.value());
   }
 }
 

@@ -198,8 +198,8 @@ std::vector<double> unit_error_per_step(const Strategy& strategy,
                                         const Participation& participation) {
   constexpr std::int64_t kMaxSteps = std::int64_t{1} << 26;
   if (strategy.num_steps() > kMaxSteps)
-    fail(ErrorCode::unsupported, "unit_error_per_step: num_steps must be at most " +
-                                     to_text(kMaxSteps) + ", got " + to_text(strategy.num_steps()));
+    fail(ErrorCode::unsupported, "unit_error_per_step", "num_steps",
+         "must be at most " + to_text(kMaxSteps), to_text(strategy.num_steps()));
   const double distance = sensitivity(strategy, participation).value;
   std::vector<double> errors(static_cast<std::size_t>(strategy.num_steps()));
   for (std::size_t t = 0; t < errors.size(); ++t)

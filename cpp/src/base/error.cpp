@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace dpftrl {
 std::string_view to_string(ErrorCode code) {
@@ -29,16 +30,32 @@ std::string_view to_string(ErrorCode code) {
   return "unknown";
 }
 
-void fail(ErrorCode code, const std::string& message) {
-  throw Error(code, message);
+std::string to_text(const ErrorFacts& facts) {
+  std::string text = facts.function + ": " + facts.parameter;
+  if (!facts.parameter.empty()) text += ' ';
+  for (const char letter : facts.constraint)
+    if (letter != '{' && letter != '}') text += letter;
+  if (!facts.value.empty()) text.append(", got ").append(facts.value);
+  return text;
+}
+
+Error::Error(ErrorFacts facts)
+    : std::runtime_error(to_text(facts)),
+      facts_(std::make_shared<const ErrorFacts>(std::move(facts))) {}
+
+void fail(ErrorCode code, std::string_view function, std::string_view parameter,
+          std::string_view constraint, std::string_view value) {
+  throw Error({.code = code,
+               .function = std::string(function),
+               .parameter = std::string(parameter),
+               .constraint = std::string(constraint),
+               .value = std::string(value)});
 }
 
 void fail_argument(std::string_view function, std::string_view parameter,
-                   std::string_view constraint, const std::string& value) {
-  std::string message(function);
-  message.append(": ").append(parameter).append(" must be ").append(constraint);
-  message.append(", got ").append(value);
-  fail(ErrorCode::invalid_argument, message);
+                   std::string_view constraint, std::string_view value) {
+  fail(ErrorCode::invalid_argument, function, parameter, std::string("must be ").append(constraint),
+       value);
 }
 
 // Not std::to_chars: in WebAssembly its tables are 100 KB, a quarter of the package.
@@ -89,6 +106,15 @@ std::int64_t require_between(std::string_view function, std::string_view paramet
   return value;
 }
 
+std::int64_t require_count(std::string_view function, std::string_view parameter,
+                           std::string_view what, std::int64_t count, std::int64_t low,
+                           std::int64_t high) {
+  if (count >= low && count <= high) return count;
+  const std::string limits = "must have between " + to_text(low) + " and " + to_text(high) + " ";
+  fail(ErrorCode::invalid_argument, function, parameter, limits + std::string(what),
+       to_text(count));
+}
+
 void require_all_finite(std::string_view function, std::string_view parameter,
                         std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -101,10 +127,8 @@ void require_all_finite(std::string_view function, std::string_view parameter,
 void require_length(std::string_view function, std::string_view parameter, std::int64_t length,
                     std::int64_t expected) {
   if (length == expected) return;
-  std::string message(function);
-  message.append(": ").append(parameter).append(" must have ").append(to_text(expected));
-  message.append(" entries, got ").append(to_text(length));
-  fail(ErrorCode::wrong_length, message);
+  fail(ErrorCode::wrong_length, function, parameter, "must have " + to_text(expected) + " entries",
+       to_text(length));
 }
 
 }  // namespace dpftrl

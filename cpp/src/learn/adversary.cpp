@@ -17,9 +17,9 @@ constexpr double kFarAway = 1e6;
 Adversary::Adversary(const AdversaryOptions& options) : options_(options) {
   require_between("adversary", "dimension", options.dimension, 1, kMaxModelDimension);
   require_positive("adversary", "clip_norm", options.clip_norm);
-  if (!options.loss) fail(ErrorCode::invalid_argument, "adversary: loss must be given");
+  if (!options.loss) fail(ErrorCode::invalid_argument, "adversary", "loss", "must be given");
   if (!options.domain || !options.domain->max_norm(options.dimension))
-    fail(ErrorCode::invalid_argument, "adversary: a bounded domain must be given");
+    fail(ErrorCode::invalid_argument, "adversary", "domain", "must be given, and bounded");
   best_ = options.domain->start(options.dimension);
   sum_ = Vector::Zero(best_.size());
   gradient_.resize(static_cast<std::size_t>(options.dimension));

@@ -17,7 +17,8 @@ namespace dpftrl {
 namespace {
 
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
-  if (!options.mechanism) fail(ErrorCode::invalid_argument, "dp_ftrl: mechanism must be given");
+  if (!options.mechanism)
+    fail(ErrorCode::invalid_argument, "dp_ftrl", "mechanism", "must be given");
   detail::require_learner("dp_ftrl", options);
   return options;
 }
@@ -190,9 +191,9 @@ void DpFtrl::end_step(Release&& release) {
 
 void DpFtrl::require_going() {
   if (has_left_doubles_)
-    fail(ErrorCode::bad_state,
-         "dp_ftrl: the last iterate left the doubles; its examples were learned from, and there "
-         "are no more steps");
+    fail(ErrorCode::bad_state, "dp_ftrl", "",
+         "the last iterate left the doubles; its examples were learned from, and there are no more "
+         "steps");
   // Refuses, before it looks at an example.
   if (sums_.step() == sums_.num_steps()) sums_.release(release_);
 }
@@ -253,8 +254,9 @@ void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
   const std::size_t after = kCountsSize + static_cast<std::size_t>(is_whole ? sums_size : 0);
   const std::size_t release_size = 8 * release_.size();
   if (!is_whole || rest.size() - after < release_size || (rest.size() - after) % 8 != 0)
-    fail(ErrorCode::bad_state, "dp_ftrl: checkpoint must contain the sums and the model of " +
-                                   to_text(header.step) + " steps, got something else");
+    fail(ErrorCode::bad_state, "dp_ftrl", "checkpoint",
+         "must contain the sums and the model of " + to_text(header.step) + " steps",
+         "something else");
   const std::vector<double> rule =
       doubles_of(rest.subspan(after, rest.size() - after - release_size));
   const std::vector<double> release = doubles_of(rest.last(release_size));

@@ -17,8 +17,8 @@ namespace dpftrl::detail {
 template <class Options>
 void require_learner(std::string_view where, const Options& options) {
   const std::string name(where);
-  if (!options.loss) fail(ErrorCode::invalid_argument, name + ": loss must be given");
-  if (!options.domain) fail(ErrorCode::invalid_argument, name + ": domain must be given");
+  if (!options.loss) fail(ErrorCode::invalid_argument, name, "loss", "must be given");
+  if (!options.domain) fail(ErrorCode::invalid_argument, name, "domain", "must be given");
   require_between(where, "dimension", options.dimension, 1,
                   kMaxModelDimension / options.loss->num_scores());
   require_between(where, "batch_size", options.batch_size, 1, std::int64_t{1} << 31);

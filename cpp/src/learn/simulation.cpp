@@ -43,7 +43,7 @@ std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& option
   if (options.table) {
     auto stream = std::make_unique<const TableStream>(*options.table);
     if (options.dimension)
-      require_length("simulation", "a row of the table", stream->dimension(), *options.dimension);
+      require_length("simulation", "table", stream->dimension(), *options.dimension);
     return stream;
   }
   const std::int64_t horizon = options.mechanism.num_steps * options.batch_size;
@@ -63,8 +63,8 @@ void require_labels(const Table& table, const Loss& loss) {
     try {
       loss.label(labels(row));
     } catch (const Error& error) {
-      fail(error.code(),
-           "simulation: table row " + to_text(std::int64_t{row}) + ": " + error.what());
+      fail(error.code(), "simulation", "labels[" + to_text(std::int64_t{row}) + "]",
+           error.constraint(), error.value());
     }
   }
 }
@@ -343,9 +343,8 @@ void Simulation::State::measure_regret(SimulationChunk& chunk) {
 HeldOutRisk Simulation::State::held_out_risk(std::int64_t num_examples) const {
   require_between("simulation", "num_examples", num_examples, 1, std::int64_t{1} << 20);
   if (!learners || learners->adversary || stream->num_examples())
-    fail(
-        ErrorCode::unsupported,
-        "simulation: held-out examples are those of a synthetic stream that a learner learns from");
+    fail(ErrorCode::unsupported, "simulation", "stream",
+         "must be synthetic, and a learner learn from it, for held-out examples");
   AverageLoss risk(learners->loss, stream->dimension());
   std::vector<double> features(features_.size());
   for (std::int64_t i = 0; i < num_examples; ++i) {

@@ -176,8 +176,8 @@ Vector SyntheticStream::true_parameter(std::int64_t step) const {
 
 TableStream::TableStream(Table table) : table_(std::move(table)) {
   const Matrix& features = table_.features;
-  if (features.rows() < 1) fail_argument("table", "number of rows", "at least 1", "0");
-  if (features.cols() < 1) fail_argument("table", "number of columns", "at least 1", "0");
+  if (features.rows() < 1) fail_argument("table", "features", "of at least 1 row", "0");
+  if (features.cols() < 1) fail_argument("table", "features", "of at least 1 column", "0");
   for (Eigen::Index row = 0; row < features.rows(); ++row)
     for (Eigen::Index column = 0; column < features.cols(); ++column)
       require_finite("table",

@@ -370,8 +370,8 @@ std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double 
   // Never happens to noise whose row has the standard deviation that is stated of it. A limited
   // number would have no noise in it.
   if (!(size < static_cast<double>(kLargestRounded)))
-    fail(ErrorCode::unsupported,
-         "noise: an entry must stay within 2^61 units, got " + to_text(size));
+    fail(ErrorCode::unsupported, "noise", "scale",
+         "must be such that entries stay within 2^61 units", to_text(size) + " units");
   const Enclosure factor = from_double(scale);
   // Errors are sums of non-negative doubles; twice covers their rounding.
   const double error = 2 * (scale * x.error + to_double(x.digits) * factor.error + 2);

@@ -13,10 +13,10 @@ constexpr std::string_view kMagic = "dpfc";
 constexpr unsigned kVersion = 1;
 constexpr std::size_t kChecksum = 56;
 
-[[noreturn]] void refuse(std::string_view function, const std::string& constraint,
-                         const std::string& got) {
-  fail(ErrorCode::bad_state,
-       std::string(function) + ": checkpoint must " + constraint + ", got " + got);
+/// @param part  of the checkpoint, so that callers can tell another mechanism from another key.
+[[noreturn]] void refuse(std::string_view function, std::string_view part,
+                         const std::string& constraint, const std::string& got) {
+  fail(ErrorCode::bad_state, function, "checkpoint" + std::string(part), "must " + constraint, got);
 }
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
@@ -134,18 +134,18 @@ void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& byt
 CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHeader& expected,
                                  std::int64_t num_steps, std::span<const std::byte> bytes) {
   if (bytes.size() < kCheckpointHeaderSize)
-    refuse(function, "have at least 64 bytes",
+    refuse(function, "", "have at least 64 bytes",
            to_text(static_cast<std::int64_t>(bytes.size())) + " (truncated?)");
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
   for (std::size_t i = 0; i < kMagic.size(); ++i)
     if (byte(i) != static_cast<unsigned char>(kMagic[i]))
-      refuse(function, "begin with \"dpfc\"", "something else");
+      refuse(function, ".format", "begin with \"dpfc\"", "something else");
   const unsigned version = byte(4) | byte(5) << 8;
   if (version != kVersion)
-    refuse(function, "be of version " + std::to_string(kVersion),
+    refuse(function, ".format", "be of version " + std::to_string(kVersion),
            "version " + std::to_string(version));
   if (checksum_of(bytes) != word_at(bytes, kChecksum))
-    refuse(function, "have its own checksum", "another (damaged or truncated)");
+    refuse(function, "", "have its own checksum", "another (damaged or truncated)");
   CheckpointHeader header{.kind = static_cast<CheckpointKind>(byte(6)),
                           .precision = static_cast<std::uint8_t>(byte(7)),
                           .step = static_cast<std::int64_t>(word_at(bytes, 8)),
@@ -153,13 +153,16 @@ CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHead
   copy_digest(bytes.subspan(24), header.fingerprint);
   copy_digest(bytes.subspan(40), header.commitment);
   if (header.kind != expected.kind)
-    refuse(function, "be of kind " + std::to_string(static_cast<int>(expected.kind)),
+    refuse(function, ".format", "be of kind " + std::to_string(static_cast<int>(expected.kind)),
            "kind " + std::to_string(static_cast<int>(header.kind)));
   if (header.fingerprint != expected.fingerprint || header.precision != expected.precision)
-    refuse(function, "be of this mechanism, dimension and coordinates", "that of another");
-  if (header.commitment != expected.commitment) refuse(function, "be of this key", "another key's");
+    refuse(function, ".mechanism", "be of this mechanism, dimension and coordinates",
+           "that of another");
+  if (header.commitment != expected.commitment)
+    refuse(function, ".key", "be of this key", "another key's");
   if (!(0 <= header.state_step && header.state_step <= header.step && header.step <= num_steps))
-    refuse(function, "be at a step up to " + to_text(num_steps), "step " + to_text(header.step));
+    refuse(function, "", "be at a step up to " + to_text(num_steps),
+           "step " + to_text(header.step));
   return header;
 }
 

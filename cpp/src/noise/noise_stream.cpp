@@ -48,10 +48,9 @@ DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options)
   if (std::holds_alternative<RunningSumDecoder>(form)) return IdentityDecoder{};
   if (auto* inverse = std::get_if<BandedInverseDecoder>(&form))
     return MovingSumDecoder{std::move(inverse->coefficients)};
-  fail(ErrorCode::unsupported,
-       "noise_stream: increments must be of an encoder whose inverse has few bands, for prefix "
-       "sums, and are not those of " +
-           std::string(strategy.name()));
+  fail(ErrorCode::unsupported, "noise_stream", "strategy",
+       "must be one whose inverse has few bands, for prefix sums, to give increments",
+       std::string(strategy.name()));
 }
 
 /// Position of a stream, for the messages of refused calls.
@@ -63,9 +62,9 @@ struct Place {
 
 void require_rows_left(const Place& place, std::int64_t num_rows) {
   if (num_rows > place.num_steps - place.step)
-    fail(ErrorCode::past_horizon, "noise_stream: step must be below the horizon " +
-                                      to_text(place.num_steps) + ", got " +
-                                      to_text(place.step + num_rows - 1));
+    fail(ErrorCode::past_horizon, "noise_stream", "step",
+         "must be below the horizon " + to_text(place.num_steps),
+         to_text(place.step + num_rows - 1));
 }
 
 void require_row(const Place& place, std::size_t size) {

@@ -469,7 +469,8 @@ void require_start(const DenseOptimumProblem& problem, bool is_repeated) {
   };
   if (start.column_weights.empty() && start.row_weights.empty()) return;
   if (is_repeated)
-    fail(ErrorCode::unsupported, "find_dense_optimum: a start is for one participation");
+    fail(ErrorCode::unsupported, "find_dense_optimum", "start",
+         "cannot be given for more than one participation");
   require_weights("column_weights", start.column_weights, problem.queries.cols());
   if (problem.objective == Objective::max || !start.row_weights.empty())
     require_weights("row_weights", start.row_weights, problem.queries.rows());
@@ -477,27 +478,29 @@ void require_start(const DenseOptimumProblem& problem, bool is_repeated) {
 
 void require_problem(const DenseOptimumProblem& problem) {
   const Matrix& f = problem.queries;
-  require_between(kFunction, "number of queries", f.rows(), 1, kMaxDenseOptimumRows);
-  require_between(kFunction, "number of columns", f.cols(), 1, kMaxDenseOptimumColumns);
+  require_count(kFunction, "queries", "rows", f.rows(), 1, kMaxDenseOptimumRows);
+  require_count(kFunction, "queries", "columns", f.cols(), 1, kMaxDenseOptimumColumns);
   require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
   for (Eigen::Index i = 0; i < f.rows(); ++i)
     if (f.row(i).isZero(0))
-      fail_argument(kFunction, "row " + to_text(std::int64_t{i}), "not all 0", "zeros");
+      fail_argument(kFunction, "queries[" + to_text(std::int64_t{i}) + "]",
+                    "a row that is not all 0", "zeros");
   for (Eigen::Index j = 0; j < f.cols(); ++j)
     if (f.col(j).isZero(0))
-      fail_argument(kFunction, "column " + to_text(std::int64_t{j}), "not all 0", "zeros");
+      fail_argument(kFunction, "queries", "such that no column is all 0",
+                    "zeros in column " + to_text(std::int64_t{j}));
   const std::int64_t n = f.cols();
   problem.participation.require_horizon(n);
   const bool is_repeated = problem.participation.max_participations_within(n) > 1;
   require_start(problem, is_repeated);
   if (!is_repeated) return;
   if (problem.participation.kind() != Participation::Kind::fixed_epoch)
-    fail(ErrorCode::unsupported,
-         "find_dense_optimum: participation must be single or in fixed epochs, got min-separation");
+    fail(ErrorCode::unsupported, "find_dense_optimum", "participation",
+         "must be single or in fixed epochs", "min-separation");
   if (n > kMaxFixedEpochOptimumSteps)
-    fail(ErrorCode::unsupported,
-         "find_dense_optimum: with fixed epochs num_steps must be at most " +
-             to_text(kMaxFixedEpochOptimumSteps) + ", got " + to_text(n));
+    fail(ErrorCode::unsupported, "find_dense_optimum", "num_steps",
+         "must be at most " + to_text(kMaxFixedEpochOptimumSteps) + " with fixed epochs",
+         to_text(n));
 }
 
 }  // namespace
@@ -645,12 +648,12 @@ DenseLowerBounds dense_lower_bounds(const DenseOptimumProblem& problem, const De
                    .participation = problem.participation});
   const bool is_max = problem.objective == Objective::max;
   const Iteration iteration(problem);
-  require_length("dense_lower_bounds", "column_duals", std::ssize(duals.columns),
+  require_length("dense_lower_bounds", "duals.columns", std::ssize(duals.columns),
                  iteration.block_entries());
-  require_length("dense_lower_bounds", "row_duals", std::ssize(duals.rows),
+  require_length("dense_lower_bounds", "duals.rows", std::ssize(duals.rows),
                  is_max ? problem.queries.rows() : 0);
-  require_all_finite("dense_lower_bounds", "column_duals", duals.columns);
-  require_all_finite("dense_lower_bounds", "row_duals", duals.rows);
+  require_all_finite("dense_lower_bounds", "duals.columns", duals.columns);
+  require_all_finite("dense_lower_bounds", "duals.rows", duals.rows);
   const DualPoint dual = iteration.point(duals);
   return iteration.certified_lower_bounds(dual, iteration.decompose(dual));
 }

@@ -58,17 +58,15 @@ void require_problem(const OptimumProblem& problem) {
   if (!(problem.momentum >= 0 && problem.momentum < 1))
     fail_argument("find_optimum", "momentum", "at least 0 and below 1", to_text(problem.momentum));
   if (problem.momentum != 0)
-    require_between("find_optimum", "num_steps with momentum", problem.num_steps, 1,
-                    kMaxMomentumSteps);
+    require_between("find_optimum", "num_steps", problem.num_steps, 1, kMaxMomentumSteps);
   const auto require_weights = [&](const char* name, const std::vector<double>& weights) {
     if (weights.empty()) return;
     require_length("find_optimum", name, std::ssize(weights), problem.num_steps);
     for (const double weight : weights) require_positive("find_optimum", name, weight);
     require_all_finite("find_optimum", name, weights);
     if (problem.objective == Objective::max)
-      fail(ErrorCode::unsupported, std::string("find_optimum: ") + name +
-                                       " are for the mean objective; the max objective is solved "
-                                       "for Toeplitz workloads");
+      fail(ErrorCode::unsupported, "find_optimum", name,
+           "cannot be given for the max objective, which is solved for Toeplitz workloads");
   };
   require_weights("rates", problem.rates);
   require_weights("query_weights", problem.query_weights);

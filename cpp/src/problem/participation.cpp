@@ -60,7 +60,7 @@ Participation Participation::fixed_epoch(const FixedEpoch& schema) {
   const std::int64_t b =
       require_between("fixed_epoch", "epoch_length", schema.epoch_length, 1, kMaxNumSteps);
   if (k > kMaxNumSteps / b)
-    fail_argument("fixed_epoch", "num_epochs * epoch_length", "at most 2^40",
+    fail_argument("fixed_epoch", "epoch_length", "at most 2^40 / {num_epochs}",
                   to_text(k) + " * " + to_text(b));
   return {Kind::fixed_epoch, k, b};
 }
@@ -107,7 +107,7 @@ std::int64_t Participation::max_participations_within(std::int64_t num_steps) co
 void Participation::require_horizon(std::int64_t num_steps) const {
   if (kind_ == Kind::fixed_epoch && max_participations_ * separation_ != num_steps)
     fail_argument("participation", "num_steps",
-                  "num_epochs * epoch_length = " + to_text(max_participations_ * separation_),
+                  "{num_epochs} * {epoch_length} = " + to_text(max_participations_ * separation_),
                   to_text(num_steps));
 }
 

@@ -67,9 +67,8 @@ Workload Workload::lower_triangular(Matrix matrix) {
     fail_argument("lower_triangular", "matrix", "square and not empty",
                   std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()));
   if (matrix.rows() > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "lower_triangular: num_steps must be at most " +
-                                     to_text(kMaxDenseSteps) + ", got " +
-                                     std::to_string(matrix.rows()));
+    fail(ErrorCode::unsupported, "lower_triangular", "num_steps",
+         "must be at most " + to_text(kMaxDenseSteps), std::to_string(matrix.rows()));
   for (Eigen::Index row = 0; row < matrix.rows(); ++row)
     for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
       const double entry = matrix(row, column);
@@ -111,10 +110,10 @@ std::string Workload::name() const {
 
 std::vector<double> Workload::coefficients() const {
   if (!is_toeplitz())
-    fail(ErrorCode::unsupported, "workload: " + name() + " has no Toeplitz coefficients");
+    fail(ErrorCode::unsupported, "workload", "workload", "must have Toeplitz coefficients", name());
   if (num_steps_ > kMaxCoefficients)
-    fail(ErrorCode::unsupported, "workload: coefficients are made for num_steps up to " +
-                                     to_text(kMaxCoefficients) + ", got " + to_text(num_steps_));
+    fail(ErrorCode::unsupported, "workload", "num_steps",
+         "must be at most " + to_text(kMaxCoefficients) + " for coefficients", to_text(num_steps_));
   std::vector<double> impulse(static_cast<std::size_t>(num_steps_));
   impulse[0] = 1;
   return apply(std::move(impulse));
@@ -122,8 +121,8 @@ std::vector<double> Workload::coefficients() const {
 
 Matrix Workload::matrix() const {
   if (num_steps_ > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "workload: matrices are made for num_steps up to " +
-                                     to_text(kMaxDenseSteps) + ", got " + to_text(num_steps_));
+    fail(ErrorCode::unsupported, "workload", "num_steps",
+         "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(num_steps_));
   if (kind_ == Kind::matrix) return matrix_;
   if (is_toeplitz()) return lower_triangular_toeplitz(coefficients());
   const auto size = static_cast<std::size_t>(num_steps_);
@@ -139,7 +138,7 @@ Matrix Workload::matrix() const {
 }
 
 Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
-  require_between("workload", "first step", first, 0, num_steps_ - 1);
+  require_between("workload", "first", first, 0, num_steps_ - 1);
   require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
   Workload block(kind_, num_steps);
   block.momentum_ = momentum_;

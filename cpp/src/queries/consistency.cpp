@@ -107,8 +107,8 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
   if (options.total) {
     require_between(kFunction, "total", *options.total, 0, std::int64_t{1} << 53);
     if (mechanism.privacy().neighbours != Neighbours::replace_one)
-      fail(ErrorCode::unsupported,
-           "consistent_histogram: a total is public only with replace_one, got zero_out");
+      fail(ErrorCode::unsupported, "consistent_histogram", "total",
+           "is public only with {neighbours} replace_one", "zero_out");
   }
   const double noise = unit_of(mechanism);
   const std::vector<Eigen::Index> totals = told_totals(mechanism);

@@ -17,8 +17,7 @@ constexpr const char* kFunction = "exponential_mechanism";
 constexpr std::int64_t kMaxUtility = std::int64_t{1} << 53;
 
 void require_options(std::span<const std::int64_t> utilities, const ExponentialOptions& options) {
-  require_between(kFunction, "number of candidates", std::ssize(utilities), 1,
-                  std::int64_t{1} << 24);
+  require_count(kFunction, "utilities", "entries", std::ssize(utilities), 1, std::int64_t{1} << 24);
   for (const std::int64_t utility : utilities)
     require_between(kFunction, "utility", utility, -kMaxUtility, kMaxUtility);
   if (!(options.epsilon >= 0x1p-30 && options.epsilon <= 0x1p20))
@@ -86,8 +85,8 @@ QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
   require_contributions(kName, options.max_contributions);
   std::int64_t num_records = 0;
   for (const std::int64_t count : histogram) {
-    require_between(kName, "count", count, 0, std::int64_t{1} << 32);
-    require_between(kName, "number of records", num_records += count, 0, std::int64_t{1} << 32);
+    require_between(kName, "histogram", count, 0, std::int64_t{1} << 32);
+    require_count(kName, "histogram", "records", num_records += count, 0, std::int64_t{1} << 32);
   }
   const std::int64_t target = part * num_records;
   QuantileUtilities result{.utilities = {},

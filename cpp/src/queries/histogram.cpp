@@ -12,7 +12,7 @@ constexpr const char* kFunction = "query_domain";
 
 QueryDomain::QueryDomain(std::vector<std::string> labels, std::optional<std::string> other)
     : labels_(std::move(labels)) {
-  require_between(kFunction, "number of values", std::ssize(labels_), 1, kMaxProductSize);
+  require_count(kFunction, "labels", "entries", std::ssize(labels_), 1, kMaxProductSize);
   for (const std::string& label : labels_)
     if (!indices_.emplace(label, std::ssize(indices_)).second)
       fail_argument(kFunction, "value", "declared once", "'" + label + "' twice");

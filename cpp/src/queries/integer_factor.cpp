@@ -32,9 +32,8 @@ double power_for(const Matrix& m, int bits) {
 IntegerMatrix to_integers(const Matrix& matrix) {
   const double largest = matrix.size() == 0 ? 0 : matrix.cwiseAbs().maxCoeff();
   if (!(largest <= kMaxMadeEntry) || !matrix.allFinite())
-    fail(ErrorCode::unsupported,
-         "factorize_queries: entries of the measurements must be at most 2^26, got " +
-             to_text(largest));
+    fail(ErrorCode::unsupported, "factorize_queries", "workload",
+         "must be such that entries of the measurements are at most 2^26", to_text(largest));
   return matrix.array().round().cast<std::int64_t>();
 }
 
@@ -145,9 +144,10 @@ QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eig
 
 void require_few_queries(std::int64_t num_queries) {
   if (num_queries > kMaxQueryValues)
-    fail(ErrorCode::unsupported,
-         "factorize_queries: queries measured by themselves must be at most " +
-             to_text(kMaxQueryValues) + " a factor, got " + to_text(num_queries));
+    fail(ErrorCode::unsupported, "factorize_queries", "workload",
+         "must have at most " + to_text(kMaxQueryValues) +
+             " queries a factor, if they are measured by themselves",
+         to_text(num_queries));
 }
 
 QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {

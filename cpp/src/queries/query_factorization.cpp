@@ -182,9 +182,8 @@ Matrix unlevel_rows(const IntegerMatrix& encoder) {
 
 void require_entries(std::int64_t size) {
   if (size > kMaxQueryEntries)
-    fail(ErrorCode::resource_exhausted, "query_factorization: a matrix has at most " +
-                                            to_text(kMaxQueryEntries) + " entries, got " +
-                                            to_text(size));
+    fail(ErrorCode::resource_exhausted, "query_factorization", "workload",
+         "must have at most " + to_text(kMaxQueryEntries) + " entries as a matrix", to_text(size));
 }
 
 /// The same in the l1 norm, column by column.
@@ -202,24 +201,25 @@ double replace_one_l1(const IntegerMatrix& encoder) {
 void QueryFactorization::require_sound() const {
   constexpr std::int64_t kMaxEntry = std::int64_t{1} << 30;
   if (factors.empty() || factors.size() > kMaxFactors)
-    fail_argument(kFunction, "number of factors", "1 to 3", std::to_string(factors.size()));
+    fail_argument(kFunction, "factors", "1 to 3", std::to_string(factors.size()));
   double columns = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const IntegerMatrix& encoder = factors[i].encoder;
     const Matrix& decoder = factors[i].decoder;
-    const std::string name = "factor " + std::to_string(i);
-    require_between(kFunction, name + ": rows of M", encoder.rows(), 1, kMaxQueryRows);
-    require_between(kFunction, name + ": columns of M", encoder.cols(), 1, kMaxQueryEntries);
-    require_between(kFunction, name + ": rows of R", decoder.rows(), 1, kMaxQueryRows);
-    require_length(kFunction, name + ": row of R", decoder.cols(), encoder.rows());
-    require_all_finite(kFunction, name + ": R",
+    const std::string name = "factors[" + std::to_string(i) + "]";
+    require_count(kFunction, name + ".encoder", "rows", encoder.rows(), 1, kMaxQueryRows);
+    require_count(kFunction, name + ".encoder", "columns", encoder.cols(), 1, kMaxQueryEntries);
+    require_count(kFunction, name + ".decoder", "rows", decoder.rows(), 1, kMaxQueryRows);
+    require_length(kFunction, name + ".decoder", decoder.cols(), encoder.rows());
+    require_all_finite(kFunction, name + ".decoder",
                        {decoder.data(), static_cast<std::size_t>(decoder.size())});
     for (const std::int64_t entry : encoder.reshaped())
-      require_between(kFunction, name + ": entry of M", entry, -kMaxEntry, kMaxEntry);
+      require_between(kFunction, name + ".encoder", entry, -kMaxEntry, kMaxEntry);
     columns *= static_cast<double>(encoder.cwiseAbs().colwise().sum().maxCoeff());
   }
   if (!(columns <= kMaxMeasurement))
-    fail_argument(kFunction, "largest column of M in the l1 norm", "at most 2^60",
+    fail_argument(kFunction, "factors",
+                  "such that the largest column of M has an l1 norm of at most 2^60",
                   to_text(columns));
 }
 
@@ -325,7 +325,7 @@ std::vector<std::int64_t> QueryFactorization::measure(
   require_length(kFunction, "histogram", std::ssize(histogram), num_values());
   double total = 0;
   for (std::size_t v = 0; v < histogram.size(); ++v)
-    total += static_cast<double>(require_between(kFunction, "count of value " + std::to_string(v),
+    total += static_cast<double>(require_between(kFunction, "histogram[" + std::to_string(v) + "]",
                                                  histogram[v], 0, std::int64_t{1} << 53));
   double largest = 1;
   std::vector<const IntegerMatrix*> encoders;
@@ -334,8 +334,9 @@ std::vector<std::int64_t> QueryFactorization::measure(
     largest *= static_cast<double>(factor.encoder.cwiseAbs().maxCoeff());
   }
   if (!(total * largest <= kMaxMeasurement))
-    fail(ErrorCode::unsupported, "query_factorization: the number of records must be at most " +
-                                     to_text(std::floor(kMaxMeasurement / largest)));
+    fail(ErrorCode::unsupported, "query_factorization", "histogram",
+         "must have at most " + to_text(std::floor(kMaxMeasurement / largest)) + " records",
+         to_text(total));
   return detail::apply_kronecker<IntegerMatrix>(encoders, {histogram.begin(), histogram.end()});
 }
 
@@ -373,9 +374,9 @@ Matrix searched_queries(const QueryWorkload::Factor& factor,
       options.strategy == QueryStrategy::optimal && options.objective == Objective::max;
   if (!needs_rows) return detail::range_root(factor.queries.cols());
   if (factor.num_queries() > kMaxQueryRows)
-    fail(ErrorCode::unsupported,
-         "factorize_queries: for the max objective all ranges must be of at most 361 values, got " +
-             to_text(std::int64_t{factor.queries.cols()}));
+    fail(ErrorCode::unsupported, "factorize_queries", "workload",
+         "must have at most 361 values for the max objective of all ranges",
+         to_text(std::int64_t{factor.queries.cols()}));
   return factor.matrix();
 }
 
@@ -395,8 +396,8 @@ class QueryFactorizer::State {
         way_(options.solver.gap) {
     const std::size_t num_factors = factored_.factors().size();
     if (num_factors > kMaxFactors)
-      fail(ErrorCode::unsupported, "factorize_queries: products must have at most 3 factors, got " +
-                                       std::to_string(num_factors));
+      fail(ErrorCode::unsupported, "factorize_queries", "workload", "must have at most 3 factors",
+           std::to_string(num_factors));
     bits_ = kBits[num_factors - 1];
     result_.objective = options.objective;
   }

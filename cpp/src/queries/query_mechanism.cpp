@@ -34,9 +34,8 @@ double times_up(double value, std::int64_t times) {
 
 void require_scale(double scale, double largest) {
   if (!(scale <= largest))
-    fail(ErrorCode::unsupported,
-         "query_mechanism: noise must stay within 2^61, which takes a larger epsilon or delta; its "
-         "scale would be " +
+    fail(ErrorCode::unsupported, "query_mechanism", "epsilon",
+         "must be larger, or {delta}: noise stays within 2^61, and its scale would be " +
              to_text(scale));
 }
 
@@ -50,7 +49,7 @@ void QueryPrivacy::require_sound() const {
   // records get no noise.
   if (neighbours == Neighbours::replace_one && max_contributions > 1)
     fail_argument(kFunction, "max_contributions",
-                  "1 where the number of records is public: neighbours that replace a record",
+                  "1 where the number of records is public: {neighbours} that replace a record",
                   to_text(max_contributions));
 }
 
@@ -76,9 +75,9 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
   const bool is_all_public =
       std::find(is_public_.begin(), is_public_.end(), false) == is_public_.end();
   if (is_all_public || !(sensitivity_ > 0))
-    fail(ErrorCode::invalid_argument,
-         "query_mechanism: queries must differ between values: between these neighbours the number "
-         "of records is public");
+    fail(ErrorCode::invalid_argument, "query_mechanism", "workload",
+         "must have queries that differ between values: between these {neighbours} the number of "
+         "records is public");
   if (noise_ == QueryNoise::gaussian) {
     const double multiplier =
         noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});

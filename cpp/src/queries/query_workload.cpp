@@ -16,19 +16,19 @@ constexpr const char* kFunction = "query_workload";
 
 Eigen::Index require_values(std::int64_t num_values) {
   return static_cast<Eigen::Index>(
-      require_between(kFunction, "num_values", num_values, 1, kMaxQueryValues));
+      require_count(kFunction, "workload", "values", num_values, 1, kMaxQueryValues));
 }
 
 void require_entries(std::int64_t rows, std::int64_t columns) {
   if (rows * columns > kMaxQueryEntries)
-    fail(ErrorCode::resource_exhausted, "query_workload: queries times values must be at most " +
-                                            to_text(kMaxQueryEntries) + ", got " +
-                                            to_text(rows * columns));
+    fail(ErrorCode::resource_exhausted, kFunction, "workload",
+         "must have at most " + to_text(kMaxQueryEntries) + " entries as a matrix",
+         to_text(rows * columns));
 }
 
 /// A factor of zeros, of as many rows as columns allow.
 QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
-  require_between(kFunction, "number of queries", rows, 1, kMaxQueryRows);
+  require_count(kFunction, "workload", "queries", rows, 1, kMaxQueryRows);
   require_entries(rows, columns);
   return {
       .queries = Matrix::Zero(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)),
@@ -43,18 +43,18 @@ std::vector<std::string> numbered(Eigen::Index count) {
 
 void require_factor(const QueryWorkload::Factor& factor) {
   const Matrix& f = factor.queries;
-  require_between(kFunction, "number of queries", f.rows(), 1, kMaxQueryRows);
+  require_count(kFunction, "workload", "queries", f.rows(), 1, kMaxQueryRows);
   require_values(f.cols());
   require_length(kFunction, "labels", std::ssize(factor.labels), factor.is_ranges ? 0 : f.rows());
   require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
   // Norms and their products then stay within the doubles, and rows within 24 bits of integers.
   for (const double entry : f.reshaped())
     if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
-      fail_argument(kFunction, "entry of the queries", "0 or between 2^-60 and 2^60 in magnitude",
-                    to_text(entry));
+      fail_argument(kFunction, "queries",
+                    "of entries that are 0 or between 2^-60 and 2^60 in magnitude", to_text(entry));
   for (Eigen::Index i = 0; i < f.rows(); ++i)
     if (f.row(i).isZero(0))
-      fail_argument(kFunction, "query " + factor.labels[static_cast<std::size_t>(i)],
+      fail_argument(kFunction, "queries[" + to_text(std::int64_t{i}) + "]",
                     "other than 0 for some value", "zeros");
 }
 
@@ -87,8 +87,8 @@ QueryWorkload::QueryWorkload(std::vector<Factor> factors) : factors_(std::move(f
     require_factor(factor);
     num_queries_ *= factor.num_queries();
     num_values_ *= factor.queries.cols();
-    require_between(kFunction, "queries of a product", num_queries_, 1, kMaxProductSize);
-    require_between(kFunction, "values of a product", num_values_, 1, kMaxProductSize);
+    require_count(kFunction, "workload", "queries", num_queries_, 1, kMaxProductSize);
+    require_count(kFunction, "workload", "values", num_values_, 1, kMaxProductSize);
   }
 }
 
@@ -113,10 +113,10 @@ QueryWorkload QueryWorkload::all_ranges(std::int64_t num_values) {
 
 QueryWorkload QueryWorkload::marginals(const MarginalsOptions& options) {
   const std::vector<std::int64_t>& sizes = options.attribute_sizes;
-  require_between(kFunction, "number of attributes", std::ssize(sizes), 1, 11);
+  require_count(kFunction, "attribute_sizes", "entries", std::ssize(sizes), 1, 11);
   std::int64_t num_values = 1;
   for (const std::int64_t size : sizes) {
-    require_between(kFunction, "attribute size", size, 2, kMaxQueryValues);
+    require_between(kFunction, "attribute_sizes", size, 2, kMaxQueryValues);
     require_values(num_values *= size);
   }
   require_between(kFunction, "order", options.order, 1, std::ssize(sizes));
@@ -192,7 +192,7 @@ QueryWorkload QueryWorkload::predicates(std::int64_t num_values,
 }
 
 QueryWorkload QueryWorkload::kronecker(std::span<const QueryWorkload> parts) {
-  require_between(kFunction, "parts of a product", std::ssize(parts), 1, 24);
+  require_count(kFunction, "parts", "entries", std::ssize(parts), 1, 24);
   std::vector<Factor> factors;
   for (const QueryWorkload& part : parts)
     factors.insert(factors.end(), part.factors_.begin(), part.factors_.end());
@@ -200,10 +200,10 @@ QueryWorkload QueryWorkload::kronecker(std::span<const QueryWorkload> parts) {
 }
 
 QueryWorkload QueryWorkload::union_of(std::span<const QueryWorkload> parts) {
-  require_between(kFunction, "parts of a union", std::ssize(parts), 1, kMaxQueryRows);
+  require_count(kFunction, "parts", "entries", std::ssize(parts), 1, kMaxQueryRows);
   std::int64_t num_rows = 0;
   for (const QueryWorkload& part : parts) {
-    require_length(kFunction, "values of a part", part.num_values(), parts[0].num_values());
+    require_length(kFunction, "parts", part.num_values(), parts[0].num_values());
     num_rows += part.num_queries();
   }
   require_values(parts[0].num_values());

@@ -153,7 +153,7 @@ void fill_row(const Key& key, Stream stream, std::uint64_t row, std::uint64_t fi
   constexpr std::size_t kPerGroup = kNormalsPerGroup<T>;
   if (row >= kMaxRows) fail_argument("fill_normals", "row", "below 2^48", std::to_string(row));
   if (first > kMaxCoordinates<T> || out.size() > kMaxCoordinates<T> - first)
-    fail_argument("fill_normals", "last coordinate", kCoordinateLimit<T>,
+    fail_argument("fill_normals", "first", kCoordinateLimit<T>,
                   std::to_string(first) + " + " + std::to_string(out.size()) + " coordinates");
   alignas(64) std::array<Word, kWordsPerChunk> buffer;
   const BlockAddress address{stream, row, 0};
@@ -196,7 +196,7 @@ void fill_rows(const Key& key, Stream stream, std::uint64_t first_row, std::uint
     fail_argument("fill_normals_rows", "coordinate", kCoordinateLimit<T>,
                   std::to_string(coordinate));
   if (first_row > kMaxRows || out.size() > kMaxRows - first_row)
-    fail_argument("fill_normals_rows", "last row", "below 2^48",
+    fail_argument("fill_normals_rows", "first_row", "below 2^48",
                   std::to_string(first_row) + " + " + std::to_string(out.size()) + " rows");
   constexpr std::uint64_t kPerGroup = kNormalsPerGroup<T>;
   constexpr std::size_t kPairWords = 4 * kWordsPerPair<T>;  // four rows

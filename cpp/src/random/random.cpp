@@ -27,7 +27,7 @@ inline Word high_row_word(std::uint64_t row, std::uint16_t plane) {
 
 void require_whole_groups(const char* function, std::size_t length) {
   if (length % kWordsPerGroup == 0) return;
-  fail_argument(function, "length of out", "a multiple of 64", std::to_string(length));
+  fail_argument(function, "out", "of a length that is a multiple of 64", std::to_string(length));
 }
 
 void require_row(const char* function, std::uint64_t row) {
@@ -40,14 +40,13 @@ void require_row(const char* function, std::uint64_t row) {
 Key Key::from_entropy() {
   std::array<std::byte, 32> bytes{};
   if (getentropy(bytes.data(), bytes.size()) != 0)
-    fail(ErrorCode::entropy_unavailable,
-         std::string("Key::from_entropy: entropy must be available from the platform, got ") +
-             std::strerror(errno));
+    fail(ErrorCode::entropy_unavailable, "Key::from_entropy", "",
+         "entropy must be available from the platform", std::strerror(errno));
   const bool all_zero =
       std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
   if (all_zero)  // probability 2^-256 of a working source; certain of one that wrote nothing
-    fail(ErrorCode::entropy_unavailable,
-         "Key::from_entropy: entropy must be available from the platform, got 32 zero bytes");
+    fail(ErrorCode::entropy_unavailable, "Key::from_entropy", "",
+         "entropy must be available from the platform", "32 zero bytes");
   return from_bytes(bytes);
 }
 
@@ -98,7 +97,7 @@ void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t
   require_whole_groups("fill_groups", out.size());
   const std::uint64_t num_groups = out.size() / kWordsPerGroup;
   if (first_group > kMaxGroups || num_groups > kMaxGroups - first_group)
-    fail_argument("fill_groups", "last group", "below 2^30",
+    fail_argument("fill_groups", "first_group", "below 2^30 at the last group",
                   std::to_string(first_group) + " + " + std::to_string(num_groups) + " groups");
   simd::kernels().blocks_of_row(key.words().data(), num_rounds(stream), static_cast<Word>(stream),
                                 row, static_cast<Word>(first_group * kBlocksPerGroup), num_groups,
@@ -110,7 +109,7 @@ void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, Wor
   require_whole_groups("fill_row_blocks", out.size());
   const std::uint64_t num_rows = out.size() / kWordsPerBlock;
   if (first_row > kMaxRows || num_rows > kMaxRows - first_row)
-    fail_argument("fill_row_blocks", "last row", "below 2^48",
+    fail_argument("fill_row_blocks", "first_row", "below 2^48 at the last row",
                   std::to_string(first_row) + " + " + std::to_string(num_rows) + " rows");
   simd::kernels().block_of_rows(key.words().data(), num_rounds(stream), static_cast<Word>(stream),
                                 first_row, block, out.size() / kWordsPerGroup, out.data());
@@ -121,7 +120,7 @@ void fill_bits(const Key& key, Stream stream, std::uint64_t row, std::uint64_t f
   constexpr std::uint64_t kMaxWords = kMaxBlocks * kWordsPerBlock;
   require_row("fill_bits", row);
   if (first_word > kMaxWords || out.size() > kMaxWords - first_word)
-    fail_argument("fill_bits", "last word", "below 2^36",
+    fail_argument("fill_bits", "first_word", "below 2^36 at the last word",
                   std::to_string(first_word) + " + " + std::to_string(out.size()) + " words");
   while (!out.empty()) {
     const std::uint64_t group = first_word / kWordsPerGroup;

@@ -16,8 +16,8 @@ bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) 
   require_length("people_sum", "values", static_cast<std::int64_t>(values.size()), dimension());
   require_all_finite("people_sum", "values", values);
   if (step() == num_steps())
-    fail(ErrorCode::past_horizon,
-         "people_sum: step must be below the horizon " + to_text(num_steps()));
+    fail(ErrorCode::past_horizon, "people_sum", "step",
+         "must be below the horizon " + to_text(num_steps()), to_text(step()));
   if (!bound_.admits(person, step())) return false;
   std::vector<double>& part = parts_[person];
   part.resize(values.size());

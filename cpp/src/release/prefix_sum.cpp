@@ -16,7 +16,7 @@ namespace dpftrl {
 namespace {
 
 std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
-  if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum: mechanism must be given");
+  if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum", "mechanism", "must be given");
   const Workload& workload = mechanism->strategy().workload();
   // The sums below are running totals: with another decoder they would be neither those nor A G.
   if (!workload.is_prefix())
@@ -118,10 +118,9 @@ void PrefixSum::end_step() {
 
 void PrefixSum::require_room(std::int64_t num_records) const {
   if (num_records > max_contributions_ - num_contributions_)
-    fail(ErrorCode::resource_exhausted,
-         std::string("prefix_sum: the sums are full after ") + to_text(max_contributions_) +
-             (lattice_ ? " contributions to a step" : " contributions") +
-             "; a coarser grid takes more");
+    fail(ErrorCode::resource_exhausted, "prefix_sum", "grid",
+         std::string("must be coarser: the sums are full after ") + to_text(max_contributions_) +
+             (lattice_ ? " contributions to a step" : " contributions"));
 }
 
 void PrefixSum::release_batch(std::span<const double> records, std::span<double> noisy,
@@ -181,11 +180,11 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
       num_steps(), bytes);
   const std::span<const std::byte> state = bytes.subspan(detail::kCheckpointHeaderSize);
   if (state.size() < 8)
-    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain sums, got none");
+    fail(ErrorCode::bad_state, "prefix_sum", "checkpoint", "must contain sums", "none");
   const std::uint64_t num_contributions = detail::word_at(state, 0);
   if (num_contributions > static_cast<std::uint64_t>(max_contributions_))
-    fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain at most " +
-                                   to_text(max_contributions_) + " contributions, got more");
+    fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
+         "must contain at most " + to_text(max_contributions_) + " contributions", "more");
   engine_->restore_state(header.state_step, state.subspan(8), header.step);
   num_contributions_ = static_cast<std::int64_t>(num_contributions);
   step_ = header.step;
@@ -207,9 +206,8 @@ std::int64_t PrefixSum::num_recomputed() const {
 
 void PrefixSum::require_left(std::int64_t num_records) const {
   if (num_records > num_steps() - step_)
-    fail(ErrorCode::past_horizon, "prefix_sum: step must be below the horizon " +
-                                      to_text(num_steps()) + ", got " +
-                                      to_text(step_ + num_records - 1));
+    fail(ErrorCode::past_horizon, "prefix_sum", "step",
+         "must be below the horizon " + to_text(num_steps()), to_text(step_ + num_records - 1));
 }
 
 }  // namespace dpftrl

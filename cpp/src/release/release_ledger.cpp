@@ -42,8 +42,8 @@ ReleaseLedger::Code ReleaseLedger::code_of(std::int64_t step,
 
 void ReleaseLedger::require_whole() const {
   if (is_torn_)
-    fail(ErrorCode::bad_state,
-         "release_ledger: a decision failed halfway; go on from the bytes that were stored");
+    fail(ErrorCode::bad_state, "release_ledger", "",
+         "a decision failed halfway; go on from the bytes that were stored");
 }
 
 void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
@@ -61,8 +61,8 @@ void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contr
   const Code code = code_of(step, contributions);
   if (step < num_decided()) {
     if (codes_[static_cast<std::size_t>(step)] != code)
-      fail(ErrorCode::already_released, "release_ledger: record must be the one that step " +
-                                            to_text(step) + " was released for, got another");
+      fail(ErrorCode::already_released, "release_ledger", "step",
+           "must not be one that was released for another {record}", to_text(step));
     return;
   }
   // Memory first: once the sum has taken the record, nothing may fail.
@@ -134,8 +134,8 @@ void ReleaseLedger::restore(std::span<const std::byte> bytes) {
   // The steps of the sums are those of the entries: the header of a checkpoint begins with them.
   if (!is_whole || sums_size < detail::kCheckpointHeaderSize ||
       detail::word_at(rest, 8 + 8) != static_cast<std::uint64_t>(header.step))
-    fail(ErrorCode::bad_state, "release_ledger: checkpoint must contain the sums and " +
-                                   to_text(header.step) + " releases, got something else");
+    fail(ErrorCode::bad_state, "release_ledger", "checkpoint",
+         "must contain the sums and " + to_text(header.step) + " releases", "something else");
   std::vector<Code> codes(count);
   std::vector<double> releases(count * width);
   const std::span<const std::byte> entries = rest.last(count * entry_size);

@@ -66,8 +66,8 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
   }};
   for (const Parameter& parameter : all)
     if (parameter.is_given && !lists(info.parameters, parameter.name))
-      fail(ErrorCode::invalid_argument, "make_strategy: " + std::string(parameter.name) +
-                                            " is not a parameter of " + std::string(info.name));
+      fail(ErrorCode::invalid_argument, "make_strategy", parameter.name,
+           "is not a parameter of " + std::string(info.name));
   if (given.plan) {
     const auto beside = std::ranges::find(all, true, &Parameter::is_given);
     const std::string_view name = beside != all.end()       ? beside->name
@@ -75,25 +75,25 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
                                   : given.normalize_columns ? "normalize_columns"
                                                             : "";
     if (!name.empty())
-      fail(ErrorCode::invalid_argument,
-           "make_strategy: " + std::string(name) + " cannot be given together with a plan");
+      fail(ErrorCode::invalid_argument, "make_strategy", name,
+           "cannot be given together with a plan");
   }
   if (given.num_buffers && !given.decays.empty())
-    fail(ErrorCode::invalid_argument,
-         "make_strategy: num_buffers cannot be given together with decays, which are as many");
+    fail(ErrorCode::invalid_argument, "make_strategy", "num_buffers",
+         "cannot be given together with {decays}, which are as many");
   if (given.normalize_columns && info.name == OptimalStrategy::kName && options.workload &&
       !options.workload->is_prefix())
-    fail(ErrorCode::invalid_argument,
-         "make_strategy: normalize_columns cannot be given for optimal and " +
-             options.workload->name() + ": the columns of that optimum are what they should be");
+    fail(ErrorCode::invalid_argument, "make_strategy", "normalize_columns",
+         "cannot be given for optimal and " + options.workload->name() +
+             ": the columns of that optimum are what they should be");
   if (given.complete_epochs && !given.epoch_length)
-    fail_argument("make_strategy", "complete_epochs", "given together with epoch_length", "true");
+    fail_argument("make_strategy", "complete_epochs", "given together with {epoch_length}", "true");
 }
 
 void require_horizon(const std::optional<Workload>& workload, const char* name,
                      std::int64_t num_steps) {
   if (workload && workload->num_steps() != num_steps)
-    fail_argument("make_strategy", name, "of num_steps = " + to_text(num_steps) + " steps",
+    fail_argument("make_strategy", name, "of {num_steps} = " + to_text(num_steps) + " steps",
                   to_text(workload->num_steps()));
 }
 
@@ -109,9 +109,9 @@ void require_encoder_workload(const FamilyRow& family, const StrategyOptions& op
                        !given.plan && !given.epoch_length &&
                        (!options.workload || options.workload->is_prefix());
   if (!is_able)
-    fail(ErrorCode::unsupported, options.name +
-                                     ": prefix sums cannot be decoded from an encoder for " +
-                                     options.encoder_workload->name());
+    fail(ErrorCode::unsupported, options.name, "encoder_workload",
+         "must be one from whose encoder prefix sums can be decoded",
+         options.encoder_workload->name());
 }
 
 /// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
@@ -204,14 +204,14 @@ StrategyPointer planned_strategy(std::string_view mechanism, const StrategyPlan&
                                  const Workload& workload) {
   const FamilyRow* family = find_planned(mechanism);
   if (family == nullptr)
-    fail(ErrorCode::invalid_argument,
-         "plan: " + std::string(mechanism) + " is not a mechanism that a plan can define");
+    fail_argument("plan", "strategy", "one that a plan can define",
+                  "\"" + std::string(mechanism) + "\"");
   for (const PlanNumbers& list : plan.numbers) {
     if (std::ranges::find(family->plan_lists, list.name) == family->plan_lists.end())
-      fail(ErrorCode::invalid_argument,
-           "plan: " + list.name + " is not a list of " + std::string(mechanism));
+      fail(ErrorCode::invalid_argument, "plan", list.name,
+           "is not a list of " + std::string(mechanism));
     if (std::ranges::count(plan.numbers, list.name, &PlanNumbers::name) > 1)
-      fail(ErrorCode::invalid_argument, "plan: " + list.name + " is given twice");
+      fail(ErrorCode::invalid_argument, "plan", list.name, "must be given once", "twice");
   }
   return family->from_plan(plan, workload);
 }

@@ -30,11 +30,11 @@ Matrix divide(const Matrix& numerator, const Matrix& lower) {
   Eigen::Index least = 0;
   (void)workload.diagonal().cwiseAbs().minCoeff(&least);
   const std::string entry = to_text(std::int64_t{least});
-  fail(ErrorCode::unsupported,
-       "dense strategy: the workload and the encoder must be far enough from singular for double "
-       "precision, got a decoder of condition " +
-           to_text(condition) + "; least on the diagonal of the workload is entry (" + entry +
-           ", " + entry + ") = " + to_text(workload(least, least)));
+  fail(ErrorCode::unsupported, "dense strategy", "workload",
+       "and its encoder must be far enough from singular for double precision (least on the "
+       "diagonal of the workload is entry (" +
+           entry + ", " + entry + ") = " + to_text(workload(least, least)) + ")",
+       "a decoder of condition " + to_text(condition));
 }
 
 /// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so a column of it is longer
@@ -171,8 +171,8 @@ Matrix lower_triangular_encoder(const Matrix& encoder) {
   const Matrix gram = multiply(encoder.transpose(), encoder).reverse();
   const Eigen::LLT<Matrix> cholesky(gram);
   if (cholesky.info() != Eigen::Success)
-    fail(ErrorCode::unsupported,
-         "lower_triangular_encoder: the Gram matrix must be positive definite");
+    fail(ErrorCode::unsupported, "lower_triangular_encoder", "encoder",
+         "must have a positive definite Gram matrix");
   const Matrix lower = cholesky.matrixL();
   return lower.transpose().reverse();
 }

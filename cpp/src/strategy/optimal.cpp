@@ -86,16 +86,14 @@ OptimumProblem optimum_problem(const Workload& workload, Objective objective) {
       if (has_momentum) break;
       problem.rates = workload.rates();
       if (std::ranges::any_of(problem.rates, [](double rate) { return rate < 0; }))
-        fail(ErrorCode::unsupported, "optimal: rates must be positive");
+        fail(ErrorCode::unsupported, "optimal", "rates", "must be positive");
       return problem;
     case Workload::Kind::window:
     case Workload::Kind::matrix:
       break;
   }
-  fail(ErrorCode::unsupported,
-       "optimal: the workload must be prefix sums, decay without momentum or rates without "
-       "momentum, got " +
-           workload.name());
+  fail(ErrorCode::unsupported, "optimal", "workload",
+       "must be prefix sums, decay without momentum or rates without momentum", workload.name());
 }
 
 bool has_optimum(const Workload& workload, Objective objective) {

@@ -38,11 +38,11 @@ Participation densely_optimised_for(const Workload& workload, const Participatio
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective) {
   if (num_buffers == 0 && !has_optimum(workload, objective))
-    fail(ErrorCode::unsupported, "optimal: full accuracy for " + workload.name() +
-                                     " takes dense matrices, num_steps up to " +
-                                     to_text(DenseStrategy::kMaxSteps) + ", got " +
-                                     to_text(workload.num_steps()) +
-                                     "; a number of buffers takes the encoder for prefix sums");
+    fail(ErrorCode::unsupported, "optimal", "num_steps",
+         "must be at most " + to_text(DenseStrategy::kMaxSteps) + ", as full accuracy for " +
+             workload.name() +
+             " takes dense matrices (with {num_buffers} the encoder is that for prefix sums)",
+         to_text(workload.num_steps()));
 }
 
 void require_known_errors(const StrategyOptions& options) {
@@ -60,11 +60,11 @@ void require_known_errors(const StrategyOptions& options) {
                                ? "; objective mean has an optimum there, and blt has errors"
                            : options.num_steps <= blt_steps ? "; blt has errors there"
                                                             : "";
-  fail(ErrorCode::unsupported,
-       "optimal: " + std::string(objective == Objective::max ? "the max" : "the mean") +
-           " objective for " + workload.name() + " takes dense matrices, num_steps up to " +
-           to_text(DenseStrategy::kMaxSteps) + ", got " + to_text(options.num_steps) +
-           ", and beyond that its errors are not known" + hint);
+  fail(ErrorCode::unsupported, "optimal", "num_steps",
+       "must be at most " + to_text(DenseStrategy::kMaxSteps) +
+           (objective == Objective::max ? " for the max" : " for the mean") + " objective and " +
+           workload.name() + ", which take dense matrices; beyond that errors are not known" + hint,
+       to_text(options.num_steps));
 }
 
 namespace {
@@ -107,10 +107,11 @@ std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
                                                        const Participation& participation) {
   const bool is_dense = is_densely_optimal(workload, num_buffers, objective, participation);
   if (!is_dense && !has_optimum(workload, objective))
-    fail(ErrorCode::unsupported,
-         "optimal: prefix sums cannot be decoded from an encoder for " + workload.name() +
-             " beyond " + to_text(DenseStrategy::kMaxSteps) + " steps, with given buffers, or " +
-             "with the max objective for rates");
+    fail(ErrorCode::unsupported, "optimal", "encoder_workload",
+         "must be one from whose encoder prefix sums can be decoded: at most " +
+             to_text(DenseStrategy::kMaxSteps) +
+             " steps, no given {num_buffers}, and not the max objective for rates",
+         workload.name());
   const Workload prefix = Workload::prefix_sums(workload.num_steps());
   if (!is_dense)
     return std::make_shared<const OptimalStrategy>(prefix,
@@ -148,7 +149,7 @@ StrategyPointer dense_from_plan(const StrategyPlan& plan, const Workload& worklo
     return list.name != "columns" && list.name != kColumnDuals && list.name != kRowDuals;
   });
   if (stray != plan.numbers.end())
-    fail(ErrorCode::invalid_argument, "plan: " + stray->name + " cannot be given with columns");
+    fail(ErrorCode::invalid_argument, "plan", stray->name, "cannot be given with columns");
   std::optional<DenseStrategy::Bound> bound;
   if (plan.has(kColumnDuals) || plan.has(kRowDuals)) bound = dense_bound(plan, n);
   return strategy_of_columns(OptimalStrategy::kName, workload,

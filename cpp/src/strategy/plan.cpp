@@ -29,7 +29,7 @@ Matrix StrategyPlan::columns(std::int64_t num_steps, std::int64_t most_bands) co
     fail_argument(kFunction, "columns",
                   "as many numbers for each of " + to_text(num_steps) + " steps", to_text(size));
   const std::int64_t bands =
-      require_between(kFunction, "num_bands of columns", size / num_steps, 1, most_bands);
+      require_count(kFunction, "columns", "bands", size / num_steps, 1, most_bands);
   return Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(num_steps),
                                   static_cast<Eigen::Index>(bands));
 }

@@ -11,8 +11,8 @@ void Strategy::require_step(std::int64_t step) const {
 
 Eigen::Index Strategy::dense_size() const {
   if (num_steps() <= kMaxDenseSteps) return static_cast<Eigen::Index>(num_steps());
-  fail(ErrorCode::unsupported, std::string(name()) + ": matrices are made for num_steps up to " +
-                                   to_text(kMaxDenseSteps) + ", got " + to_text(num_steps()));
+  fail(ErrorCode::unsupported, name(), "num_steps",
+       "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(num_steps()));
 }
 
 }  // namespace dpftrl

@@ -26,10 +26,8 @@ VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffer
 VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
     : Strategy(std::move(workload)), parts_(std::move(parts)), max_column_norm_squared_(0) {
   if (!serves(this->workload()))
-    fail(ErrorCode::unsupported, std::string(name()) +
-                                     ": the workload must be prefix sums, decay or rates without "
-                                     "momentum, got " +
-                                     this->workload().name());
+    fail(ErrorCode::unsupported, name(), "workload",
+         "must be prefix sums, decay or rates without momentum", this->workload().name());
   require_length(name(), "inverse_scales", std::ssize(parts_.buffers->inverse_scales), num_steps());
   require_length(name(), "column_scales", std::ssize(parts_.column_scales), num_steps());
   column_norms_squared_ = detail::column_norms_squared(*parts_.buffers);
@@ -52,10 +50,8 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
 }
 
 void VaryingBufferedStrategy::refuse_numbers() const {
-  fail(ErrorCode::unsupported,
-       std::string(name()) +
-           ": the numbers must be far enough from cancelling each other for "
-           "double precision");
+  fail(ErrorCode::unsupported, name(), "numbers",
+       "must be far enough from cancelling each other for double precision");
 }
 
 double VaryingBufferedStrategy::column_norm_squared(std::int64_t step) const {

@@ -70,8 +70,8 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
   for (std::size_t t = 0; t < bounds.size(); ++t)
     if (!(row_norms_squared_[t] > 0 && bounds[t] <= kMostDoubt * row_norms_squared_[t] &&
           bounds[t] <= 0x1p200))
-      fail(ErrorCode::unsupported,
-           std::string(name) + ": columns must be far enough from singular for double precision");
+      fail(ErrorCode::unsupported, name, "columns",
+           "must be far enough from singular for double precision");
   bands_ = std::make_shared<const VaryingBands>(
       VaryingBands{.num_bands = inside.cols(),
                    .entries = entries_of(inside),

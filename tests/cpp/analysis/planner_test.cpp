@@ -123,11 +123,12 @@ TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
   EXPECT_ERROR(refused(mean, {1, 1, std::numeric_limits<double>::quiet_NaN()}), "invalid_argument",
                "query_weights[2] must");
   EXPECT_ERROR(refused(options_for("optimal", 3), {1, 2, 3}), "invalid_argument",
-               "query_weights are for objective mean, got max");
-  EXPECT_ERROR(refused(options_for("blt", 3), {1, 2, 3}), "invalid_argument", "mechanism optimal");
+               "query_weights can be given only for objective mean, got max");
+  EXPECT_ERROR(refused(options_for("blt", 3), {1, 2, 3}), "invalid_argument",
+               "only for strategy optimal, got blt");
   PlannerOptions closed = mean;
   closed.use_solver = false;
-  EXPECT_ERROR(refused(closed, {1, 2, 3}), "invalid_argument", "are for a search, got none");
+  EXPECT_ERROR(refused(closed, {1, 2, 3}), "invalid_argument", "only for a search, got none");
   PlannerOptions repeated = mean;
   repeated.strategy.participation =
       Participation::min_separation({.max_participations = 2, .min_separation = 1});
@@ -142,12 +143,13 @@ TEST(Planner, what_has_no_errors_is_refused_before_the_search) {
   PlannerOptions options = options_for("optimal", n);
   options.strategy.workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
   EXPECT_ERROR((void)Planner(options), "unsupported",
-               "takes dense matrices, num_steps up to 2048, got 4096");
+               "num_steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
   EXPECT_ERROR((void)Mechanism::make({.strategy = "optimal",
                                       .num_steps = n,
                                       .target = {.epsilon = 1, .delta = 1e-6},
                                       .workload = options.strategy.workload}),
-               "unsupported", "takes dense matrices, num_steps up to 2048, got 4096");
+               "unsupported",
+               "num_steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
 }
 
 TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {
@@ -332,7 +334,7 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   const auto refuses = [](const PlannerOptions& options, const char* message) {
     EXPECT_ERROR(Planner{options}, "invalid_argument", message);
   };
-  refuses(options_for("tree", 8), "planner: tree is not found by a search");
+  refuses(options_for("tree", 8), "planner: strategy must be one that a search finds");
   refuses(options_for("oak", 8), "strategy must be one of");
   refuses(options_for("blt", 8, {.decays = {0.5}, .weights = {0.1}}),
           "planner: decays cannot be given for a search");
@@ -343,7 +345,7 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   refuses(options_for("optimal", 0), "num_steps");
   PlannerOptions options = options_for("blt", 8);
   options.use_solver = false;
-  refuses(options, "planner: blt has no closed form without a solver");
+  refuses(options, "use_solver must be used for blt");
   options = options_for("optimal", 8);
   options.max_iterations = 0;
   refuses(options, "max_iterations");
@@ -355,7 +357,7 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   refuses(options, "gap cannot be given without a solver");
   options.gap = {};
   options.strategy.workload = Workload::learning_rates({.rates = {1, 1, 1, 1, 1, 1, 1, 2}});
-  refuses(options, "without a solver there are weights for prefix sums, got rates");
+  refuses(options, "workload must be prefix sums without a solver, got rates");
   options.strategy.workload = {};
   options.use_solver = true;
   for (const double gap : {0.0, -1e-3, 1.0, std::numeric_limits<double>::quiet_NaN()}) {

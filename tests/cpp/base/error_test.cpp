@@ -16,6 +16,41 @@ TEST(Error, message_names_function_parameter_constraint_and_value) {
             "invalid_argument | release: clip_norm must be positive and finite, got -1.5");
 }
 
+TEST(Error, tells_function_parameter_constraint_and_value_apart) {
+  try {
+    require_between("noise_stream", "step", 9, 0, 5);
+    FAIL() << "nothing thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error.function(), "noise_stream");
+    EXPECT_EQ(error.parameter(), "step");
+    EXPECT_EQ(error.constraint(), "must be between 0 and 5");
+    EXPECT_EQ(error.value(), "9");
+  }
+}
+
+TEST(Error, what_leaves_out_braces_and_fields_that_are_empty) {
+  EXPECT_EQ(testing::error_text([] {
+              fail(ErrorCode::unsupported, "f", "rates[3]", "must be at most {num_steps} = 5", "6");
+            }),
+            "unsupported | f: rates[3] must be at most num_steps = 5, got 6");
+  EXPECT_EQ(testing::error_text([] { fail(ErrorCode::bad_state, "f", "", "it has ended"); }),
+            "bad_state | f: it has ended");
+}
+
+TEST(Error, a_count_is_told_with_its_unit) {
+  EXPECT_EQ(require_count("f", "rates", "entries", 2, 1, 3), 2);
+  EXPECT_ERROR(require_count("f", "rates", "entries", 0, 1, 3), "invalid_argument",
+               "f: rates must have between 1 and 3 entries, got 0");
+}
+
+TEST(Error, soundness_is_refused_to_names_that_are_none) {
+  for (const char* parameter : {"rates", "rates[3]", "matrix(1, 2)", "factors[0].encoder"})
+    EXPECT_TRUE(testing::is_parameter(parameter)) << parameter;
+  for (const char* parameter : {"number of rates", "Rates", "rates[3", "rates must"})
+    EXPECT_FALSE(testing::is_parameter(parameter)) << parameter;
+}
+
 TEST(Error, every_check_fails_for_nan) {
   EXPECT_ERROR(require_finite("f", "x", kNan), "invalid_argument", "got NaN");
   EXPECT_ERROR(require_positive("f", "x", kNan), "invalid_argument", "got NaN");

@@ -126,9 +126,9 @@ TEST(Adversary, bad_options_are_refused_by_name) {
   EXPECT_EQ(message({.domain = ball, .loss = nullptr}),
             "invalid_argument | adversary: loss must be given");
   EXPECT_EQ(message({.domain = make_domain("whole-space", 1), .loss = loss}),
-            "invalid_argument | adversary: a bounded domain must be given");
+            "invalid_argument | adversary: domain must be given, and bounded");
   EXPECT_EQ(message({.domain = nullptr, .loss = loss}),
-            "invalid_argument | adversary: a bounded domain must be given");
+            "invalid_argument | adversary: domain must be given, and bounded");
   EXPECT_EQ(message({.domain = ball, .loss = loss, .clip_norm = 0}),
             "invalid_argument | adversary: clip_norm must be positive and finite, got 0");
   Adversary adversary({.dimension = 2, .domain = ball, .loss = loss});

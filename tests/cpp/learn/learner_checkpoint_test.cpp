@@ -253,7 +253,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
   EXPECT_EQ(refusal([](DpFtrlOptions&) {}), "");
   using O = DpFtrlOptions;
   EXPECT_EQ(refusal([](O& o) { o.key = Key::insecure_from_seed(8); }),
-            "bad_state | dp_ftrl: checkpoint must be of this key, got another key's");
+            "bad_state | dp_ftrl: checkpoint.key must be of this key, got another key's");
   const std::pair<const char*, std::function<void(O&)>> others[] = {
       {"mechanism", [](O& o) { o.mechanism = mechanism_of("tree"); }},
       {"dimension", [](O& o) { o.dimension = 4; }},
@@ -274,7 +274,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
   for (const auto& [name, change] : others) {
     const std::string text = refusal(change);
     EXPECT_TRUE(text.starts_with("bad_state | ") &&
-                text.find("checkpoint must be of this") != std::string::npos)
+                text.find(" must be of this") != std::string::npos)
         << name << ": " << text;
   }
   // Two losses of one name, with different parameters.

@@ -653,14 +653,13 @@ TEST(Simulation, bad_tables_are_refused_and_the_entry_named) {
   EXPECT_EQ(message([](O& o) { o.table->features(3, 1) = kNan; }),
             "invalid_argument | table: features[3][1] must be finite, got NaN");
   EXPECT_EQ(message([](O& o) { (*o.table->labels)(4) = 2; }),
-            "invalid_argument | simulation: table row 4: logistic: label must be -1, 0 or 1, "
-            "got 2");
+            "invalid_argument | simulation: labels[4] must be -1, 0 or 1, got 2");
   EXPECT_EQ(message([](O& o) { o.table->labels->resize(5); }),
             "wrong_length | table: labels must have 6 entries, got 5");
   EXPECT_EQ(message([](O& o) { o.table = Table{Matrix(0, 2), {}}; }),
-            "invalid_argument | table: number of rows must be at least 1, got 0");
+            "invalid_argument | table: features must be of at least 1 row, got 0");
   EXPECT_EQ(message([](O& o) { o.dimension = 3; }),
-            "wrong_length | simulation: a row of the table must have 3 entries, got 2");
+            "wrong_length | simulation: table must have 3 entries, got 2");
 }
 
 }  // namespace

@@ -270,9 +270,9 @@ TEST(TableStream, bad_tables_are_refused_and_the_entry_named) {
   holed(2, 1) = kNan;
   EXPECT_EQ(message(holed, {}), "invalid_argument | table: features[2][1] must be finite, got NaN");
   EXPECT_EQ(message(Matrix(0, 2), {}),
-            "invalid_argument | table: number of rows must be at least 1, got 0");
+            "invalid_argument | table: features must be of at least 1 row, got 0");
   EXPECT_EQ(message(Matrix(2, 0), {}),
-            "invalid_argument | table: number of columns must be at least 1, got 0");
+            "invalid_argument | table: features must be of at least 1 column, got 0");
   EXPECT_EQ(message(Matrix::Zero(3, 1), Vector::Zero(2)),
             "wrong_length | table: labels must have 3 entries, got 2");
   EXPECT_EQ(message(Matrix::Zero(2, 1), (Vector(2) << 0, kNan).finished()),

@@ -146,7 +146,7 @@ TEST(Optimize, an_exception_of_the_objective_passes_through) {
   EXPECT_THROW((void)minimize(throws, vector_of(1)), std::domain_error);
   int calls = 0;
   const auto throws_later = [&calls](const Vector& x, Vector& gradient) -> double {
-    if (++calls == 3) fail(ErrorCode::unsupported, "mine");
+    if (++calls == 3) fail(ErrorCode::unsupported, "objective", "x", "is mine");
     return rosenbrock(x, gradient);
   };
   EXPECT_ERROR((void)minimize(throws_later, Vector::Zero(2)), "unsupported", "mine");

@@ -63,7 +63,7 @@ TEST(Workload, prefix_sums_are_lower_triangular_ones) {
   EXPECT_EQ(matrix, expected);
   EXPECT_ERROR((void)Workload::prefix_sums(0), "invalid_argument", "num_steps must be between");
   EXPECT_ERROR((void)Workload::prefix_sums(kMaxDenseSteps + 1).matrix(), "unsupported",
-               "num_steps up to 4096, got 4097");
+               "num_steps must be at most 4096 for matrices, got 4097");
 }
 
 TEST(Toeplitz, coefficients_are_the_golden_ones) {

@@ -85,7 +85,7 @@ TEST(NoiseIncrements, a_stream_that_seeks_or_is_restored_has_the_bits_of_one_tha
 TEST(NoiseIncrements, encoders_without_a_short_inverse_are_refused) {
   for (const char* family : {"tree", "square-root", "output", "banded-square-root", "blt-rational"})
     EXPECT_ERROR(NoiseStream(*testing::make_known(family, 16), options(1, true)), "unsupported",
-                 std::string("and are not those of ") + family);
+                 std::string("to give increments, got ") + family);
   const auto momentum = make_strategy(
       {.name = "independent", .num_steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
   EXPECT_ERROR(NoiseStream(*momentum, options(1, true)), "unsupported", "for prefix sums");

@@ -320,11 +320,11 @@ TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
       EXPECT_GT(bound_of(one, duals.rows), best.lower_bound * 0.8);
       EXPECT_EQ(bound_of(std::vector<double>(one.size(), 0.0), duals.rows), 0);
       one[0] = NAN;
-      EXPECT_ERROR((void)bound_of(one, duals.rows), "invalid_argument", "column_duals[0]");
+      EXPECT_ERROR((void)bound_of(one, duals.rows), "invalid_argument", "duals.columns[0]");
       one.pop_back();
-      EXPECT_ERROR((void)bound_of(one, duals.rows), "wrong_length", "column_duals");
+      EXPECT_ERROR((void)bound_of(one, duals.rows), "wrong_length", "duals.columns");
       const std::vector<double> other(objective == Objective::max ? 23 : 24, 1.0);
-      EXPECT_ERROR((void)bound_of(duals.columns, other), "wrong_length", "row_duals");
+      EXPECT_ERROR((void)bound_of(duals.columns, other), "wrong_length", "duals.rows");
     }
 }
 
@@ -421,13 +421,13 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
   const auto solve = [](const DenseOptimumProblem& problem) {
     (void)find_dense_optimum(problem, {});
   };
-  EXPECT_ERROR(solve({Matrix()}), "invalid_argument", "number of queries must be between 1");
+  EXPECT_ERROR(solve({Matrix()}), "invalid_argument", "queries must have between 1");
   EXPECT_ERROR(solve({Matrix::Ones(1, 2049)}), "invalid_argument",
-               "number of columns must be between 1 and 2048, got 2049");
+               "queries must have between 1 and 2048 columns, got 2049");
   EXPECT_ERROR(solve({Matrix::Constant(2, 2, NAN)}), "invalid_argument", "queries");
   EXPECT_ERROR(solve({Matrix(Vector{{1, 0}}.asDiagonal())}), "invalid_argument",
-               "row 1 must be not all 0");
-  EXPECT_ERROR(solve({Matrix{{1, 0}, {1, 0}}}), "invalid_argument", "column 1 must be not all 0");
+               "queries[1] must be a row that is not all 0");
+  EXPECT_ERROR(solve({Matrix{{1, 0}, {1, 0}}}), "invalid_argument", "zeros in column 1");
   EXPECT_ERROR(solve({prefix(6), Objective::mean, epochs(8, 2)}), "invalid_argument",
                "num_steps must be num_epochs * epoch_length = 8, got 6");
   EXPECT_ERROR(
@@ -435,7 +435,7 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
              Participation::min_separation({.max_participations = 2, .min_separation = 2})}),
       "unsupported", "got min-separation");
   EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, epochs(1026, 2)}),
-               "unsupported", "num_steps must be at most 1024, got 1026");
+               "unsupported", "num_steps must be at most 1024 with fixed epochs, got 1026");
   EXPECT_ERROR((void)find_dense_optimum({prefix(2)}, {.gap = 0}), "invalid_argument", "gap");
   const auto solve_from = [&](DenseOptimumStart start, const Participation& participation) {
     solve({prefix(2), Objective::max, participation, std::move(start)});
@@ -448,7 +448,7 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR(solve_from({{1, 1}, {1, NAN}}, Participation::single()), "invalid_argument",
                "row_weights");
   EXPECT_ERROR(solve_from({{1, 1}, {1, 1}}, epochs(2, 2)), "unsupported",
-               "a start is for one participation");
+               "start cannot be given for more than one participation");
 }
 
 TEST(NuclearNorm, is_bounded_from_below_by_any_matrix_and_closely_by_the_polar_factor) {

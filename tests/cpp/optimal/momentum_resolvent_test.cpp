@@ -167,7 +167,7 @@ TEST(MomentumOptimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR((void)find_optimum({.num_steps = 4, .momentum = NAN}, {}), "invalid_argument",
                "momentum must be at least 0 and below 1, got NaN");
   EXPECT_ERROR((void)find_optimum({.num_steps = kMaxMomentumSteps + 1, .momentum = 0.5}, {}),
-               "invalid_argument", "num_steps with momentum must be between 1 and 65536");
+               "invalid_argument", "num_steps must be between 1 and 65536");
 }
 
 }  // namespace

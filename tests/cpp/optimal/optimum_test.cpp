@@ -383,7 +383,7 @@ TEST(Optimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR((void)find_optimum({.num_steps = 2, .objective = Objective::mean, .rates = {1}}, {}),
                "wrong_length", "rates must have 2 entries, got 1");
   EXPECT_ERROR((void)find_optimum({.num_steps = 2, .rates = {1, 1}}, {}), "unsupported",
-               "rates are for the mean objective");
+               "rates cannot be given for the max objective");
   EXPECT_ERROR((void)find_optimum({.num_steps = 2}, {.gap = 0}), "invalid_argument", "gap");
 }
 

@@ -118,7 +118,7 @@ TEST(Participation, bad_input_is_refused_by_name) {
   EXPECT_ERROR(fixed(0, 4), "invalid_argument", "fixed_epoch: num_epochs must be between 1");
   EXPECT_ERROR(fixed(4, -1), "invalid_argument", "epoch_length must be between 1 and");
   EXPECT_ERROR(fixed(std::int64_t{1} << 21, std::int64_t{1} << 20), "invalid_argument",
-               "num_epochs * epoch_length must be at most 2^40, got 2097152 * 1048576");
+               "epoch_length must be at most 2^40 / num_epochs, got 2097152 * 1048576");
   EXPECT_EQ(fixed(std::int64_t{1} << 20, std::int64_t{1} << 20).max_participations(), 1 << 20);
   EXPECT_ERROR(separated(0, 1), "invalid_argument",
                "min_separation: max_participations must be between 1 and");

@@ -121,7 +121,8 @@ TEST(Workload, coefficients_are_the_first_column_and_make_the_matrix) {
   for (const std::int64_t n : {1, 2, 3, 8})
     for (const Workload& workload : workloads(n)) {
       if (!workload.is_toeplitz()) {
-        EXPECT_ERROR((void)workload.coefficients(), "unsupported", "has no Toeplitz coefficients");
+        EXPECT_ERROR((void)workload.coefficients(), "unsupported",
+                     "must have Toeplitz coefficients");
         continue;
       }
       const std::vector<double> a = workload.coefficients();
@@ -242,9 +243,9 @@ TEST(Workload, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)three.apply({1, 2}), "wrong_length", "workload");
   EXPECT_ERROR((void)three.leading(4), "invalid_argument", "num_steps must be between 1 and 3");
   EXPECT_ERROR((void)Workload::prefix_sums(4097).matrix(), "unsupported",
-               "matrices are made for num_steps up to 4096, got 4097");
+               "num_steps must be at most 4096 for matrices, got 4097");
   EXPECT_ERROR((void)Workload::prefix_sums((1 << 26) + 1).coefficients(), "unsupported",
-               "up to 67108864, got 67108865");
+               "at most 67108864 for coefficients, got 67108865");
 }
 
 TEST(Workload, a_diagonal_block_is_that_of_the_matrix) {

@@ -334,7 +334,7 @@ TEST(ExponentialMechanism, refuses_bad_input) {
   const Key key = Key::insecure_from_seed(1);
   const Counts two = {1, 2};
   EXPECT_ERROR(exponential_mechanism({}, {.epsilon = 1, .sensitivity = 1}, key), "invalid_argument",
-               "number of candidates");
+               "utilities must have between 1");
   for (const double epsilon : {0.0, -1.0, std::nan(""), 0x1p21, 0x1p-31})
     EXPECT_ERROR(exponential_mechanism(two, {.epsilon = epsilon, .sensitivity = 1}, key),
                  "invalid_argument", "epsilon must be between 2^-30");
@@ -343,13 +343,13 @@ TEST(ExponentialMechanism, refuses_bad_input) {
   EXPECT_ERROR(
       exponential_mechanism(Counts{std::int64_t{1} << 54}, {.epsilon = 1, .sensitivity = 1}, key),
       "invalid_argument", "utility");
-  EXPECT_ERROR(private_winner(Counts{-1}, {.epsilon = 1}, key), "invalid_argument", "count");
+  EXPECT_ERROR(private_winner(Counts{-1}, {.epsilon = 1}, key), "invalid_argument", "histogram");
   EXPECT_ERROR(private_quantile(two, {.epsilon = 1, .numerator = 3, .denominator = 2}, key),
                "invalid_argument", "numerator");
   EXPECT_ERROR(private_quantile(two, {.epsilon = 1, .numerator = 0, .denominator = 0}, key),
                "invalid_argument", "denominator");
   EXPECT_ERROR(private_quantile(Counts{-1}, {.epsilon = 1, .numerator = 1, .denominator = 2}, key),
-               "invalid_argument", "count");
+               "invalid_argument", "histogram");
 }
 
 }  // namespace

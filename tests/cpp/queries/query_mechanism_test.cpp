@@ -188,7 +188,7 @@ TEST(QueryMechanism, integers_have_room_for_what_is_measured_and_one_record_more
   const std::int64_t most = std::int64_t{1} << 30;
   EXPECT_EQ(f.measure(std::vector{most}), (std::vector{std::int64_t{1} << 60}));
   EXPECT_ERROR((void)f.measure(std::vector{most + 1}), "unsupported",
-               "the number of records must be at most 1073741824");
+               "histogram must have at most 1073741824");
 }
 
 TEST(QueryMechanism, factorizations_that_integers_do_not_bear_are_refused) {
@@ -204,24 +204,26 @@ TEST(QueryMechanism, factorizations_that_integers_do_not_bear_are_refused) {
       EXPECT_ERROR((QueryMechanism(f, privacy)), code, message);
   };
   const IntegerMatrix one = IntegerMatrix::Ones(1, 1);
-  refused(IntegerMatrix::Constant(9, 2, std::int64_t{1} << 60), Matrix::Ones(1, 9), "entry of M");
+  refused(IntegerMatrix::Constant(9, 2, std::int64_t{1} << 60), Matrix::Ones(1, 9),
+          "factors[0].encoder must be between");
   refused(IntegerMatrix::Constant(1, 2, std::numeric_limits<std::int64_t>::min()),
-          Matrix::Ones(1, 1), "entry of M");
-  refused(one, Matrix::Ones(1, 2), "row of R", "wrong_length");
-  refused(IntegerMatrix(0, 1), Matrix(1, 0), "rows of M");
-  refused(one, Matrix::Constant(1, 1, std::numeric_limits<double>::quiet_NaN()), "R");
+          Matrix::Ones(1, 1), "factors[0].encoder must be between");
+  refused(one, Matrix::Ones(1, 2), "factors[0].decoder must have 1 entries", "wrong_length");
+  refused(IntegerMatrix(0, 1), Matrix(1, 0), "factors[0].encoder must have between 1");
+  refused(one, Matrix::Constant(1, 1, std::numeric_limits<double>::quiet_NaN()),
+          "factors[0].decoder[0]");
   QueryFactorization none{.factors = {},
                           .lower_bound = 0,
                           .replace_one_lower_bound = 0,
                           .unit_error = 1,
                           .objective = Objective::mean};
   EXPECT_ERROR((QueryMechanism(none, all_privacies(1)[0])), "invalid_argument",
-               "number of factors");
+               "factors must be 1 to 3");
   QueryFactorization wide = none;
   wide.factors.assign(
       3, {.encoder = IntegerMatrix::Constant(2, 1, 1 << 20), .decoder = Matrix::Ones(1, 2)});
   EXPECT_ERROR((QueryMechanism(wide, all_privacies(1)[0])), "invalid_argument",
-               "l1 norm must be at most 2^60");
+               "l1 norm of at most 2^60");
 }
 
 TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
@@ -388,20 +390,20 @@ TEST(QueryMechanism, refuses_bad_input) {
   EXPECT_ERROR(
       QueryMechanism(factorize_queries(QueryWorkload::identity(1)),
                      {.epsilon = 1, .delta = kDelta, .neighbours = Neighbours::replace_one}),
-      "invalid_argument", "queries must differ between values");
+      "invalid_argument", "workload must have queries that differ between values");
   for (const QueryPrivacy& privacy : all_privacies(1)) {
     const Matrix alike{{2, 2, 2}, {-1, -1, -1}};
     if (privacy.neighbours == Neighbours::replace_one) {
       EXPECT_ERROR(own_mechanism(QueryWorkload::matrix(alike), privacy), "invalid_argument",
-                   "queries must differ between values");
+                   "workload must have queries that differ between values");
     } else {
       EXPECT_GT(own_mechanism(QueryWorkload::matrix(alike), privacy).standard_errors()(0), 0);
     }
   }
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-9, .delta = 0}), "unsupported",
-               "noise must stay within");
+               "noise stays within");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1e-12, .delta = 1e-12}), "unsupported",
-               "noise must stay within");
+               "noise stays within");
 }
 
 TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
@@ -621,7 +623,7 @@ TEST(ConsistentHistogram, refuses_bad_input) {
                               {.epsilon = 1, .delta = 0, .neighbours = Neighbours::zero_out});
   const QueryRelease release = secret.release(std::vector<std::int64_t>{1, 2}, key_of(1));
   EXPECT_ERROR(consistent_histogram(secret, release, {.total = 3}), "unsupported",
-               "public only with replace_one");
+               "public only with neighbours replace_one");
   EXPECT_ERROR(consistent_histogram(secret, release, {.total = -3}), "invalid_argument", "total");
   EXPECT_ERROR(consistent_histogram(secret, {.measurements = {1}, .answers = {}}), "wrong_length",
                "measurements");

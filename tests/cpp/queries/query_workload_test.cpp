@@ -89,13 +89,14 @@ TEST(QueryWorkload, unions_and_predicates_keep_every_query) {
 }
 
 TEST(QueryWorkload, refuses_bad_input) {
-  EXPECT_ERROR(QueryWorkload::identity(0), "invalid_argument", "num_values must be");
-  EXPECT_ERROR(QueryWorkload::identity(2049), "invalid_argument", "2048, got 2049");
-  EXPECT_ERROR(QueryWorkload::all_ranges(2049), "invalid_argument", "2048, got 2049");
+  EXPECT_ERROR(QueryWorkload::identity(0), "invalid_argument",
+               "workload must have between 1 and 2048 values, got 0");
+  EXPECT_ERROR(QueryWorkload::identity(2049), "invalid_argument", "2048 values, got 2049");
+  EXPECT_ERROR(QueryWorkload::all_ranges(2049), "invalid_argument", "2048 values, got 2049");
   EXPECT_ERROR((void)QueryWorkload::all_ranges(2048).to_matrix(), "resource_exhausted",
-               "queries times values must be at most 33554432");
+               "must have at most 33554432 entries as a matrix");
   EXPECT_ERROR(QueryWorkload::marginals({.attribute_sizes = {2, 1}, .order = 1}),
-               "invalid_argument", "attribute size");
+               "invalid_argument", "attribute_sizes must be between 2");
   EXPECT_ERROR(QueryWorkload::marginals({.attribute_sizes = {2, 2}, .order = 3}),
                "invalid_argument", "order must be");
   EXPECT_ERROR(QueryWorkload::parities({.num_bits = 12, .order = 1}), "invalid_argument",
@@ -105,16 +106,18 @@ TEST(QueryWorkload, refuses_bad_input) {
   f(1, 0) = std::nan("");
   EXPECT_ERROR(QueryWorkload::matrix(f), "invalid_argument", "queries");
   f.row(1).setZero();
-  EXPECT_ERROR(QueryWorkload::matrix(f, {"a", "b"}), "invalid_argument", "query b");
+  EXPECT_ERROR(QueryWorkload::matrix(f, {"a", "b"}), "invalid_argument",
+               "queries[1] must be other than 0");
   const std::vector<QueryPredicate> never = {{"never", [](std::int64_t) { return false; }}};
-  EXPECT_ERROR(QueryWorkload::predicates(3, never), "invalid_argument", "query never");
+  EXPECT_ERROR(QueryWorkload::predicates(3, never), "invalid_argument",
+               "queries[0] must be other than 0");
   const std::vector<QueryWorkload> parts = {QueryWorkload::identity(2), QueryWorkload::identity(3)};
-  EXPECT_ERROR(QueryWorkload::union_of(parts), "wrong_length", "values of a part");
-  EXPECT_ERROR(QueryWorkload::union_of({}), "invalid_argument", "parts of a union");
+  EXPECT_ERROR(QueryWorkload::union_of(parts), "wrong_length", "parts must have 2 entries");
+  EXPECT_ERROR(QueryWorkload::union_of({}), "invalid_argument", "parts must have between 1");
   const std::vector<QueryWorkload> large(3, QueryWorkload::identity(300));
-  EXPECT_ERROR(QueryWorkload::kronecker(large), "invalid_argument", "of a product");
+  EXPECT_ERROR(QueryWorkload::kronecker(large), "invalid_argument", "workload must have between 1");
   EXPECT_ERROR(QueryWorkload::kronecker(std::vector(2, QueryWorkload::identity(300))).to_matrix(),
-               "resource_exhausted", "queries times values");
+               "resource_exhausted", "entries as a matrix");
   EXPECT_ERROR(QueryWorkload::identity(2).answers(std::vector<double>{1}), "wrong_length",
                "histogram");
 }
@@ -133,7 +136,7 @@ TEST(QueryDomain, counts_every_text_once_or_refuses_it) {
 }
 
 TEST(QueryDomain, refuses_bad_declarations) {
-  EXPECT_ERROR(QueryDomain::categories({}), "invalid_argument", "number of values");
+  EXPECT_ERROR(QueryDomain::categories({}), "invalid_argument", "labels must have between 1");
   EXPECT_ERROR(QueryDomain::categories({"a", "a"}), "invalid_argument", "'a' twice");
   EXPECT_ERROR(QueryDomain::categories({"a"}, "b"), "invalid_argument", "other");
   EXPECT_ERROR(QueryDomain::integers(2, 1), "invalid_argument", "last");

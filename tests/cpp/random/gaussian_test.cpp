@@ -758,16 +758,16 @@ TEST(Reject, WhatHasNoAddress) {
   EXPECT_EQ(message_of([&] { fill_normals(key, Stream::test, kMaxRows, 0, z); }),
             "fill_normals: row must be below 2^48, got 281474976710656");
   EXPECT_EQ(message_of([&] { fill_normals(key, Stream::test, 0, kMaxNormals - 1, z); }),
-            "fill_normals: last coordinate must be below 2^35, got 34359738367 + 2 coordinates");
+            "fill_normals: first must be below 2^35, got 34359738367 + 2 coordinates");
   EXPECT_EQ(message_of([&] { fill_normals(key, Stream::test, 0, ~Long{0}, z); }),
-            "fill_normals: last coordinate must be below 2^35, "
+            "fill_normals: first must be below 2^35, "
             "got 18446744073709551615 + 2 coordinates");
   EXPECT_EQ(message_of([&] {
               fill_normals(key, Stream::test, 0, kMaxNormalsFloat - 1, std::span<float>(f));
             }),
-            "fill_normals: last coordinate must be below 2^36, got 68719476735 + 2 coordinates");
+            "fill_normals: first must be below 2^36, got 68719476735 + 2 coordinates");
   EXPECT_EQ(message_of([&] { fill_normals_rows(key, Stream::test, kMaxRows - 1, 0, z); }),
-            "fill_normals_rows: last row must be below 2^48, got 281474976710655 + 2 rows");
+            "fill_normals_rows: first_row must be below 2^48, got 281474976710655 + 2 rows");
   EXPECT_EQ(message_of([&] { fill_normals_rows(key, Stream::test, 0, kMaxNormals, z); }),
             "fill_normals_rows: coordinate must be below 2^35, got 34359738368");
   // The last of all are there.

@@ -183,9 +183,10 @@ TEST(Bits, LastWordOfARowIsReachedAndNotPassed) {
   fill_bits(key, Stream::test, kMaxRows - 1, end - 3, last);
   EXPECT_EQ(last[2], random_block(key, {Stream::test, kMaxRows - 1, 0xffffffff})[15]);
   EXPECT_EQ(message_of([&] { fill_bits(key, Stream::test, 0, end - 2, last); }),
-            "fill_bits: last word must be below 2^36, got 68719476734 + 3 words");
+            "fill_bits: first_word must be below 2^36 at the last word, got 68719476734 + 3 words");
   EXPECT_EQ(message_of([&] { fill_bits(key, Stream::test, 0, ~std::uint64_t{0}, last); }),
-            "fill_bits: last word must be below 2^36, got 18446744073709551615 + 3 words");
+            "fill_bits: first_word must be below 2^36 at the last word, got 18446744073709551615 + "
+            "3 words");
   EXPECT_EQ(message_of([&] { fill_bits(key, Stream::test, kMaxRows, 0, last); }),
             "fill_bits: row must be below 2^48, got 281474976710656");
 }
@@ -193,14 +194,16 @@ TEST(Bits, LastWordOfARowIsReachedAndNotPassed) {
 TEST(Groups, RejectWhatHasNoAddress) {
   const Key key = Key::insecure_from_seed(3);
   std::vector<std::uint32_t> words(128);
-  EXPECT_EQ(message_of([&] { fill_groups(key, Stream::test, 0, (1u << 30) - 1, words); }),
-            "fill_groups: last group must be below 2^30, got 1073741823 + 2 groups");
+  EXPECT_EQ(
+      message_of([&] { fill_groups(key, Stream::test, 0, (1u << 30) - 1, words); }),
+      "fill_groups: first_group must be below 2^30 at the last group, got 1073741823 + 2 groups");
   EXPECT_EQ(message_of([&] { fill_groups(key, Stream::test, kMaxRows, 0, words); }),
             "fill_groups: row must be below 2^48, got 281474976710656");
   EXPECT_EQ(message_of([&] { fill_groups(key, Stream::test, 0, 0, std::span(words).first(65)); }),
-            "fill_groups: length of out must be a multiple of 64, got 65");
+            "fill_groups: out must be of a length that is a multiple of 64, got 65");
   EXPECT_EQ(message_of([&] { fill_row_blocks(key, Stream::test, kMaxRows - 7, 0, words); }),
-            "fill_row_blocks: last row must be below 2^48, got 281474976710649 + 8 rows");
+            "fill_row_blocks: first_row must be below 2^48 at the last row, got 281474976710649 + "
+            "8 rows");
 }
 
 // A wrong bit count in half of a million bits by six standard deviations: false alarm 2e-9.

@@ -245,7 +245,7 @@ TEST(IntegerEncoder, refuses_what_it_has_no_integers_for) {
                "precision_bits must be between 0 and 30, got 31");
   EXPECT_ERROR(IntegerEncoder::of(toeplitz({0.01, 0.5}, 8, true), 2), "invalid_argument",
                "so many that the first coefficient 0.01 is not lost");
-  EXPECT_ERROR(buffers({0.5}, {-0.1}, 8), "unsupported", "weights of buffers must be in [0, 1]");
+  EXPECT_ERROR(buffers({0.5}, {-0.1}, 8), "unsupported", "weights must be between 0 and 1");
   EXPECT_ERROR(
       IntegerEncoder::of(*make_strategy(
           {.name = "square-root",
@@ -260,7 +260,7 @@ TEST(IntegerEncoder, a_longer_horizon_than_the_integers_have_is_refused) {
   const auto capped =
       make_strategy({.name = "log-perturbed", .num_steps = 64, .parameters = parameters});
   EXPECT_ERROR((void)IntegerEncoder::of(*capped, 20), "unsupported",
-               "log-perturbed has no integer encoder for a horizon_cap beyond");
+               "horizon_cap must be at most num_steps = 64 for an integer encoder");
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
                "scales[0] must be finite");
   const std::vector<double> huge = {1e200}, too_long = {1e200, 0};
   EXPECT_ERROR(sums.contribute(ProductRecord{huge, too_long}), "invalid_argument",
-               "largest entry of the record must be finite");
+               "record must be finite");
   EXPECT_ERROR(sums.release(ProductRecord{row, row}, noisy), "wrong_length",
                "record must have 2 entries, got 4");
   EXPECT_EQ(sums.step(), 0);
@@ -874,7 +874,7 @@ TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) 
   const auto release_all = [&] {
     for (int t = 0; t < 74; ++t) sums.release(record, noisy);
   };
-  EXPECT_ERROR(release_all(), "unsupported", "noise must be within 2^62 throughout its recursion");
+  EXPECT_ERROR(release_all(), "unsupported", "noise stays within 2^62 throughout its recursion");
 }
 
 }  // namespace

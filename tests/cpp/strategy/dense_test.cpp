@@ -446,8 +446,9 @@ TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
   const auto repeated = make("optimal", Workload::prefix_sums(64), epochs(64, 4), exact);
   EXPECT_NEAR(unit_error(*repeated, epochs(64, 4)).mean_error, 4.407853, 1e-3);
   const Workload window = Workload::sliding_window({.num_steps = 2049, .width = 5});
-  EXPECT_ERROR((void)make("optimal", window, Participation::single(), exact), "unsupported",
-               "full accuracy for window=5 takes dense matrices, num_steps up to 2048, got 2049");
+  EXPECT_ERROR(
+      (void)make("optimal", window, Participation::single(), exact), "unsupported",
+      "num_steps must be at most 2048, as full accuracy for window=5 takes dense matrices");
   EXPECT_ERROR(Planner({.strategy = {.name = "optimal",
                                      .num_steps = 2049,
                                      .workload = window,

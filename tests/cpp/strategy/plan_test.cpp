@@ -192,7 +192,7 @@ TEST(Plan, bad_plans_are_refused_and_named) {
             i == 2 ? "num_buffers" : good.numbers[i].name.c_str());
     plan = good;
     plan.numbers.push_back(good.numbers[i]);
-    refuses(plan, "invalid_argument", "is given twice");
+    refuses(plan, "invalid_argument", "must be given once, got twice");
   }
   StrategyPlan plan = good;
   plan.numbers.push_back({"colour", {1}});
@@ -209,7 +209,7 @@ TEST(Plan, bad_plans_are_refused_and_named) {
   EXPECT_ERROR(make_strategy(other), "invalid_argument",
                "normalize_columns cannot be given together with a plan");
   EXPECT_ERROR(make_strategy(with_plan({.name = "tree", .num_steps = 4}, good)), "invalid_argument",
-               "plan: tree is not a mechanism that a plan can define");
+               "plan: strategy must be one that a plan can define, got \"tree\"");
   const StrategyOptions banded{.name = "banded-toeplitz", .num_steps = 4};
   for (const std::vector<double>& values :
        {std::vector<double>{}, {0, 1}, {1, std::nan("")}, {1, 1, 1, 1, 1}})

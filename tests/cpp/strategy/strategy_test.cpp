@@ -223,7 +223,8 @@ TEST(Strategy, bad_input_is_refused_by_name) {
   EXPECT_ERROR(make("tree", 8)->row_norm_squared(8), "invalid_argument",
                "tree: step must be between 0 and 7, got 8");
   EXPECT_ERROR(make("tree", 8)->column_norm_squared(-1), "invalid_argument", "got -1");
-  EXPECT_ERROR(make("tree", 4097)->encoder(), "unsupported", "num_steps up to 4096, got 4097");
+  EXPECT_ERROR(make("tree", 4097)->encoder(), "unsupported",
+               "num_steps must be at most 4096 for matrices, got 4097");
 }
 
 }  // namespace

@@ -11,6 +11,23 @@ export function close(actual, expected, tolerance) {
   );
 }
 
+const PATH = /^[a-zA-Z]\w*(\[[^\]]*\]|\([^)]*\)|\.\w+)*$/;
+
+/** What an error of the package says is what its fields say, in names of this language. */
+export function wellTold({ message, call, row, part, parameter, constraint, value }) {
+  if (constraint === undefined) return;
+  const where = [call, row && `${row.kind} ${row.index}`, part].filter((it) => it !== undefined);
+  const subject = parameter === undefined ? '' : `${parameter} `;
+  const got = value === undefined ? '' : `, got ${value}`;
+  const text = `${subject}${constraint.replaceAll(/[{}]/g, '')}${got}`;
+  assert.equal(message, [...where, text].join(': '));
+  const others = [...constraint.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name);
+  for (const name of [...others, ...(parameter === undefined ? [] : [parameter])]) {
+    assert.match(name, PATH, message);
+    assert.doesNotMatch(name, /_/, `a name of the core: ${message}`);
+  }
+}
+
 /** The call throws an error of exactly this kind, with a code and a message. */
 export function rejects(call, Kind, code, message) {
   assert.throws(call, (error) => {
@@ -18,6 +35,7 @@ export function rejects(call, Kind, code, message) {
     assert.equal(error.code, code, error.message);
     assert.match(error.message, message);
     assert.ok(!error.message.includes('\n'), 'one line');
+    wellTold(error);
     return true;
   });
 }

@@ -15,6 +15,13 @@ export async function json(args, options) {
   return JSON.parse(stdout);
 }
 
+/** Names of the package's options that no user of the command has seen. */
+const FOREIGN = new RegExp(
+  '\\b(numSteps|clipNorm|minSeparation|maxIterations|epochLength|completeEpochs|horizonCap|' +
+    'loglogPower|normalizeColumns|queryWeights|batchSize|numClasses|insecureSeed|huberThreshold|' +
+    'maxContributions|noiseStddev|precisionBits|numValues|num_[a-z]+|min_separation)\\b',
+);
+
 /** The command fails with an exit code and one line on standard error that matches. */
 export async function fails(args, code, message, options) {
   const result = await dpFtrl(args, options);
@@ -25,6 +32,7 @@ export async function fails(args, code, message, options) {
   assert.equal(lines.length, 1, result.stderr);
   assert.match(lines[0], message);
   assert.match(lines[0], /^dp-ftrl( [a-z]+)?: /);
+  assert.doesNotMatch(lines[0], FOREIGN);
   assert.equal(result.code, code, result.stderr);
   return result;
 }

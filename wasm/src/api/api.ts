@@ -35,7 +35,8 @@ function calibrate(core: Core, options: unknown): Calibration {
   const [kind] = given;
   if (kind === undefined || given.length > 1) {
     const got = given.length === 0 ? 'none' : given.join(' and ');
-    throw makeError('wrong_type', `${where}: give one of epsilon, rho, mu, got ${got}`);
+    const constraint = 'must be given, or else {rho} or {mu}, and only one of them';
+    throw makeError('wrong_type', where, { parameter: 'epsilon', constraint, value: got });
   }
   return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
 }

@@ -4,7 +4,7 @@
 
 import { Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
-import { makeError } from '../core/errors.js';
+import { inWords, makeError, refusalOf, type Refusal } from '../core/errors.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../core/types.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../core/types.js';
 import type { PiecewiseComparison } from '../core/types.js';
@@ -41,14 +41,11 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/**
- * Returns the message of an error that says that there is no such mechanism at this size; throws
- * any other error again.
- */
-function reasonOf(error: unknown): string {
+/** Returns why there is no such mechanism at this size; throws any other error again. */
+function reasonOf(error: unknown): Refusal {
   const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
   if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
-  return error.message;
+  return refusalOf(error);
 }
 
 function isClose(a: number, b: number): boolean {
@@ -73,7 +70,7 @@ class Table {
     const parameters: MechanismParameters = takesObjective ? { objective } : {};
     const candidate = { entry, parameters, saved: false };
     const reason = this.reasonInAdvance(entry);
-    if (reason !== undefined) return this.leaveOut(candidate, reason);
+    if (reason !== undefined) return this.leaveOut(candidate, { constraint: reason });
     try {
       this.add(candidate, this.errorOf(candidate));
     } catch (error) {
@@ -163,18 +160,16 @@ class Table {
   leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
     if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;
-    const reason =
+    const constraint =
       `normalised columns are tried up to ${MAX_NORMALIZED_STEPS} steps, of every mechanism; ` +
       'normalized-square-root is there at any';
-    this.leaveOut({ entry, parameters: { normalizeColumns: true }, saved: false }, reason);
+    this.leaveOut({ entry, parameters: { normalizeColumns: true }, saved: false }, { constraint });
   }
 
-  private leaveOut({ entry, parameters }: Candidate, message: string): void {
-    const reason = ['compare: ', `${entry.name}: `].reduce(
-      (text, start) => (text.startsWith(start) ? text.slice(start.length) : text),
-      message,
-    );
-    this.leftOut.push({ mechanism: entry.name, parameters, reason });
+  private leaveOut({ entry, parameters }: Candidate, why: Refusal): void {
+    const { call, part, ...rest } = why;
+    const refusal = part === undefined || part === entry.name ? rest : { part, ...rest };
+    this.leftOut.push({ mechanism: entry.name, parameters, reason: inWords(refusal), refusal });
   }
 }
 
@@ -263,7 +258,7 @@ export function makeComparison(
       return !finished;
     },
     result(): Comparison {
-      if (!finished) throw makeError('bad_state', 'compare: it must end before it has a result');
+      if (!finished) throw makeError('bad_state', 'compare', { constraint: 'it must end before it has a result' });
       const mechanisms = [...table.rows];
       sort(mechanisms, objective);
       return {

@@ -69,7 +69,11 @@ function readKey(reader: Reader): Uint8Array | undefined {
   if (!reader.has('key')) return undefined;
   const key = requireBytes('noise', 'key', reader.raw('key'));
   if (key.length === KEY_BYTES) return key;
-  throw makeError('wrong_length', `noise: key must have ${KEY_BYTES} bytes, got ${key.length}`);
+  throw makeError('wrong_length', reader.where, {
+    parameter: 'key',
+    constraint: `must have ${KEY_BYTES} bytes`,
+    value: String(key.length),
+  });
 }
 
 export function makeNoise(
@@ -87,7 +91,8 @@ export function makeNoise(
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
   if (complete.insecureSeed !== undefined && reader.has('key')) {
-    throw makeError('wrong_type', 'noise: give one of key, insecureSeed, got both');
+    const constraint = 'must be given, or else {insecureSeed}, and only one of them';
+    throw makeError('wrong_type', 'noise', { parameter: 'key', constraint, value: 'both' });
   }
   const make = (given: CoreFactorization & object) => {
     const id = core.call('noiseCreate', given);

@@ -6,7 +6,7 @@ import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
 import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
 import { DEFAULT_MECHANISM } from '../core/defaults.js';
-import { makeError } from '../core/errors.js';
+import { makeError, within, type Where } from '../core/errors.js';
 import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../core/parameters.js';
 import type { MechanismName } from '../core/types.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
@@ -26,17 +26,18 @@ export const OPTIMIZE_OPTIONS = [
 export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
 /** A reader of `value`, whose keys must be among `known`. */
-export function readOptions(where: string, value: unknown, known: readonly string[]): Reader {
+export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {
   return new Reader(where, optionsObject(where, value, known));
 }
 
-function wrongLength(where: string, name: string, wanted: string, got: number): Error {
-  return makeError('wrong_length', `${where}: ${name} must have ${wanted}, got ${got}`);
+function wrongLength(where: Where, name: string, wanted: string, got: number): Error {
+  const constraint = `must have ${wanted}`;
+  return makeError('wrong_length', where, { parameter: name, constraint, value: String(got) });
 }
 
 /** A reader of an option that is an object, whose keys must be among `known`. */
 function readNested(
-  where: string,
+  where: Where,
   name: string,
   value: unknown,
   wanted: string,
@@ -45,7 +46,7 @@ function readNested(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, name, wanted, value);
   }
-  return new Reader(where, optionsObject(`${where}: ${name}`, value, known));
+  return new Reader(where, optionsObject(within(where, name), value, known));
 }
 
 /** The keys each kind of workload takes, its own first. */
@@ -56,7 +57,7 @@ const WORKLOADS = {
   momentum: ['momentum', 'decay'],
 } as const;
 
-function readWorkload(where: string, given: unknown, numSteps: number): CoreWorkload {
+function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkload {
   const workload: CoreWorkload = {
     kind: 'prefix',
     momentum: 0,
@@ -72,12 +73,14 @@ function readWorkload(where: string, given: unknown, numSteps: number): CoreWork
   const kind = (Object.keys(WORKLOADS) as (keyof typeof WORKLOADS)[]).find((it) => reader.has(it));
   if (kind === undefined) {
     const kinds = Object.keys(WORKLOADS).join(', ');
-    throw makeError('wrong_type', `${where}: workload must have one of ${kinds}, got none`);
+    const constraint = `must have one of ${kinds}`;
+    throw makeError('wrong_type', where, { parameter: 'workload', constraint, value: 'none' });
   }
   const allowed: readonly string[] = WORKLOADS[kind];
   const stray = keys.find((key) => reader.has(key) && !allowed.includes(key));
   if (stray !== undefined) {
-    throw makeError('wrong_type', `${where}: workload must not have both ${kind} and ${stray}`);
+    const constraint = `must not have both {${kind}} and {${stray}}`;
+    throw makeError('wrong_type', where, { parameter: 'workload', constraint });
   }
   workload.kind = kind;
   workload.momentum = reader.numberOr('momentum', 0);
@@ -86,7 +89,7 @@ function readWorkload(where: string, given: unknown, numSteps: number): CoreWork
   if (kind === 'rates' || kind === 'matrix') {
     workload.values = float64s(where, kind, reader.raw(kind));
     const length = kind === 'rates' ? numSteps : numSteps * numSteps;
-    const expression = kind === 'rates' ? 'numSteps' : 'numSteps * numSteps';
+    const expression = kind === 'rates' ? '{numSteps}' : '{numSteps} * {numSteps}';
     if (workload.values.length !== length) {
       throw wrongLength(where, kind, `${expression} = ${length} entries`, workload.values.length);
     }
@@ -108,11 +111,12 @@ function readParticipation(outer: Reader, numSteps: number): CoreParticipation {
   }
   const stray = keys.slice(1).find((key) => reader.has(key));
   if (stray !== undefined) {
-    throw makeError('wrong_type', `${where}: participation must not have both epochs and ${stray}`);
+    const constraint = `must not have both {epochs} and {${stray}}`;
+    throw makeError('wrong_type', where, { parameter: 'participation', constraint });
   }
   const epochs = reader.count('epochs');
   if (epochs < 1 || numSteps % epochs !== 0) {
-    throw outOfRange(where, 'epochs', `a divisor of numSteps = ${numSteps}`, epochs);
+    throw outOfRange(where, 'epochs', `a divisor of {numSteps} = ${numSteps}`, epochs);
   }
   return { kind: 'fixed-epoch', times: epochs, separation: numSteps / epochs };
 }
@@ -176,15 +180,15 @@ export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorizatio
     const wanted = `${numSteps}, that of the saved strategy`;
     throw outOfRange(where, 'numSteps', wanted, problem.numSteps);
   }
-  const whose = `${where}: saved strategy`;
+  const whose = within(where, 'saved strategy');
   const workload = readWorkload(whose, saved.workload, numSteps);
   const { participation: own } = saved;
   const participation = readParticipation(new Reader(whose, { participation: own }), numSteps);
   if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
-    const wanted = `workload must be that of the saved strategy, ${workload.kind}`;
+    const constraint = `must be that of the saved strategy, ${workload.kind}`;
     const { kind } = problem.workload;
-    const got = kind === workload.kind ? 'another one' : kind;
-    throw makeError('invalid_argument', `${where}: ${wanted}, got ${got}`);
+    const value = kind === workload.kind ? 'another one' : kind;
+    throw makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
   }
   return {
     ...problem,
@@ -227,12 +231,16 @@ export function readPrefixMechanism(
   const mechanism = readMechanism(reader, mechanisms);
   const { kind } = mechanism.workload;
   if (kind === 'prefix') return mechanism;
-  const wanted = "workload must be 'prefix', the only one that is released";
-  throw makeError('invalid_argument', `${reader.where}: ${wanted}, got ${kind}`);
+  const constraint = "must be 'prefix', the only one that is released";
+  throw makeError('invalid_argument', reader.where, {
+    parameter: 'workload',
+    constraint,
+    value: kind,
+  });
 }
 
 /** A table whose lengths agree; the core checks its numbers. */
-export function readTable(where: string, value: unknown): CoreTable {
+export function readTable(where: Where, value: unknown): CoreTable {
   const known = ['numRows', 'numColumns', 'values', 'labels'];
   const reader = readNested(where, 'table', value, 'an object', known);
   const numRows = reader.count('numRows');
@@ -241,26 +249,26 @@ export function readTable(where: string, value: unknown): CoreTable {
   if (numColumns < 1) throw outOfRange(where, 'numColumns', 'at least 1', numColumns);
   const values = float64s(where, 'values', reader.raw('values'));
   if (values.length !== numRows * numColumns) {
-    const wanted = `numRows * numColumns = ${numRows * numColumns} entries`;
+    const wanted = `{numRows} * {numColumns} = ${numRows * numColumns} entries`;
     throw wrongLength(where, 'values', wanted, values.length);
   }
   if (!reader.has('labels')) return { numRows, numColumns, values, labels: undefined };
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length !== numRows) {
-    throw wrongLength(where, 'labels', `numRows = ${numRows} entries`, labels.length);
+    throw wrongLength(where, 'labels', `{numRows} = ${numRows} entries`, labels.length);
   }
   return { numRows, numColumns, values, labels };
 }
 
 /** Number of whole records in an array. */
-export function countRecords(where: string, records: Float64Array, dimension: number): number {
+export function countRecords(where: Where, records: Float64Array, dimension: number): number {
   if (records.length % dimension !== 0) {
-    const wanted = `a multiple of dimension = ${dimension} entries`;
+    const wanted = `a multiple of {dimension} = ${dimension} entries`;
     throw wrongLength(where, 'records', wanted, records.length);
   }
   return records.length / dimension;
 }
 
-export function requireLength(where: string, name: string, got: number, wanted: number): void {
+export function requireLength(where: Where, name: string, got: number, wanted: number): void {
   if (got !== wanted) throw wrongLength(where, name, `${wanted} entries`, got);
 }

@@ -12,7 +12,7 @@ import {
 } from '../core/check.js';
 import type { Fields } from '../core/check.js';
 import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '../core/core.js';
-import { makeError } from '../core/errors.js';
+import { makeError, within, type Where } from '../core/errors.js';
 import { CoreHandle, type Backstop } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import type { Queries, QueryAnswers, QueryMatrices } from '../core/types.js';
@@ -35,7 +35,7 @@ const KINDS = {
 } as const;
 const MAX_DEPTH = 8;
 
-function readCounts(where: string, name: string, value: unknown): Float64Array {
+function readCounts(where: Where, name: string, value: unknown): Float64Array {
   const counts = float64s(where, name, value);
   counts.forEach((count, i) =>
     requireCount(where, `${name}[${i}]`, count, Number.MAX_SAFE_INTEGER),
@@ -43,20 +43,21 @@ function readCounts(where: string, name: string, value: unknown): Float64Array {
   return counts;
 }
 
-function list(where: string, name: string, value: unknown): unknown[] {
+function list(where: Where, name: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value as unknown[];
   throw wrongType(where, name, 'an array', value);
 }
 
 /** Rows of a matrix, one after the other. */
-function readMatrix(where: string, value: unknown): { size: number; values: Float64Array } {
+function readMatrix(where: Where, value: unknown): { size: number; values: Float64Array } {
   const rows = list(where, 'matrix', value).map((row, i) => float64s(where, `matrix[${i}]`, row));
   const width = rows[0]?.length ?? 0;
   const values = new Float64Array(rows.length * width);
   rows.forEach((row, i) => {
     if (row.length !== width) {
-      const what = `matrix[${i}] must have ${width} entries, got ${row.length}`;
-      throw makeError('wrong_length', `${where}: ${what}`);
+      const value = String(row.length);
+      const constraint = `must have ${width} entries`;
+      throw makeError('wrong_length', where, { parameter: `matrix[${i}]`, constraint, value });
     }
     values.set(row, i * width);
   });
@@ -64,20 +65,21 @@ function readMatrix(where: string, value: unknown): { size: number; values: Floa
 }
 
 /** Reads a workload into an object that has every field, if without a meaning. */
-function readWorkload(where: string, value: unknown, depth = 0): CoreQueryWorkload {
+function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkload {
   const known = [...new Set(Object.values(KINDS).flat())];
-  const fields: Fields = optionsObject(`${where}: workload`, value, known);
+  const fields: Fields = optionsObject(within(where, 'workload'), value, known);
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
   const [kind, ...more] = kinds.filter((each) => fields[each] !== undefined);
   if (kind === undefined || more.length > 0) {
-    throw makeError('wrong_type', `${where}: workload must have one of ${kinds.join(', ')}`);
+    const constraint = `must have one of ${kinds.join(', ')}`;
+    throw makeError('wrong_type', where, { parameter: 'workload', constraint });
   }
-  optionsObject(`${where}: workload`, value, KINDS[kind]);
+  optionsObject(within(where, 'workload'), value, KINDS[kind]);
   const reader = new Reader(where, fields);
   const plain = { kind, size: 0, order: 0, withLowerOrders: false, values: undefined, parts: [] };
   if (kind === 'product' || kind === 'union') {
     if (depth === MAX_DEPTH) {
-      throw outOfRange(where, 'depth of workload', `at most ${MAX_DEPTH}`, depth + 1);
+      throw outOfRange(where, 'workload', `at most ${MAX_DEPTH} deep`, depth + 1);
     }
     const parts = list(where, kind, fields[kind]);
     return { ...plain, parts: parts.map((part) => readWorkload(where, part, depth + 1)) };
@@ -157,7 +159,8 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
       insecureSeed: readSeed(reader),
     };
     if (!complete.consistent && (complete.integer || complete.total !== undefined)) {
-      throw makeError('wrong_type', `${where}: integer and total go with consistent: true`);
+      const parameter = complete.integer ? 'integer' : 'total';
+      throw makeError('wrong_type', where, { parameter, constraint: 'goes with {consistent}: true' });
     }
     const { insecureSeed } = complete;
     const made = withKey(where, complete, (given) =>
@@ -233,7 +236,7 @@ export function choose(core: Core, options: ChooseOptions): number {
 }
 
 /** Reads the options that winners and quantiles share. */
-function readChoice(where: string, options: unknown, more: readonly string[]) {
+function readChoice(where: Where, options: unknown, more: readonly string[]) {
   const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
   const reader = new Reader(where, optionsObject(where, options, known));
   return {

@@ -5,7 +5,7 @@
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
 import type { CorePlan, CorePlannerResult } from '../core/core.js';
-import { makeError } from '../core/errors.js';
+import { makeError, within, type Where } from '../core/errors.js';
 import { camelCase } from '../core/parameters.js';
 import type { MechanismName, SavedStrategy } from '../core/types.js';
 
@@ -96,7 +96,7 @@ export interface ReadStrategy {
 }
 
 /** Reads the fields of something that claims to be a saved strategy of this version. */
-function readFields(where: string, value: object): Reader {
+function readFields(where: Where, value: object): Reader {
   const { format, version } = value as { format?: unknown; version?: unknown };
   if (format !== FORMAT) throw outOfRange(where, 'format', JSON.stringify(FORMAT), format);
   if (version !== VERSION) {
@@ -105,7 +105,7 @@ function readFields(where: string, value: object): Reader {
   return new Reader(where, optionsObject(where, value, FIELDS));
 }
 
-function readNumbers(where: string, value: unknown): CorePlan['numbers'] {
+function readNumbers(where: Where, value: unknown): CorePlan['numbers'] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, 'parameters', 'an object', value);
   }
@@ -120,11 +120,11 @@ function readNumbers(where: string, value: unknown): CorePlan['numbers'] {
 }
 
 export function readStrategy(
-  outer: string,
+  outer: Where,
   value: object,
   mechanisms: readonly MechanismName[],
 ): ReadStrategy {
-  const where = `${outer}: saved strategy`;
+  const where = within(outer, 'saved strategy');
   const reader = readFields(where, value);
   const objective = reader.oneOf('objective', ['max', 'mean']);
   reader.oneOf('status', STATUSES);
@@ -137,7 +137,8 @@ export function readStrategy(
   if (reader.has('lowerBoundEveryDimension')) reader.number('lowerBoundEveryDimension');
   if (reader.has('queryWeights')) float64s(where, 'queryWeights', reader.raw('queryWeights'));
   if (!reader.has('workload')) {
-    throw makeError('wrong_type', `${where}: workload must be given, got nothing`);
+    const refusal = { parameter: 'workload', constraint: 'must be given', value: 'nothing' };
+    throw makeError('wrong_type', where, refusal);
   }
   return {
     mechanism: reader.oneOf('mechanism', mechanisms),

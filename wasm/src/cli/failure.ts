@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { PARAMETER_NAMES } from '../core/parameters.js';
+import { inWords, refusalOf, type NameOf, type Refusal } from '../core/errors.js';
+import { PARAMETER_NAMES, rootOf } from '../core/parameters.js';
 
 /** A fault of the input and its place, without any of the input's cells: safe to publish. */
 export interface Fault {
@@ -49,60 +50,91 @@ export function exitCodeOf(error: unknown): 1 | 2 {
   return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
 }
 
-/** Beginning of the library's messages: a function that no user of a command called. */
-const FUNCTION = /^[a-z][A-Za-z]*: /;
+/** A name of the package's options in words: `numValues` -> `num values`. */
+function spelt(name: string, between: string): string {
+  const letters = [...name].map((letter) => {
+    const small = letter.toLowerCase();
+    return small === letter ? letter : `${between}${small}`;
+  });
+  return letters.join('');
+}
 
-/** Further numbers that have an option. */
-const MORE_NAMES: readonly string[] = [
-  ...['numSteps', 'clipNorm', 'maxIterations', 'gap', 'epsilon', 'delta', 'maxContributions'],
-  ...['mechanism', 'workload', 'window', 'momentum', 'decay', 'rates', 'matrix', 'epochs'],
-  ...['participations', 'minSeparation', 'queryWeights'],
+/** Options of the package that are options of the command under the same name. */
+const SAME_NAMES: readonly string[] = [
+  ...PARAMETER_NAMES,
+  ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
+  ...['mechanism', 'workload', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
+  ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
+  ...['doubling', 'descent', 'consistent', 'integer'],
 ];
 
-/** Names of the options that are not called as their number is. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
-  numSteps: 'steps',
-  clipNorm: 'clip',
-  normalizeColumns: 'normalize',
-  window: 'workload window',
-  momentum: 'workload momentum',
-  decay: 'workload decay',
-  rates: 'workload rates',
-  matrix: 'workload matrix',
+/** Words of the command for what the package's options are called otherwise. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  numSteps: '--steps',
+  clipNorm: '--clip',
+  normalizeColumns: '--normalize',
+  insecureSeed: '--seed',
+  numClasses: '--classes',
+  batchSize: '--batch',
+  store: '--state',
+  participation: '--participations',
+  window: '--workload window',
+  momentum: '--workload momentum',
+  decay: '--workload decay',
+  rates: '--workload rates',
+  matrix: '--workload matrix',
+  grid: 'the grid made for --clip',
+  noiseStddev: 'the noise made for --clip',
 };
 
-/** Messages about numbers that no option gives, reworded for the command. */
-const REWORDED: readonly (readonly [RegExp, string])[] = [
-  [/^numValues must be (.*), got /, '--domain must have $1 values in all, got '],
-  [/^grid must (be at most .*), got /, '--clip is too large: the grid made for it must $1, got '],
-  [/^noiseStddev must (be at least .*), got /, '--clip is too small: noise must $1, got '],
-  [/^(noise must stay within .* takes a larger) epsilon or delta/, '$1 --epsilon or --delta'],
-];
+/** Words that differ in a part of a call, or in a call. */
+const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  descent: { momentum: '--momentum', rates: '--rates' },
+  learner: { lambda: '--regularisation' },
+  queries: { workload: '--domain or --workload' },
+};
 
-/** A message of the library in the words of the command: `numSteps` -> `--steps`. */
-function inOptions(message: string): string {
-  const plain = REWORDED.reduce(
-    (text, [wrong, right]) => text.replace(wrong, right),
-    message.replace(FUNCTION, ''),
-  );
-  const isOption = (name: string) => [...PARAMETER_NAMES, ...MORE_NAMES].includes(name);
-  const optionOf = (name: string) =>
-    `--${OPTION_NAMES[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  // Words that are also English only where they are what is wrong.
-  return plain
-    .replace(/\b[a-z]+[A-Z][A-Za-z]*\b/g, (name) => (isOption(name) ? optionOf(name) : name))
-    .replace(/^([a-z-]+: )?([a-z]+)(?=(?:\[\d+\]|\([^)]*\))? (?:must be|cannot be|is not) )/,
-      (all, where, name) => (isOption(name) ? `${where ?? ''}${optionOf(name)}` : all),
-    );
+/** Parts of a call that are files: their fields are no options. */
+const FILES: readonly string[] = ['saved strategy', 'model'];
+
+/** The name of an option of the package in the words of the command: `numSteps` -> `--steps`. */
+function nameFor({ call = '', part }: Refusal): NameOf {
+  const special = NAMES_IN[part ?? call] ?? {};
+  return (path) => {
+    const [name, rest] = rootOf(path);
+    const words = special[name] ?? OTHER_NAMES[name];
+    if (FILES.some((file) => part === file || part?.startsWith(`${file}: `))) return `${spelt(name, ' ')}${rest}`;
+    if (words !== undefined) return `${words}${rest}`;
+    if (SAME_NAMES.includes(name)) return `--${spelt(name, '-')}${rest}`;
+    return `${spelt(name, ' ')}${rest}`;
+  };
+}
+
+/** A refusal of the package in the words of the command. */
+export function inOptions(refusal: Refusal): string {
+  return inWords(refusal, nameFor(refusal));
+}
+
+/** What an error says, in the words of the command. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const refusal = refusalOf(error);
+  const words = refusal.constraint === undefined ? error.message : inOptions(refusal);
+  return [words, ...(notes.get(error) ?? [])].join('; ');
+}
+
+const notes = new WeakMap<Error, readonly string[]>();
+
+/** Adds to an error what else is to be said when it ends the command. */
+export function addNote(error: Error, note: string): void {
+  notes.set(error, [...(notes.get(error) ?? []), note]);
 }
 
 /** One line, whatever the error says; with the cell it is about, if that may be shown. */
 export function lineOf(error: unknown, showsCells: boolean): string {
-  const message = error instanceof Error ? error.message : String(error);
   const { cell } = error instanceof Misuse ? error : { cell: undefined };
   const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
-  const words = error instanceof Misuse ? `${message}${shown}` : inOptions(message);
-  return words.replace(/\s+/g, ' ').trim();
+  return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
 /** The known name closest to a misspelt one, if it is close. */

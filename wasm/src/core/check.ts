@@ -3,7 +3,7 @@
 // Checks of what JavaScript hands over: types, shapes and integers. Ranges are the core's business;
 // its messages pass through.
 
-import { makeError } from './errors.js';
+import { makeError, type Where } from './errors.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -26,16 +26,26 @@ export function show(value: unknown): string {
   return String(value);
 }
 
-export function wrongType(where: string, name: string, wanted: string, value: unknown): Error {
-  return makeError('wrong_type', `${where}: ${name} must be ${wanted}, got ${kindOf(value)}`);
+function refused(
+  code: 'wrong_type' | 'invalid_argument',
+  where: Where,
+  parameter: string,
+  wanted: string,
+  value: string,
+): Error {
+  return makeError(code, where, { parameter, constraint: `must be ${wanted}`, value });
 }
 
-export function outOfRange(where: string, name: string, wanted: string, value: unknown): Error {
-  return makeError('invalid_argument', `${where}: ${name} must be ${wanted}, got ${show(value)}`);
+export function wrongType(where: Where, name: string, wanted: string, value: unknown): Error {
+  return refused('wrong_type', where, name, wanted, kindOf(value));
+}
+
+export function outOfRange(where: Where, name: string, wanted: string, value: unknown): Error {
+  return refused('invalid_argument', where, name, wanted, show(value));
 }
 
 /** An integer from 0 to `most`. */
-export function requireCount(where: string, name: string, value: unknown, most: number): number {
+export function requireCount(where: Where, name: string, value: unknown, most: number): number {
   if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
   if (!Number.isInteger(value) || value < 0 || value > most) {
     throw outOfRange(where, name, `an integer from 0 to ${most}`, value);
@@ -48,7 +58,7 @@ export function requireCount(where: string, name: string, value: unknown, most: 
  * refused, and so is a known one that is not an own property: a misspelt or an inherited
  * `neighbours` must not be ignored. What others put on `Object.prototype` is no option.
  */
-export function optionsObject(where: string, value: unknown, known: readonly string[]): Fields {
+export function optionsObject(where: Where, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, 'options', 'an object', value);
   }
@@ -57,14 +67,14 @@ export function optionsObject(where: string, value: unknown, known: readonly str
     if (!known.includes(key)) {
       // Some share a name, like the lambda of a learner and that of a mechanism.
       const names = [...new Set(known)].join(', ');
-      const what = `${where}: unknown option ${JSON.stringify(key)}; known are ${names}`;
-      throw makeError('wrong_type', what);
+      const constraint = `is an unknown option; known are ${names}`;
+      throw makeError('wrong_type', where, { parameter: key, constraint });
     }
   }
   const hidden = known.find((key) => key in value && !(key in own) && !(key in Object.prototype));
   if (hidden !== undefined) {
     const wanted = 'an own enumerable property of options';
-    throw makeError('wrong_type', `${where}: ${hidden} must be ${wanted}, got an inherited one`);
+    throw refused('wrong_type', where, hidden, wanted, 'an inherited one');
   }
   return own;
 }
@@ -72,7 +82,7 @@ export function optionsObject(where: string, value: unknown, known: readonly str
 /** Reads one option after the other, each with its name in the message. */
 export class Reader {
   constructor(
-    readonly where: string,
+    readonly where: Where,
     private readonly fields: Fields,
   ) {}
 
@@ -144,14 +154,14 @@ export class Reader {
   }
 }
 
-function detached(where: string, name: string): Error {
+function detached(where: Where, name: string): Error {
   const got = 'one whose buffer was transferred or made smaller';
-  return makeError('wrong_type', `${where}: ${name} must be an array with its memory, got ${got}`);
+  return refused('wrong_type', where, name, 'an array with its memory', got);
 }
 
 /** A new Float64Array of a length or with the entries of a typed array. */
 export function newFloat64s(
-  where: string,
+  where: Where,
   name: string,
   length: number,
   source: ArrayBufferView | number = length,
@@ -160,7 +170,7 @@ export function newFloat64s(
     return new Float64Array(source as unknown as ArrayLike<number>);
   } catch (error) {
     if (error instanceof RangeError) {
-      throw outOfRange(where, `the length of ${name}`, 'one that memory can hold', length);
+      throw outOfRange(where, name, 'of a length that memory can hold', length);
     }
     throw detached(where, name);
   }
@@ -170,7 +180,7 @@ export function newFloat64s(
  * Copies to a plain Float64Array, which no other code can reach, resize or take away. Entries have
  * to be numbers: `null` or `"1"` are not read as 0 or 1.
  */
-export function float64s(where: string, name: string, value: unknown): Float64Array {
+export function float64s(where: Where, name: string, value: unknown): Float64Array {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     if (/Big(Int|Uint)64Array/.test(Object.prototype.toString.call(value))) {
       throw wrongType(where, name, 'an array of numbers', 1n);
@@ -198,7 +208,7 @@ const typedArray = Object.getPrototypeOf(Float64Array.prototype) as Float64Array
 const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length')!.get!;
 
 /** True length of an array to be written to, whatever a subclass says. */
-export function writableLength(where: string, name: string, value: unknown): number {
+export function writableLength(where: Where, name: string, value: unknown): number {
   if (!(value instanceof Float64Array)) throw wrongType(where, name, 'a Float64Array', value);
   try {
     typedArray.keys.call(value); // Throws where the memory is gone; `length` would be 0.
@@ -216,13 +226,13 @@ export class Scratch {
   private kept: Float64Array = new Float64Array();
 
   /** Returns an array of this length, in which earlier contents may remain. */
-  array(where: string, name: string, length: number): Float64Array {
+  array(where: Where, name: string, length: number): Float64Array {
     if (this.kept.length !== length) this.kept = newFloat64s(where, name, length);
     return this.kept;
   }
 
   /** As `float64s`. Only of a Float64Array no code but ours runs while it is read. */
-  copy(where: string, name: string, value: unknown): Float64Array {
+  copy(where: Where, name: string, value: unknown): Float64Array {
     if (!(value instanceof Float64Array)) return float64s(where, name, value);
     const copy = this.array(where, name, writableLength(where, name, value));
     overwrite(copy, value);

@@ -3,8 +3,8 @@
 // The compiled core: what crosses the boundary, and the one door through which calls go.
 
 import createCore from 'dp-ftrl:glue';
-import { DpError, makeError, type ErrorCode } from './errors.js';
-import { inCall } from './parameters.js';
+import { makeError, withNames, type ErrorCode, type RefusalError } from './errors.js';
+import { nameOfCore, rootOf } from './parameters.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
 import type { Composition } from './types.js';
 import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
@@ -314,26 +314,71 @@ interface CoreFunctions {
   liveHandles: [[], number];
 }
 
-/** The package's names for what a bound function belongs to, where they differ. */
-const CALLERS: readonly (readonly [start: string, caller: string])[] = [
-  ['appraisal', 'error'],
-  ['unitError', 'compare'],
-  ['problem', 'compare'],
-  ['planner', 'optimize'],
-  ['queriesChoose', 'choose'],
-  ['queriesWinner', 'winner'],
-  ['queriesQuantile', 'quantile'],
-  ...['prefixSum', 'peopleSum', 'learner', 'noise', 'ledger', 'simulation', 'queries'].map(
-    (handle) => [handle, handle] as const,
-  ),
-];
-
-function callerOf(name: string): string {
-  return CALLERS.find(([start]) => name.startsWith(start))?.[1] ?? name;
+/** What a bound function belongs to, in the words of this package. */
+interface Caller {
+  /** Beginning of the names of those functions. */
+  start: string;
+  call: string;
+  /** Parameters of the core that are given under another name there. */
+  names?: Readonly<Record<string, string>>;
 }
 
-/** `released`: entries that were released before the refused record. */
-type Reply = { value: unknown } | { code: ErrorCode; message: string; released?: number };
+const CALLERS: readonly Caller[] = [
+  { start: 'appraisal', call: 'error' },
+  { start: 'unitError', call: 'compare' },
+  { start: 'problem', call: 'compare' },
+  { start: 'planner', call: 'optimize' },
+  { start: 'queriesChoose', call: 'choose' },
+  { start: 'queriesWinner', call: 'winner' },
+  { start: 'queriesQuantile', call: 'quantile' },
+  { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
+  { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
+  { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
+  { start: 'learnerCreate', call: 'learner', names: { checkpoint: 'store', state: 'store' } },
+  {
+    start: 'queries',
+    call: 'queries',
+    names: { parts: 'workload', num_bits: 'parities', queries: 'matrix' },
+  },
+  ...['prefixSum', 'peopleSum', 'learner', 'simulation'].map((handle) => ({
+    start: handle,
+    call: handle,
+  })),
+];
+
+/** Functions of the core that are parts of a call here, besides the mechanisms. */
+const PARTS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
+
+/** A refusal of the core as it crosses: every field is there, empty where it says nothing. */
+interface CoreRefusal {
+  code: ErrorCode;
+  function: string;
+  parameter: string;
+  constraint: string;
+  value: string;
+  /** Entries that were released before the refused record. */
+  released?: number;
+}
+
+type Reply = { value: unknown; code?: undefined } | CoreRefusal;
+
+/** A refusal of the core in the words of this package. */
+function errorOf(name: string, refused: CoreRefusal, mechanisms: readonly string[]): RefusalError {
+  const caller = CALLERS.find(({ start }) => name.startsWith(start));
+  const nameOf = (path: string): string => {
+    const [root, rest] = rootOf(path);
+    const own = caller?.names?.[root];
+    return own === undefined ? nameOfCore(path) : own + rest;
+  };
+  const { code, parameter, constraint, value } = refused;
+  const part = mechanisms.includes(refused.function) ? refused.function : PARTS[refused.function];
+  const where = { call: caller?.call ?? name, ...(part !== undefined && { part }) };
+  return makeError(code, where, {
+    ...(parameter !== '' && { parameter: nameOf(parameter) }),
+    constraint: withNames(constraint, (path) => `{${nameOf(path)}}`),
+    ...(value !== '' && { value }),
+  });
+}
 
 /** Reaction to an instance that becomes unusable. */
 export interface Renewal {
@@ -376,7 +421,7 @@ export class Core {
     if (this.aborted) throw this.abortedError();
     let reply: Reply;
     try {
-      reply = this.functions[name]!(...args);
+      reply = this.ask(name, ...args);
     } catch (cause) {
       // No C++ exception gets here. The WebAssembly code itself stopped, or an exception of the
       // host went through it (the stack was exhausted, say): its state is unknown either way.
@@ -384,29 +429,30 @@ export class Core {
       this.renewal.onAbort();
       throw this.abortedError();
     }
-    // Only what the core put there, not what others put on Object.prototype.
-    const own = Object.assign(Object.create(null) as object, reply);
-    if ('value' in own) return own.value as CoreFunctions[K][1];
-    const message = inCall(callerOf(name), own.message, this.mechanisms());
-    const error = makeError(own.code, message);
-    throw 'released' in own ? Object.assign(error, { released: own.released }) : error;
+    if (reply.code === undefined) return reply.value as CoreFunctions[K][1];
+    const error = errorOf(name, reply, this.mechanisms());
+    throw 'released' in reply ? Object.assign(error, { released: reply.released }) : error;
+  }
+
+  /** The answer has what the core put there, and nothing of what others put on Object.prototype. */
+  private ask(name: string, ...args: unknown[]): Reply {
+    const answer: object = this.functions[name]!(...args);
+    return Object.assign(Object.create(null) as object, answer) as Reply;
   }
 
   private mechanisms(): string[] {
-    const reply = this.functions['catalogue']!();
-    if (!('value' in reply)) return [];
+    const reply = this.ask('catalogue');
+    if (reply.code !== undefined) return [];
     return (reply.value as CatalogueEntry[]).map((entry) => entry.name);
   }
 
-  private abortedError(): DpError {
+  private abortedError(): RefusalError {
     const cause = this.failure;
     const why = cause instanceof Error ? cause.message : String(cause);
-    return new DpError(
-      'aborted',
+    const constraint =
       `the WebAssembly instance stopped (${why}) and cannot be used any more, nor can its ` +
-        'handles; results obtained before stay valid; call ' +
-        `${this.renewal.how} for a new instance`,
-      { cause },
-    );
+      'handles; results obtained before stay valid; call ' +
+      `${this.renewal.how} for a new instance`;
+    return makeError('aborted', {}, { constraint }, cause);
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Errors as data, and their words in this language.
+
 /**
  * Why a call failed. The first eight come from the C++ core; a value outside its range is a
  * `RangeError` with code `invalid_argument`, a wrong type or shape a `TypeError` with code
@@ -24,14 +26,81 @@ export type ErrorCode =
   | 'cancelled'
   | 'internal';
 
+/** A refusal as data: what the errors of this package consist of, besides their code. */
+export interface Refusal {
+  /** Function or method of this package that was called: `'prefixSum'`. */
+  readonly call?: string;
+  /** Record or example at fault, of several, counted from 0. */
+  readonly row?: { readonly kind: 'record' | 'example'; readonly index: number };
+  /** Part of the call at fault: `'saved strategy'`, a mechanism. */
+  readonly part?: string;
+  /** Option or argument at fault, and the place in it: `'clipNorm'`, `'rates[3]'`. */
+  readonly parameter?: string;
+  /**
+   * What holds of the parameter otherwise: `'must be positive and finite'`. Names of other
+   * parameters are in braces: `'must be at most {numSteps} = 5'`. A sentence where no parameter is at
+   * fault.
+   */
+  readonly constraint?: string;
+  /** The refused value, as text. */
+  readonly value?: string;
+}
+
+/** The call, and the part of it that is read. */
+export type Where = string | Pick<Refusal, 'call' | 'part'>;
+
+export function placeOf(where: Where): Pick<Refusal, 'call' | 'part'> {
+  return typeof where === 'string' ? { call: where } : where;
+}
+
+/** A part of what is read there: `'saved strategy'`. */
+export function within(where: Where, part: string): Where {
+  const place = placeOf(where);
+  return { ...place, part: place.part === undefined ? part : `${place.part}: ${part}` };
+}
+
+/** The name that a surface has for a parameter. */
+export type NameOf = (parameter: string) => string;
+
+/** A text in which names in braces become those of a surface. */
+export function withNames(text: string, nameOf: NameOf): string {
+  const [start, ...rest] = text.split('{');
+  const named = rest.map((piece) => {
+    const end = piece.indexOf('}');
+    return nameOf(piece.slice(0, end)) + piece.slice(end + 1);
+  });
+  return [start, ...named].join('');
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined;
+}
+
+/** A refusal in words, without the call: `'clipNorm must be positive and finite, got -1'`. */
+export function inWords(
+  { row, part, parameter, constraint = '', value }: Refusal,
+  nameOf: NameOf = (name) => name,
+): string {
+  const subject = parameter === undefined ? '' : `${nameOf(parameter)} `;
+  const got = value === undefined ? '' : `, got ${value}`;
+  const text = `${subject}${withNames(constraint, nameOf)}${got}`;
+  return [row && `${row.kind} ${row.index}`, part, text].filter(isGiven).join(': ');
+}
+
 const BRAND: unique symbol = Symbol.for('dp-ftrl.DpError') as never;
 
 /** A failure that is neither a value out of range nor a wrong type. */
-export class DpError extends Error {
+export class DpError extends Error implements Refusal {
   /** Fixed here, because a minifier would change it. */
   static override readonly name = 'DpError';
   /** Kind of the failure, stable across versions. */
   readonly code: ErrorCode;
+  declare readonly call?: string;
+  declare readonly row?: NonNullable<Refusal['row']>;
+  declare readonly part?: string;
+  declare readonly parameter?: string;
+  declare readonly constraint?: string;
+  declare readonly value?: string;
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -46,9 +115,10 @@ export class DpError extends Error {
   }
 }
 
-/** The JavaScript error for a code: RangeError, TypeError or DpError, always with `.code`. */
-export function makeError(code: ErrorCode, message: string, cause?: unknown): Error {
-  const options = cause === undefined ? undefined : { cause };
+/** An error with its code, and its refusal as data. */
+export type RefusalError = Error & Refusal & { readonly code: ErrorCode };
+
+function plainError(code: ErrorCode, message: string, options?: ErrorOptions): Error {
   if (code === 'invalid_argument') {
     return Object.assign(new RangeError(message, options), { code });
   }
@@ -58,8 +128,42 @@ export function makeError(code: ErrorCode, message: string, cause?: unknown): Er
   return new DpError(code, message, options);
 }
 
-/** An error of the core begins with the method that was called, not with what it belongs to. */
-export function rename(error: Error, where: string): Error {
-  error.message = error.message.replace(/^\w+(?=: )/, where);
-  return error;
+/** The JavaScript error for a code: RangeError, TypeError or DpError, with the refusal's fields. */
+export function makeError(
+  code: ErrorCode,
+  where: Where,
+  about: Refusal,
+  cause?: unknown,
+): RefusalError {
+  const refusal = { ...placeOf(where), ...about };
+  const { call } = refusal;
+  const message = `${call === undefined ? '' : `${call}: `}${inWords(refusal)}`;
+  const error = plainError(code, message, cause === undefined ? undefined : { cause });
+  return Object.assign(error, { code, ...refusal });
+}
+
+/** Fields of a refusal that an error has. */
+export function refusalOf(error: unknown): Refusal {
+  const { call, row, part, parameter, constraint, value } = (error ?? {}) as Refusal;
+  const fields = Object.entries({ call, row, part, parameter, constraint, value });
+  return Object.fromEntries(fields.filter(([, field]) => isGiven(field)));
+}
+
+/** An error from its code, its message and its refusal, as they come from a worker. */
+export function recalled(code: ErrorCode, message: string, refusal: Refusal): Error {
+  const { constraint } = refusal;
+  return constraint === undefined ? plainError(code, message) : makeError(code, {}, refusal);
+}
+
+/** An error of the core as that of the method that was called, and of a row of several. */
+export function told(error: RefusalError, as: Pick<Refusal, 'call' | 'row'>): RefusalError {
+  if (error.call === undefined) return error; // The instance stopped, whatever was called.
+  return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
+}
+
+/** An error about a row of a piece as one about the same row of the whole, `from` rows later. */
+export function ofRow(error: RefusalError, from: number): Error {
+  const { call, row } = error;
+  if (row === undefined || from === 0) return error;
+  return told(error, { ...(call && { call }), row: { ...row, index: row.index + from } });
 }

@@ -30,44 +30,40 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
 
 export const PARAMETER_NAMES = Object.keys(PARAMETERS) as ParameterName[];
 
-/** Names that differ between the core and this language by more than their spelling. */
+/** Names of the core that differ from those of this language by more than their spelling. */
 const RENAMED: Readonly<Record<string, string>> = {
   num_bands: 'bands',
   num_buffers: 'buffers',
   num_epochs: 'epochs',
   max_participations: 'participations',
-};
-/** Names that are also English words: replaced only where they name what is wrong. */
-const RENAMED_WORDS: Readonly<Record<string, string>> = {
+  use_solver: 'solver',
   width: 'window',
   strategy: 'mechanism',
+  encoder_workload: 'descent',
   level: 'quantile',
   threshold: 'huberThreshold',
+  attribute_sizes: 'marginals',
 };
 
-function camelCaseName(name: string): string {
-  return RENAMED[name] ?? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** Words of a core name, joined as this language does: `clip_norm` -> `clipNorm`. */
+function joined(name: string): string {
+  const [first = '', ...words] = name.split('_');
+  return first + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** `clip_norm` -> `clipNorm`: the core's texts in the words of this language. */
+/** The first name of a path into a parameter, `'rates'` of `'rates[3]'`, and the rest. */
+export function rootOf(path: string): [root: string, rest: string] {
+  const end = [...path].findIndex((letter) => '[(.'.includes(letter));
+  return end < 0 ? [path, ''] : [path.slice(0, end), path.slice(end)];
+}
+
+/** A parameter of the core in the words of this language: `clip_norm` -> `clipNorm`. */
+export function nameOfCore(path: string): string {
+  const [root, rest] = rootOf(path);
+  return (RENAMED[root] ?? joined(root)) + joined(rest);
+}
+
+/** A text of the catalogue, whose names are in the core's spelling, in that of this language. */
 export function camelCase(text: string): string {
-  return text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, camelCaseName);
-}
-
-/** Beginnings of the core's messages that mean something here, besides names of mechanisms. */
-const TOPICS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
-
-/**
- * An error of the core in the words of this language. What it begins with, a function of the core,
- * becomes the one that was called here; a mechanism's name stays.
- */
-export function inCall(where: string, message: string, mechanisms: readonly string[]): string {
-  const [, head, text] = /^([\w-]+): (.*)$/s.exec(message) ?? [];
-  if (head === undefined || text === undefined) return `${where}: ${camelCase(message)}`;
-  const words = camelCase(text).replace(
-    /^[a-z]+(?= (?:must be|cannot be) )/,
-    (name) => RENAMED_WORDS[name] ?? name,
-  );
-  const topic = mechanisms.includes(head) ? head : TOPICS[head];
-  return [where, topic, words].filter((part) => part !== undefined).join(': ');
+  return text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, nameOfCore);
 }

@@ -35,11 +35,23 @@ function checkMagic(bytes: Uint8Array, from: string): void {
   );
 }
 
+/** The least module there is: its head. */
+const EMPTY = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+
+/** Whether a policy of the page or host forbids to compile anything. */
+function isForbidden(): boolean {
+  try {
+    new WebAssembly.Module(EMPTY);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** Why compilation failed: a policy of the page or host, or bytes that are no module. */
 function compileError(cause: unknown, from: string, bytes?: Uint8Array<ArrayBuffer>): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const named = /unsafe-eval|content security policy|\bCSP\b|disallowed by embedder/i.test(why);
-  if (named || (bytes !== undefined && WebAssembly.validate(bytes))) {
+  if (isForbidden() || (bytes !== undefined && WebAssembly.validate(bytes))) {
     return new DpError(
       'compilation_blocked',
       `load: compiling WebAssembly is not allowed here (${why}). In a page, add ` +

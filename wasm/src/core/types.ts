@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import type { Refusal } from './errors.js';
+
 // Host types are looked up by name, so that these declarations also compile where the DOM library
 // or Node's types are absent.
 type HostType<Name extends string> = typeof globalThis extends {
@@ -436,6 +438,16 @@ export interface ComparedMechanism {
   pureDp: boolean;
 }
 
+/** A mechanism that a comparison has no row for. */
+export interface LeftOut {
+  mechanism: MechanismName;
+  parameters: MechanismParameters;
+  /** Why, in words. */
+  reason: string;
+  /** The same as data. */
+  refusal: Refusal;
+}
+
 export interface Comparison extends CertifiedBound {
   numSteps: number;
   workload: string;
@@ -444,7 +456,7 @@ export interface Comparison extends CertifiedBound {
   /** Best first. */
   mechanisms: ComparedMechanism[];
   /** Mechanisms that have no formula at this size or take too long, with the reason. */
-  leftOut: { mechanism: MechanismName; parameters: MechanismParameters; reason: string }[];
+  leftOut: LeftOut[];
   /**
    * Mechanisms whose error of the objective would rise with normalised columns: tried up to 256
    * steps.

@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 const MODE = 0o600;
 const INTERVAL_MILLISECONDS = 50;
 
-export const IN_NO_FOLDER = 'must be in a folder that exists, got another';
+export const IN_A_FOLDER = 'must be in a folder that exists';
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');

@@ -3,7 +3,7 @@
 // One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both
 // would go on from the same step with the same noise, each for other records.
 
-import { makeError } from '../core/errors.js';
+import { makeError, type Where } from '../core/errors.js';
 import type { ReleaseStore } from '../core/types.js';
 
 interface Holder {
@@ -30,14 +30,15 @@ export class StoreHold {
    *
    * @throws DpError `store_in_use` while another ledger has it.
    */
-  static async take(where: string, store: ReleaseStore): Promise<StoreHold> {
+  static async take(where: Where, store: ReleaseStore): Promise<StoreHold> {
     const all = holders();
     for (;;) {
       const other = all.get(store);
       if (other?.end) await other.end;
       else if (other && (!other.owner || other.owner.deref())) {
-        const what = 'must not be in use, got one that another ledger has; dispose of that first';
-        throw makeError('store_in_use', `${where}: store ${what}`);
+        const constraint = 'must not be in use';
+        const value = 'one that another ledger has; dispose of that first';
+        throw makeError('store_in_use', where, { parameter: 'store', constraint, value });
       }
       if (all.get(store) !== other) continue; // Another one was faster.
       const holder: Holder = { owner: undefined, end: undefined };

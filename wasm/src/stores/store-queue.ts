@@ -14,7 +14,7 @@ export class StoreQueue {
 
   /** Runs an operation after those that were given before. */
   async add<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.closing) throw makeError('disposed', `${this.kind}: this store was closed`);
+    if (this.closing) throw makeError('disposed', this.kind, { constraint: 'this store was closed' });
     const result = this.last.then(operation);
     this.last = result.catch(() => undefined);
     return result;

@@ -5,7 +5,7 @@
 // of its own.
 
 import { wrongType, type Reader } from '../core/check.js';
-import { makeError } from '../core/errors.js';
+import { makeError, type Where } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import type { ReleaseStore } from '../core/types.js';
 import { StoreHold } from './store-hold.js';
@@ -33,7 +33,11 @@ export function pack(
 /** Splits the bytes after the key. */
 export function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state: Uint8Array } {
   if (!MEMO.every((byte, i) => rest[i] === byte)) return { memo: undefined, state: rest };
-  const cut = () => makeError('bad_state', 'ledger: what is stored is cut short in its memo');
+  const cut = () => makeError('bad_state', 'ledger', {
+      parameter: 'store',
+      constraint: 'must hold whole bytes',
+      value: 'some that are cut short in their memo',
+    });
   if (rest.length < MEMO_HEAD) throw cut();
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   const end = MEMO_HEAD + view.getUint32(MEMO.length, true);
@@ -47,7 +51,7 @@ export function identityOf(commitment: Uint8Array): string {
 }
 
 /** Reads the bytes to be kept with a state, if any are given. */
-export function readMemo(where: string, memo: unknown): Uint8Array | undefined {
+export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
   if (memo === undefined) return undefined;
   if (!(memo instanceof Uint8Array)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
   return memo.slice();
@@ -108,17 +112,20 @@ interface Opening<O, T> {
 }
 
 async function goOn<O extends { insecureSeed: bigint | undefined }, T>(
-  where: string,
+  where: Where,
   { complete, store, hold, make }: Opening<O, T>,
 ): Promise<T> {
   const insecure = complete.insecureSeed !== undefined;
   const bytes = (await store.load()) ?? undefined;
   if (bytes !== undefined && !(bytes instanceof Uint8Array)) {
-    throw wrongType(where, 'what is stored', 'a Uint8Array', bytes);
+    throw wrongType(where, 'store', 'one that loads a Uint8Array', bytes);
   }
   if (bytes !== undefined && bytes.length < KEY_BYTES) {
-    const what = `at least ${KEY_BYTES} bytes, got ${bytes.length} (truncated?)`;
-    throw makeError('bad_state', `${where}: what is stored must have ${what}`);
+    throw makeError('bad_state', where, {
+      parameter: 'store',
+      constraint: `must hold at least ${KEY_BYTES} bytes`,
+      value: `${bytes.length} (truncated?)`,
+    });
   }
   let key = new Uint8Array(KEY_BYTES);
   if (bytes !== undefined) key = bytes.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;

@@ -2,7 +2,7 @@
 
 // Long batches in a worker: piece by piece, with a look at the messages between two pieces.
 
-import type { ErrorCode } from '../core/errors.js';
+import { ofRow, type RefusalError } from '../core/errors.js';
 import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../core/types.js';
 
 /**
@@ -101,31 +101,35 @@ function batchOf(stream: Stream, method: BatchMethod, args: unknown[]): Batch {
   return overLists(call, lists, width);
 }
 
-/** Fields of an error about the rows before it. */
-interface Partial {
-  code?: ErrorCode;
+/** Fields of an error about the rows before the one that was refused. */
+export interface RowsBefore {
   released?: Float64Array;
   contributed?: number;
   learned?: number;
 }
 
+export function rowsBefore(error: unknown): RowsBefore {
+  const { released, contributed, learned } = (error ?? {}) as RowsBefore;
+  return {
+    ...(released && { released }),
+    ...(contributed !== undefined && { contributed }),
+    ...(learned !== undefined && { learned }),
+  };
+}
+
 /** Turns the error of a piece into that of the whole batch. */
 function ofWhole(error: unknown, from: number, before: Float64Array | undefined): unknown {
   if (!(error instanceof Error)) return error;
-  const failed = error as Error & Partial;
-  failed.message = failed.message.replace(
-    /^(\w+: (?:record|example) )(\d+)/,
-    (_, start: string, index: string) => `${start}${Number(index) + from}`,
-  );
-  const { released } = failed;
-  if (released && before) {
-    failed.released = new Float64Array(before.length + released.length);
-    failed.released.set(before);
-    failed.released.set(released, before.length);
+  const rows = rowsBefore(error);
+  if (rows.released && before) {
+    const released = new Float64Array(before.length + rows.released.length);
+    released.set(before);
+    released.set(rows.released, before.length);
+    rows.released = released;
   }
-  if (failed.contributed !== undefined) failed.contributed += from;
-  if (failed.learned !== undefined) failed.learned += from;
-  return failed;
+  if (rows.contributed !== undefined) rows.contributed += from;
+  if (rows.learned !== undefined) rows.learned += from;
+  return Object.assign(ofRow(error as RefusalError, from), rows);
 }
 
 /** A call as it goes on: pieces of about `milliseconds`, and what they gave together. */

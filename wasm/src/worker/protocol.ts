@@ -2,9 +2,9 @@
 
 // Messages between worker and client.
 
-import type { ErrorCode } from '../core/errors.js';
+import type { ErrorCode, Refusal } from '../core/errors.js';
 import type * as api from '../core/types.js';
-import type { BatchMethod, BatchProgress, StreamKind } from './batches.js';
+import type { BatchMethod, BatchProgress, RowsBefore, StreamKind } from './batches.js';
 
 /** Facts of a simulation that do not change. */
 export type SimulationInfo = Pick<
@@ -123,14 +123,12 @@ export type Request =
   | { dpFtrl: 'abort'; id: number }
   | { dpFtrl: 'cancel'; epoch: number };
 
+/** An error, whose own fields structured cloning would drop. */
 export interface Failure {
-  name: string;
   code: ErrorCode;
   message: string;
-  /** Results of a batch from before the row that was refused. */
-  released?: Float64Array;
-  contributed?: number;
-  learned?: number;
+  refusal: Refusal;
+  rows: RowsBefore;
 }
 
 export type Response =

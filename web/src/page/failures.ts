@@ -3,6 +3,7 @@
 // Says what went wrong, and where: beside the control it is about, and in a box at the lower edge of
 // the window, wherever the page has been scrolled to.
 
+import type { Refusal } from 'dp-ftrl';
 import type { Controls } from '../controls/controls.ts';
 import { parameterKey, parameterNames, sides } from '../controls/parameters.ts';
 import { SettingError, type Key } from '../controls/settings.ts';
@@ -29,6 +30,12 @@ const controlOf: Record<string, Key> = {
   table: 'columns',
 };
 
+/** The first name of a path into a parameter: 'decays' of 'decays[3]'. */
+function rootOf(path: string): string {
+  const end = [...path].findIndex((letter) => '[(.'.includes(letter));
+  return end < 0 ? path : path.slice(0, end);
+}
+
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
@@ -40,7 +47,7 @@ export class Failures {
   /** `typed`: what was entered last, which stays in its control to be corrected. */
   show(error: unknown, typed: { key: Key; text: string } | null, remains: string): void {
     const message = messageOf(error);
-    for (const key of this.controlsOf(error, message)) {
+    for (const key of this.controlsOf(error)) {
       const text = typed?.key === key ? typed.text : undefined;
       if (this.controls.error(key, message, text)) break;
     }
@@ -57,13 +64,15 @@ export class Failures {
   }
 
   /** Controls beside which an error may be shown, best place first. */
-  private controlsOf(error: unknown, message: string): Key[] {
+  private controlsOf(error: unknown): Key[] {
     if (error instanceof SettingError) return [error.key];
-    const [, name] = /^(?:[\w-]+: )+(\w+)/.exec(message) ?? [];
+    const refusal = error instanceof LaneError ? error.cause : error;
+    const { parameter } = (refusal ?? {}) as Refusal;
+    const name = parameter && rootOf(parameter);
     const keys: Key[] = [];
     if (error instanceof LaneError) {
-      const parameter = parameterNames.find((one) => one === name);
-      if (parameter !== undefined) keys.push(parameterKey(sides[error.lane]!, parameter));
+      const own = parameterNames.find((one) => one === name);
+      if (own !== undefined) keys.push(parameterKey(sides[error.lane]!, own));
       if (error.lane === 1) keys.push('compare');
     }
     const control = name === undefined ? undefined : controlOf[name];

@@ -12,12 +12,14 @@
 /// }
 /// ```
 ///
-/// Misuse throws `Error` with a machine-readable code and one line that names the function, the
-/// parameter, the constraint and the value: "prefix_sum: clip_norm must be positive, got -1".
-/// Checks are written so that NaN fails them. Nothing is silently repaired.
+/// Misuse throws `Error`: a machine-readable code, and the function, the parameter, the constraint
+/// and the value as data, so that every surface says it in its own words. In C++ they are one line:
+/// "prefix_sum: clip_norm must be positive and finite, got -1". Checks are written so that NaN
+/// fails them. Nothing is silently repaired.
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,20 +41,45 @@ enum class ErrorCode {
 /// Stable name of a code, as it crosses into JavaScript: "invalid_argument", ...
 std::string_view to_string(ErrorCode code);
 
-class Error : public std::runtime_error {
- public:
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  ErrorCode code() const { return code_; }
-
- private:
-  ErrorCode code_;
+/// A refusal as data: what an `Error` consists of.
+struct ErrorFacts {
+  ErrorCode code = ErrorCode::invalid_argument;
+  /// Function that refused, or the mechanism or object it belongs to: "prefix_sum", "blt".
+  std::string function = {};
+  /// Parameter at fault, and the place in it: "clip_norm", "rates[3]". Empty where none is.
+  std::string parameter = {};
+  /// What holds of the parameter otherwise: "must be positive and finite". Names of other
+  /// parameters are in braces: "must be at most {num_steps} = 5". A sentence where no parameter is
+  /// at fault.
+  std::string constraint = {};
+  /// The refused value, as text. Empty where there is none.
+  std::string value = {};
 };
 
-[[noreturn]] void fail(ErrorCode code, const std::string& message);
+/// Text of a refusal in C++'s own words: "function: parameter constraint, got value".
+std::string to_text(const ErrorFacts& facts);
 
-/// Throws "function: parameter must be constraint, got value".
+class Error : public std::runtime_error {
+ public:
+  explicit Error(ErrorFacts facts);
+  const ErrorFacts& facts() const { return *facts_; }
+  ErrorCode code() const { return facts_->code; }
+  const std::string& function() const { return facts_->function; }
+  const std::string& parameter() const { return facts_->parameter; }
+  const std::string& constraint() const { return facts_->constraint; }
+  const std::string& value() const { return facts_->value; }
+
+ private:
+  std::shared_ptr<const ErrorFacts> facts_;  // copies of an exception must not throw
+};
+
+/// Throws an Error of these facts.
+[[noreturn]] void fail(ErrorCode code, std::string_view function, std::string_view parameter,
+                       std::string_view constraint, std::string_view value = {});
+
+/// Throws that the parameter "must be" `constraint`.
 [[noreturn]] void fail_argument(std::string_view function, std::string_view parameter,
-                                std::string_view constraint, const std::string& value);
+                                std::string_view constraint, std::string_view value);
 
 /// Text of at least 6 digits that reads back as the same number.
 std::string to_text(double value);
@@ -67,7 +94,11 @@ double require_inside(std::string_view function, std::string_view parameter, dou
 /// low <= value <= high.
 std::int64_t require_between(std::string_view function, std::string_view parameter,
                              std::int64_t value, std::int64_t low, std::int64_t high);
-/// The message names the first entry that is NaN or infinite.
+/// `parameter` has `count` of `what`, which must be between low and high.
+std::int64_t require_count(std::string_view function, std::string_view parameter,
+                           std::string_view what, std::int64_t count, std::int64_t low,
+                           std::int64_t high);
+/// The error names the first entry that is NaN or infinite.
 void require_all_finite(std::string_view function, std::string_view parameter,
                         std::span<const double> values);
 void require_length(std::string_view function, std::string_view parameter, std::int64_t length,

@@ -33,9 +33,10 @@ class PatternSearch {
  protected:
   void count_visit() {
     if (++num_visits_ <= kMaxVisits) return;
-    fail(ErrorCode::unsupported, std::string(function_) + ": more than " + to_text(kMaxVisits) +
-                                     " patterns of " + participation_.description() + " in " +
-                                     to_text(num_steps_) + " steps");
+    fail(ErrorCode::unsupported, function_, "participation",
+         "must have at most " + to_text(kMaxVisits) + " patterns in " + to_text(num_steps_) +
+             " steps",
+         participation_.description());
   }
 
   /// Steps at which the next participation may be, `last` being the latest one so far or -1.

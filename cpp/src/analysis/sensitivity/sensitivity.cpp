@@ -158,10 +158,9 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
     return largest;
   }
   if (!fits_pattern_budget(n, k))
-    fail(ErrorCode::unsupported,
-         "largest_pattern_sum: steps times participations must be at most "
-         "2^30, got " +
-             to_text(n) + " * " + to_text(k));
+    fail(ErrorCode::unsupported, "largest_pattern_sum", "participation",
+         "must have so few contributions that they times the steps are at most 2^30",
+         to_text(n) + " * " + to_text(k));
   return best_separated_sum(values, k, b);
 }
 

@@ -20,7 +20,7 @@ void add_outer(Matrix& sum, double scale, std::span<const double> x) {
 
 AverageLoss::AverageLoss(std::shared_ptr<const VectorLoss> loss, std::int64_t dimension)
     : loss_(std::move(loss)), dimension_(dimension) {
-  if (!loss_) fail(ErrorCode::invalid_argument, "comparator: loss must be given");
+  if (!loss_) fail(ErrorCode::invalid_argument, "comparator", "loss", "must be given");
   require_between("comparator", "dimension", dimension, 1,
                   kMaxModelDimension / loss_->num_scores());
   scalar_ = std::dynamic_pointer_cast<const Loss>(loss_);

@@ -173,7 +173,8 @@ void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const 
   if (!squares_are_safe) norm = mapped(features).stableNorm();
   if (!std::isfinite(norm)) {
     require_all_finite("clipped_gradient", "features", features);
-    require_finite("clipped_gradient", "norm of features", norm);
+    fail(ErrorCode::invalid_argument, "clipped_gradient", "features", "must have a finite norm",
+         to_text(norm));
   }
   const double steepness = slopes.size() == 1 ? std::abs(slopes[0]) : mapped(slopes).stableNorm();
   const double length = steepness * norm;  // +infinity is just another length to clip

@@ -86,7 +86,7 @@ Box::Box(const Bounds& bounds) : bounds_(bounds) {
   require_finite("box", "low", bounds.low);
   require_finite("box", "high", bounds.high);
   if (!(bounds.low < bounds.high))
-    fail_argument("box", "high", "above low = " + to_text(bounds.low), to_text(bounds.high));
+    fail_argument("box", "high", "above {low} = " + to_text(bounds.low), to_text(bounds.high));
 }
 
 void Box::project(std::span<double> point) const {

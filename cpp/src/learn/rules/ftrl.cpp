@@ -39,7 +39,7 @@ void Ftrl::require_finite_step(std::span<const double> prefix_sum) const {
   const double extent = detail::largest_magnitude(prefix_sum) / next_lambda() + start_extent_;
   if (std::isfinite(extent)) return;
   require_all_finite("ftrl", "prefix_sum", prefix_sum);
-  require_finite("ftrl", "prefix_sum / lambda", extent);
+  require_finite("ftrl", "prefix_sum", extent);
 }
 
 void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<double> iterate) {

@@ -12,7 +12,8 @@ std::unique_ptr<UpdateRule> make_rule(const RuleOptions& options) {
                                               .domain = options.domain,
                                               .doubling = options.doubling});
   if (options.doubling)
-    fail(ErrorCode::invalid_argument, "descent: doubling is for FTRL; rates say the same here");
+    fail(ErrorCode::invalid_argument, "descent", "doubling",
+         "must be false: it is for FTRL, and {rates} say the same here", "true");
   return std::make_unique<Descent>(DescentOptions{.dimension = options.dimension,
                                                   .lambda = options.lambda,
                                                   .domain = options.domain,

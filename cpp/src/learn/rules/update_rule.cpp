@@ -23,7 +23,7 @@ std::span<double> span_of(Vector& v) {
 
 UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_(options.domain) {
   require_between(where, "dimension", options.dimension, 1, kMaxModelDimension);
-  if (!domain_) fail(ErrorCode::invalid_argument, std::string(where) + ": domain must be given");
+  if (!domain_) fail(ErrorCode::invalid_argument, where, "domain", "must be given");
   iterate_ = options.start.size() == 0 ? domain_->start(options.dimension) : options.start;
   require_length(where, "start", iterate_.size(), options.dimension);
   require_all_finite(where, "start", span_of(iterate_));
@@ -139,8 +139,8 @@ void UpdateRule::require_state(std::span<const double> state) {
     if (row != nullptr) size += dimension();
   const bool is_finite = std::ranges::all_of(state, [](double x) { return std::isfinite(x); });
   if (std::ssize(state) != size || !is_finite)
-    fail(ErrorCode::bad_state,
-         "ftrl: state must be " + to_text(size) + " finite numbers, got something else");
+    fail(ErrorCode::bad_state, "ftrl", "state", "must be " + to_text(size) + " finite numbers",
+         "something else");
 }
 
 void UpdateRule::restore(std::int64_t num_updates, std::span<const double> state) {

@@ -36,9 +36,9 @@ std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseSha
   entry.error = 0;
   const std::optional<std::int64_t> middle = fixed.round_scaled(entry, scale);
   if (is_enclosed && middle) return *middle;
-  fail(ErrorCode::unsupported,
-       "exact_rounded_entry: noise must be within 2^62 throughout its recursion; this strategy's "
-       "amplifies it beyond, at step " +
+  fail(ErrorCode::unsupported, "exact_rounded_entry", "scale",
+       "must be such that noise stays within 2^62 throughout its recursion, which this strategy's "
+       "leaves at step " +
            to_text(step));
 }
 

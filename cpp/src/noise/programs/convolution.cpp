@@ -19,11 +19,10 @@ namespace dpftrl::noise {
 namespace {
 
 [[noreturn]] void refuse(const ProgramOptions& options) {
-  fail(ErrorCode::resource_exhausted,
-       "noise_stream: num_steps * dimension must be small enough for 1 GiB of noise and scratch "
-       "space, as this strategy's noise is generated in advance, got " +
-           to_text(options.num_rows) + " * " + to_text(options.dimension) +
-           " (tree and honaker stream in O(log num_steps) memory)");
+  fail(ErrorCode::resource_exhausted, "noise_stream", "dimension",
+       "times {num_steps} must be small enough for 1 GiB of noise and scratch space, as this "
+       "strategy's noise is generated in advance (tree and honaker stream in O(log n) memory)",
+       to_text(options.num_rows) + " * " + to_text(options.dimension));
 }
 
 /// Also the number of coefficients that count.

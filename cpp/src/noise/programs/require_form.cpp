@@ -44,10 +44,9 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
   const double needed =
       bytes * static_cast<double>(num_rows) * static_cast<double>(options.dimension);
   if (needed <= kMaxPregeneratedBytes) return;
-  fail(ErrorCode::resource_exhausted,
-       "noise_stream: " + std::string(what) +
-           " * dimension must be small enough for 1 GiB of state, got " + to_text(num_rows) +
-           " * " + to_text(options.dimension));
+  fail(ErrorCode::resource_exhausted, "noise_stream", "dimension",
+       "times the " + std::string(what) + " must be small enough for 1 GiB of state",
+       to_text(num_rows) + " * " + to_text(options.dimension));
 }
 
 /// Blocks of normals that a row is made of: some hundred MB.
@@ -91,8 +90,9 @@ struct RequireForm {
     require_between(kFunction, "weight", decoder.weight, 1, decoder.height);
     const std::int64_t num_leaves = binomial(decoder.height, decoder.weight);
     if (num_leaves <= options.num_rows)
-      fail_argument(kFunction, "binomial(height, weight)",
-                    "at least num_steps + 1 = " + to_text(options.num_rows + 1),
+      fail_argument(kFunction, "weight",
+                    "such that binomial({height}, {weight}) is at least {num_steps} + 1 = " +
+                        to_text(options.num_rows + 1),
                     to_text(num_leaves));
   }
 
@@ -101,7 +101,7 @@ struct RequireForm {
     require_coefficients("scales", decoder.scales);
     const std::int64_t num_scales = std::ssize(decoder.scales);
     if (num_scales > kMaxLevels || (std::int64_t{1} << num_scales) < options.num_rows)
-      fail_argument(kFunction, "scales", "k numbers with num_steps <= 2^k <= 2^62",
+      fail_argument(kFunction, "scales", "k numbers with {num_steps} <= 2^k <= 2^62",
                     to_text(num_scales));
   }
 
@@ -130,8 +130,8 @@ struct RequireForm {
 
   void operator()(const MovingSumDecoder& decoder) const {
     require_length_at_least("coefficients", std::ssize(decoder.coefficients), 1);
-    require_between(kFunction, "number of coefficients", std::ssize(decoder.coefficients), 1,
-                    kMaxMovingTerms);
+    require_count(kFunction, "coefficients", "entries", std::ssize(decoder.coefficients), 1,
+                  kMaxMovingTerms);
     require_coefficients("coefficients", decoder.coefficients);
   }
 
@@ -228,7 +228,7 @@ struct RequireForm {
     }
     const Workload& workload = decoder.workload;
     if (workload.num_steps() < options.num_rows)
-      fail_argument(kFunction, "workload.num_steps", "at least " + to_text(options.num_rows),
+      fail_argument(kFunction, "workload", "at least " + to_text(options.num_rows),
                     to_text(workload.num_steps()));
     if (workload.kind() == Workload::Kind::window)
       require_state(options, "width", std::min(workload.width(), options.num_rows), 16);

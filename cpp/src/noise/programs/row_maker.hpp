@@ -182,8 +182,8 @@ class RowMaker {
     const bool are_whole = bytes.size() % state_bytes() == 0;
     if (are_whole && least <= bytes.size() && bytes.size() <= most) return;
     const auto text = [](std::size_t size) { return to_text(static_cast<std::int64_t>(size)); };
-    fail(ErrorCode::bad_state, "noise_stream: checkpoint must contain " + text(least) +
-                                   " bytes of state, got " + text(bytes.size()));
+    fail(ErrorCode::bad_state, "noise_stream", "checkpoint",
+         "must contain " + text(least) + " bytes of state", text(bytes.size()));
   }
 
   class NullSink final : public Sink<Value> {

@@ -115,12 +115,12 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
                                   Pieces* pieces) {
   require_banded_problem("find_banded_optimum", problem, kMaxBandedSteps, options);
   if (problem.num_steps * problem.num_bands > kMaxBandedEntries)
-    fail_argument("find_banded_optimum", "num_steps * num_bands", "at most 2^24",
-                  to_text(problem.num_steps * problem.num_bands));
+    fail_argument("find_banded_optimum", "num_bands", "at most 2^24 / {num_steps}",
+                  to_text(problem.num_bands));
   if (!has_orthogonal_columns(problem))
-    fail(ErrorCode::unsupported,
-         "find_banded_optimum: the separation must be at least num_bands = " +
-             to_text(problem.num_bands) + ", got " + to_text(problem.participation.separation()));
+    fail(ErrorCode::unsupported, "find_banded_optimum", "participation",
+         "must have a separation of at least {num_bands} = " + to_text(problem.num_bands),
+         to_text(problem.participation.separation()));
 
   // The best Toeplitz coefficients are a point of this family.
   BandedProblem toeplitz = problem;

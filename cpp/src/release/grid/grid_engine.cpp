@@ -48,7 +48,7 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
   const double num_steps = static_cast<double>(mechanism.num_steps());
   const double largest_row = std::sqrt(mechanism.strategy().row_norms().max_squared);
   if (!(clip_in_grids >= 1))
-    fail_argument("prefix_sum", "grid", "at most clip_norm = " + to_text(mechanism.clip_norm()),
+    fail_argument("prefix_sum", "grid", "at most {clip_norm} = " + to_text(mechanism.clip_norm()),
                   to_text(grid));
   if (!(noise_in_grids >= kMinNoise))
     fail_argument("prefix_sum", "grid", "at most 2^900 noise stds", to_text(grid));
@@ -133,10 +133,9 @@ class GridEngine final : public detail::ReleaseEngine {
                      std::int64_t step) override {
     const std::size_t size = 8 * sums_.size();
     if (state.size() < size)
-      fail(ErrorCode::bad_state, "prefix_sum: checkpoint must contain " +
-                                     to_text(static_cast<std::int64_t>(sums_.size())) +
-                                     " sums, got " +
-                                     to_text(static_cast<std::int64_t>(state.size())) + " bytes");
+      fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
+           "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
+           to_text(static_cast<std::int64_t>(state.size())) + " bytes");
     noise_.restore_state(state_step, state.subspan(size), step);
     for (std::size_t i = 0; i < sums_.size(); ++i)
       sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));

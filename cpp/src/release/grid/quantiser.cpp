@@ -75,7 +75,7 @@ Clip::Clip(const ProductRecord& record, double clip_norm)
   largest_ = largest_scale * largest_magnitude(record.features);
   if (!std::isfinite(largest_)) {
     require_all_finite("clip_to_norm", "record", record.features);
-    require_finite("clip_to_norm", "largest entry of the record", largest_);
+    require_finite("clip_to_norm", "record", largest_);
   }
   if (largest_ == 0) return;
   double sum = 0;

@@ -36,9 +36,9 @@ class RowTable {
 void require_memory(std::int64_t num_rows, std::int64_t dimension) {
   const std::int64_t most = kMaxStateBytes / static_cast<std::int64_t>(sizeof(double));
   if (num_rows > most / dimension)
-    fail(ErrorCode::resource_exhausted, "lattice: the state must fit 1 GiB, got " +
-                                            to_text(num_rows) + " rows of " + to_text(dimension) +
-                                            " numbers");
+    fail(ErrorCode::resource_exhausted, "lattice", "dimension",
+         "must be so small that the state fits 1 GiB",
+         to_text(num_rows) + " rows of " + to_text(dimension) + " numbers");
 }
 
 /// Dyadic intervals: the sums and estimates of the completed nodes whose siblings are not. At step

@@ -39,16 +39,17 @@ ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   for (const double x : c) squares += x * x;
   // A claim about a longer horizon would be lost in the integers of this one.
   if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
-    fail(ErrorCode::unsupported, "lattice: " + std::string(strategy.name()) +
-                                     " has no integer encoder for a horizon_cap "
-                                     "beyond its number of steps");
+    fail(ErrorCode::unsupported, "lattice", "horizon_cap",
+         "must be at most {num_steps} = " + to_text(strategy.num_steps()) +
+             " for an integer encoder",
+         "a larger one");
   const std::int64_t length = strategy.num_bands() > 0
                                   ? std::min(strategy.num_bands(), strategy.num_steps())
                                   : strategy.num_steps();
   ToeplitzEncoder encoder;
   for (const double x : c.first(index_of(length))) {
     if (!(std::abs(x) <= 0x1p20))
-      fail(ErrorCode::unsupported, "lattice: coefficients must be at most 2^20, got " + to_text(x));
+      fail(ErrorCode::unsupported, "lattice", "coefficients", "must be at most 2^20", to_text(x));
     encoder.coefficients.push_back(rounded(x, bits));
   }
   if (encoder.coefficients.front() <= 0)
@@ -63,8 +64,8 @@ BufferedEncoder buffered_of(const BufferedDecoder& decoder) {
   for (std::size_t i = 0; i < decoder.decays.size(); ++i) {
     const double weight = decoder.weights[i];
     if (!(weight >= 0 && weight <= 1))
-      fail(ErrorCode::unsupported,
-           "lattice: weights of buffers must be in [0, 1], got " + to_text(weight));
+      fail(ErrorCode::unsupported, "lattice", "weights",
+           "must be between 0 and 1 for an integer encoder", to_text(weight));
     encoder.decays.push_back(std::min(rounded(decoder.decays[i], kFactorBits), kOne - 1));
     encoder.weights.push_back(rounded(weight, kFactorBits));
   }
@@ -165,8 +166,8 @@ std::string refusal(const Strategy& strategy, const DecoderForm& form) {
 
 IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> precision_bits) {
   if (!strategy.workload().is_prefix())
-    fail(ErrorCode::unsupported,
-         "lattice: workload must be prefix, got \"" + strategy.workload().name() + "\"");
+    fail(ErrorCode::unsupported, "lattice", "workload", "must be prefix",
+         "\"" + strategy.workload().name() + "\"");
   const std::int64_t n = strategy.num_steps();
   const DecoderForm form = strategy.decoder_form();
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
@@ -175,10 +176,9 @@ IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> p
   if (std::holds_alternative<RunningSumDecoder>(form))
     return {ToeplitzEncoder{{1}}, n, require_bits(precision_bits, 0, 0)};
   if (const std::string reason = refusal(strategy, form); !reason.empty())
-    fail(ErrorCode::unsupported,
-         "lattice: strategy must be tree, honaker, blt or another with a "
-         "Toeplitz encoder, got \"" +
-             std::string(strategy.name()) + "\": " + reason);
+    fail(ErrorCode::unsupported, "lattice", "strategy",
+         "must be tree, honaker, blt or another with a Toeplitz encoder",
+         "\"" + std::string(strategy.name()) + "\": " + reason);
   require_between("lattice", "num_steps", n, 1, kMaxToeplitzSteps);
   if (const auto* buffered = std::get_if<BufferedDecoder>(&form))
     return {buffered_of(*buffered), n,

@@ -128,9 +128,9 @@ class LatticeEngine final : public ReleaseEngine {
                      std::int64_t step) override {
     const std::size_t size = 8 * open_.size() + coder_->state_size(step);
     if (state.size() != size || state_step != step)
-      fail(ErrorCode::bad_state,
-           "prefix_sum: checkpoint must contain " + to_text(static_cast<std::int64_t>(size)) +
-               " bytes of state, got " + to_text(static_cast<std::int64_t>(state.size())));
+      fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
+           "must contain " + to_text(static_cast<std::int64_t>(size)) + " bytes of state",
+           to_text(static_cast<std::int64_t>(state.size())));
     for (std::size_t i = 0; i < open_.size(); ++i)
       open_[i] = static_cast<std::int64_t>(word_at(state, 8 * i));
     coder_->read_state(step, state.subspan(8 * open_.size()));

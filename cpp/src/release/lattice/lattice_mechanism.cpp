@@ -154,7 +154,7 @@ LatticeMechanism::LatticeMechanism(std::shared_ptr<const Mechanism> real, Intege
 
 std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
     std::shared_ptr<const Mechanism> mechanism, const LatticeOptions& lattice) {
-  if (!mechanism) fail(ErrorCode::invalid_argument, "lattice: mechanism must be given");
+  if (!mechanism) fail(ErrorCode::invalid_argument, "lattice", "mechanism", "must be given");
   const std::shared_ptr<const Mechanism> real = std::move(mechanism);
   const Certificate& claim = real->certificate();
   require_between("lattice", "dimension", lattice.dimension, 1, kMaxDimension);
@@ -163,10 +163,11 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
 
   const auto [encoder, scaled] = choose(*real, lattice, max_norm_squared);
   if (!scaled)
-    fail(lattice.precision_bits ? ErrorCode::invalid_argument : ErrorCode::unsupported,
-         "lattice: measurements must fit 61 bits, their noise variance 2^92, the squared "
-         "sensitivity 2^62, got more at precision_bits = " +
-             std::to_string(encoder.precision_bits()) + " and grid = " + to_text(grid));
+    fail(lattice.precision_bits ? ErrorCode::invalid_argument : ErrorCode::unsupported, "lattice",
+         lattice.precision_bits ? "precision_bits" : "grid",
+         "must be such that measurements fit 61 bits, their noise variance 2^92 and the squared "
+         "sensitivity 2^62",
+         to_text(grid) + " with " + std::to_string(encoder.precision_bits()) + " bits");
   if (!(scaled->noise_variance >= kMinDiscreteVariance))
     fail_argument("lattice", "epsilon", "so small that the noise variance reaches 2^-10 grids",
                   to_text(claim.epsilon));

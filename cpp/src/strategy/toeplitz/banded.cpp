@@ -69,8 +69,8 @@ std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& 
                                                          const std::vector<double>& coefficients) {
   const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
                                          1, kMaxBandedToeplitzSteps);
-  require_between(kBandedToeplitz, "number of coefficients", std::ssize(coefficients), 1,
-                  std::min(n, kMaxNumBands));
+  require_count(kBandedToeplitz, "coefficients", "entries", std::ssize(coefficients), 1,
+                std::min(n, kMaxNumBands));
   require_all_finite(kBandedToeplitz, "coefficients", coefficients);
   require_positive(kBandedToeplitz, "coefficients[0]", coefficients[0]);
   return banded_strategy(kBandedToeplitz, request.workload, coefficients);

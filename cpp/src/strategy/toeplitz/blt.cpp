@@ -20,7 +20,7 @@ constexpr double kLargestDecay = 1 - 0x1p-53;
 
 void require_buffers(std::string_view name, const BufferParameters& parameters) {
   const auto size = std::ssize(parameters.decays);
-  require_between(name, "number of decays", size, 1, kMaxGivenBuffers);
+  require_count(name, "decays", "entries", size, 1, kMaxGivenBuffers);
   require_length(name, "weights", std::ssize(parameters.weights), size);
   for (std::size_t i = 0; i < parameters.decays.size(); ++i) {
     const std::string index = "[" + std::to_string(i) + "]";
@@ -73,8 +73,8 @@ std::vector<PlanNumbers> numbers_of(const BufferParameters& parameters) {
 constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_interlacing() {
-  fail(ErrorCode::invalid_argument,
-       "blt: decays and weights must interlace with those of the inverse beyond " +
+  fail(ErrorCode::invalid_argument, "blt", "decays",
+       "and {weights} must interlace with those of the inverse beyond " +
            to_text(ToeplitzStrategy::kMaxSteps) + " steps: decreasing decays, positive weights");
 }
 
@@ -146,9 +146,9 @@ class LongBltStrategy final : public Strategy {
         workload().apply(inverse_coefficients(parameters_, num_steps())));
   }
   DecoderForm decoder_form() const override {
-    fail(ErrorCode::unsupported, "blt: noise is made for num_steps up to " +
-                                     to_text(ToeplitzStrategy::kMaxSteps) + ", got " +
-                                     to_text(num_steps()));
+    fail(ErrorCode::unsupported, "blt", "num_steps",
+         "must be at most " + to_text(ToeplitzStrategy::kMaxSteps) + " for noise",
+         to_text(num_steps()));
   }
   bool has_nonnegative_gram() const override { return true; }
   std::vector<PlanNumbers> parameters() const override { return numbers_of(parameters_); }

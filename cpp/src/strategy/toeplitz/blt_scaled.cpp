@@ -38,7 +38,7 @@ VaryingBuffers recursion(const ScaledBuffers& numbers) {
 void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
   require_between(kBltScaled, "num_steps", num_steps, 1, kMaxScaledBltSteps);
-  require_between(kBltScaled, "number of decays", std::ssize(decays), 1, kMaxGivenBuffers);
+  require_count(kBltScaled, "decays", "entries", std::ssize(decays), 1, kMaxGivenBuffers);
   require_length(kBltScaled, "weights", std::ssize(weights), std::ssize(decays));
   require_length(kBltScaled, "row_scales", std::ssize(numbers.row_scales), num_steps);
   for (std::size_t i = 0; i < decays.size(); ++i) {

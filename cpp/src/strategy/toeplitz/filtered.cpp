@@ -315,12 +315,13 @@ std::int64_t FilteredStrategy::max_toeplitz_steps() const {
 const std::vector<double>& FilteredStrategy::rows() const {
   std::call_once(are_rows_made_, [this] {
     rows_ = squared_row_norms();
-    require_all_finite(name(), "row norms", rows_);
+    require_all_finite(name(), "workload", rows_);
   });
   if (!rows_.empty()) return rows_;
-  fail(ErrorCode::unsupported,
-       options_.name + ": row norms for " + workload().name() + " are known for num_steps up to " +
-           to_text(max_row_steps(*options_.base, workload())) + ", got " + to_text(num_steps()));
+  fail(ErrorCode::unsupported, options_.name, "num_steps",
+       "must be at most " + to_text(max_row_steps(*options_.base, workload())) +
+           " for row norms for " + workload().name(),
+       to_text(num_steps()));
 }
 
 double FilteredStrategy::column_norm_squared(std::int64_t step) const {

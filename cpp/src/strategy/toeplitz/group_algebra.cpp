@@ -143,8 +143,8 @@ double measured_slack(std::span<const double> s, double norm_squared) {
   const double least_singular_value =
       (0.5 - column * std::sqrt(steps)) / std::sqrt(steps * (1 + 2 * entry));
   if (!(least_singular_value > 0))
-    fail(ErrorCode::unsupported, std::string(GroupAlgebraStrategy::kName) +
-                                     ": no accurate coefficients for this many steps");
+    fail(ErrorCode::unsupported, GroupAlgebraStrategy::kName, "num_steps",
+         "must be so few that coefficients are accurate", to_text(static_cast<std::int64_t>(n)));
   DoubleDouble stored;
   for (const double x : s) stored = add(stored, x * x);
   // sqrt(1 + x) <= 1 + |x|; the last term is for the rounding of the two norms.

@@ -102,9 +102,9 @@ double measured_slack(const Factors& factors) {
   const double steps = static_cast<double>(c.size());
   const double inverse = change / (1 - 2 * residual * steps);
   if (!(inverse > 0))
-    fail(ErrorCode::unsupported, std::string(kLogPerturbed) + ": no accurate coefficients for " +
-                                     to_text(static_cast<std::int64_t>(c.size())) +
-                                     " steps with these parameters");
+    fail(ErrorCode::unsupported, kLogPerturbed, "alpha",
+         "and {loglog_power} must be such that coefficients are accurate for " +
+             to_text(static_cast<std::int64_t>(c.size())) + " steps");
   return inverse * residual * std::sqrt(steps) / std::abs(c[0]) * (1 + 0x1p-10);
 }
 

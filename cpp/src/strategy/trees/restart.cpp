@@ -25,8 +25,8 @@ RestartStrategy::RestartStrategy(const Options& options)
       epoch_(options.epoch_strategy) {
   const std::string base(epoch_->name());
   if (!epoch_->workload().is_prefix())
-    fail(ErrorCode::unsupported,
-         "restart: epoch_strategy must be one for prefix sums, got " + epoch_->workload().name());
+    fail(ErrorCode::unsupported, "restart", "epoch_strategy", "must be one for prefix sums",
+         epoch_->workload().name());
   if (options.complete_epochs && !std::holds_alternative<DyadicColumns>(epoch_->columns()))
     fail_argument(kName, "complete_epochs", "false for all but tree and honaker",
                   "true for " + base);
@@ -35,8 +35,9 @@ RestartStrategy::RestartStrategy(const Options& options)
     fail_argument(kName, "epoch_strategy", "for " + to_text(horizon) + " steps",
                   to_text(epoch_->num_steps()));
   if (num_epochs() > kMaxEpochs)
-    fail(ErrorCode::unsupported,
-         "restart: at most " + to_text(kMaxEpochs) + " epochs, got " + to_text(num_epochs()));
+    fail(ErrorCode::unsupported, "restart", "epoch_length",
+         "must be such that there are at most " + to_text(kMaxEpochs) + " epochs",
+         to_text(num_epochs()));
   name_ = base + ", restarted every " + to_text(epoch_length_) + " steps" +
           (options.complete_epochs ? ", completed" : "");
 }
@@ -83,8 +84,8 @@ double RestartStrategy::row_norm_squared(std::int64_t step) const {
 RowNorms RestartStrategy::epoch_row_norms(std::int64_t num_rows) const {
   if (num_rows == epoch_->num_steps()) return epoch_->row_norms();
   if (num_rows > kMaxRows)
-    fail(ErrorCode::unsupported, name_ + ": row norms of a partial epoch are there for up to " +
-                                     to_text(kMaxRows) + " steps, got " + to_text(num_rows));
+    fail(ErrorCode::unsupported, name_, "epoch_length",
+         "must divide {num_steps}, or be at most " + to_text(kMaxRows), to_text(epoch_length_));
   RowNorms norms = {
       .min_squared = epoch_->row_norm_squared(0), .max_squared = 0, .mean_squared = 0};
   for (std::int64_t step = 0; step < num_rows; ++step) {

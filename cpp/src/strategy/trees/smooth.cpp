@@ -46,7 +46,8 @@ SmoothStrategy::SmoothStrategy(std::int64_t num_steps, const Shape& shape)
   require_between(kName, "weight", shape.weight, 1, shape.height - 1);
   const std::int64_t num_leaves = binomial(shape.height, shape.weight);
   if (num_leaves <= num_steps)
-    fail_argument(kName, "binomial(height, weight)", "at least num_steps + 1",
+    fail_argument(kName, "weight",
+                  "such that binomial({height}, {weight}) is at least {num_steps} + 1",
                   to_text(num_leaves) + " for " + to_text(num_steps) + " steps");
 }
 
@@ -132,8 +133,9 @@ namespace {
 StrategyPointer make_smooth(std::int64_t num_steps, const StrategyParameters& parameters) {
   const std::optional<std::int64_t>&height = parameters.height, &weight = parameters.weight;
   if (height.has_value() != weight.has_value())
-    fail_argument(SmoothStrategy::kName, "height and weight", "both given or neither",
-                  height ? "only height" : "only weight");
+    fail_argument(SmoothStrategy::kName, height ? "weight" : "height",
+                  "given together with {" + std::string(height ? "height" : "weight") + "}",
+                  "nothing");
   const SmoothStrategy::Shape shape =
       height ? SmoothStrategy::Shape{.height = *height, .weight = *weight}
              : SmoothStrategy::best_shape(num_steps);

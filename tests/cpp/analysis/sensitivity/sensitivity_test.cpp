@@ -856,7 +856,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   std::vector<double> rising(1 << 16);
   for (std::size_t i = 0; i < rising.size(); ++i) rising[i] = static_cast<double>(i);
   EXPECT_ERROR((void)largest_pattern_sum(rising, separated(1 << 15, 2)), "unsupported",
-               "must be at most 2^30, got 65536 * 32768");
+               "are at most 2^30, got 65536 * 32768");
   EXPECT_ERROR((void)gram_sensitivity(Matrix(2, 3), twice), "invalid_argument",
                "gram must be square and not empty, got 2 x 3");
   Matrix unknown = Matrix::Identity(3, 3);
@@ -868,9 +868,10 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
   EXPECT_ERROR((void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(64, 1)),
-               "unsupported", "more than 4194304 patterns of at most 64 steps");
+               "unsupported", "participation must have at most 4194304 patterns in 64 steps");
   EXPECT_ERROR((void)brute_force_scalar_sensitivity(Matrix::Identity(40, 40), separated(40, 1)),
-               "unsupported", "brute_force_scalar_sensitivity: more than 4194304 patterns");
+               "unsupported",
+               "brute_force_scalar_sensitivity: participation must have at most 4194304 patterns");
   EXPECT_ERROR((void)brute_force_sensitivity(Matrix(0, 0), twice), "invalid_argument", "0 x 0");
 }
 

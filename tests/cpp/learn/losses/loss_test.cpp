@@ -332,7 +332,7 @@ TEST(ClippedGradient, features_without_a_finite_norm_are_refused) {
   std::vector<double> out(2);
   const std::vector<double> x = {1.7e308, 1.7e308};
   EXPECT_EQ(testing::error_text([&] { clipped_gradient(1, x, 1, out); }),
-            "invalid_argument | clipped_gradient: norm of features must be finite, got inf");
+            "invalid_argument | clipped_gradient: features must have a finite norm, got inf");
 }
 
 }  // namespace

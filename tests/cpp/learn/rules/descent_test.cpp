@@ -118,7 +118,9 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
     EXPECT_LE((decoded - own->decoder()).norm(), 1e-11) << name;
   }
   EXPECT_ERROR(make_strategy({.name = "tree", .num_steps = n, .encoder_workload = momentum}),
-               "unsupported", "tree: prefix sums cannot be decoded from an encoder for momentum");
+               "unsupported",
+               "tree: encoder_workload must be one from whose encoder prefix sums can be decoded, "
+               "got momentum");
   EXPECT_ERROR(make_strategy({.name = "square-root",
                               .num_steps = n,
                               .encoder_workload = Workload::prefix_sums(n + 1)}),
@@ -176,9 +178,9 @@ TEST(Descent, rates_through_the_workload_are_for_those_who_have_an_encoder_for_t
   };
   EXPECT_EQ(make_strategy(options("optimal", Objective::mean))->num_steps(), n);
   EXPECT_ERROR(make_strategy(options("optimal", Objective::max)), "unsupported",
-               "cannot be decoded from an encoder for");
+               "encoder_workload must be one from whose encoder prefix sums can be decoded");
   EXPECT_ERROR(make_strategy({.name = "square-root", .num_steps = n, .encoder_workload = rates}),
-               "unsupported", "square-root: prefix sums cannot be decoded");
+               "unsupported", "square-root: encoder_workload must be one");
   EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "num_steps must be between 1");
 }
 
@@ -257,8 +259,10 @@ TEST(Descent, learners_refuse_doubling_beside_it) {
   options.descent = DescentSchedule{.momentum = 0.5};
   EXPECT_NO_THROW(DpFtrl{options});
   options.doubling = true;
-  EXPECT_EQ(testing::error_text([&] { DpFtrl{options}; }),
-            "invalid_argument | descent: doubling is for FTRL; rates say the same here");
+  EXPECT_EQ(
+      testing::error_text([&] { DpFtrl{options}; }),
+      "invalid_argument | descent: doubling must be false: it is for FTRL, and rates say the same "
+      "here, got true");
 }
 
 }  // namespace

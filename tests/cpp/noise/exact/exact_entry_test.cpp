@@ -292,7 +292,7 @@ TEST(ExactEntry, roundings_are_decided_only_when_the_whole_interval_agrees) {
     EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, 1), 0x1p40), std::int64_t{3} << 40);
     EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, 1), 1e-300), 0);
     EXPECT_ERROR((void)fixed.round_scaled(at(fixed, 1 << 20, 0, 0, 1), 0x1p60), "unsupported",
-                 "must stay within 2^61 units");
+                 "entries stay within 2^61 units");
   }
 }
 

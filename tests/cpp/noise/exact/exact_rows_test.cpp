@@ -356,7 +356,7 @@ TEST(ExactRows, rows_out_of_range_are_never_certain) {
       EXPECT_EQ(FixedPoint(planes).round_scaled(entry, 1), std::nullopt) << form.index();
       // So small a scale that digits of which nothing is known would look like noise.
       EXPECT_ERROR((void)exact_rounded_entry(form, options(), 50, 0, 0x1p-60), "unsupported",
-                   "noise must be within 2^62 throughout its recursion");
+                   "noise stays within 2^62 throughout its recursion");
     }
 }
 

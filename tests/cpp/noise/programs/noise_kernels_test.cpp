@@ -551,19 +551,21 @@ TEST(NoiseKernels, state_of_more_than_a_gibibyte_is_refused_before_anything_is_m
     EXPECT_EQ(text.substr(0, text.find(" | ")), "resource_exhausted") << text;
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  expect_exhausted(BandedDecoder{wavy(5, 1, 0)},
-                   "number of coefficients * dimension must be small enough for 1 GiB of state, "
-                   "got 5 * 16777216");
-  expect_exhausted(BandedInverseDecoder{wavy(9, 1, 0)}, "number of coefficients * dimension");
+  expect_exhausted(
+      BandedDecoder{wavy(5, 1, 0)},
+      "dimension times the number of coefficients must be small enough for 1 GiB of state, "
+      "got 5 * 16777216");
+  expect_exhausted(BandedInverseDecoder{wavy(9, 1, 0)},
+                   "dimension times the number of coefficients");
   expect_exhausted(BufferedDecoder{wavy(5, 0.5, 0), wavy(5, 1, 0)}, "number of buffers");
   expect_exhausted(filtered(IdentityDecoder{}, {}, Workload::sliding_window({n, 5})),
-                   "width * dimension");
+                   "dimension times the width");
   expect_exhausted(filtered(IdentityDecoder{}, {}, Workload::lower_triangular(awkward_matrix(n))),
-                   "num_steps * dimension");
+                   "dimension times the num_steps");
   // A convolution far ahead in the stream.
   const auto convolution = share(ToeplitzDecoder{wavy(32, 1, 0)});
   expect_exhausted(BlockDecoder{{{32, share(IdentityDecoder{}), 32}, {32, convolution, 32}}},
-                   "num_steps * dimension must be small enough for 1 GiB of noise and scratch");
+                   "dimension times num_steps must be small enough for 1 GiB of noise and scratch");
 }
 
 }  // namespace

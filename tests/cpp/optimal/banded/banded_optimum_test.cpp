@@ -280,7 +280,7 @@ TEST(BandedOptimum, rejects_bad_input) {
                "num_steps");
   EXPECT_ERROR(
       (void)find_banded_optimum({.num_steps = 12, .num_bands = 5, .participation = kThriceApart}),
-      "unsupported", "separation must be at least num_bands = 5, got 4");
+      "unsupported", "separation of at least num_bands = 5, got 4");
   EXPECT_ERROR((void)find_banded_optimum({.num_steps = 65536, .num_bands = 257}),
                "invalid_argument", "at most 2^24");
   EXPECT_ERROR((void)find_banded_toeplitz_optimum({.num_steps = 5, .num_bands = 0}),

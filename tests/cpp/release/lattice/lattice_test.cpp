@@ -232,7 +232,7 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_LT(mechanism->certificate().precision_bits, 30);
   EXPECT_GE(mechanism->certificate().precision_bits, 16);
   EXPECT_ERROR(make_lattice(options, {.dimension = 1 << 10, .precision_bits = 30}),
-               "invalid_argument", "lattice: measurements must fit 61 bits");
+               "invalid_argument", "measurements fit 61 bits");
   // One bit more than was chosen leaves less room in a step, or none.
   const auto chosen = make_lattice(options_for("blt", 300));
   const int bits = chosen->certificate().precision_bits;
@@ -243,8 +243,7 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_LT(finer->certificate().max_contributions, 1 << 20);
   options.num_steps = std::int64_t{1} << 38;
   options.strategy = "tree";
-  EXPECT_ERROR(make_lattice(options, {.grid = 0x1p-30}), "unsupported",
-               "lattice: measurements must fit 61 bits");
+  EXPECT_ERROR(make_lattice(options, {.grid = 0x1p-30}), "unsupported", "measurements fit 61 bits");
 }
 
 TEST(Lattice, releases_are_the_same_bits_everywhere) {
@@ -468,7 +467,7 @@ TEST(Lattice, a_ledger_gives_a_step_once_over_restarts) {
   for (std::int64_t t = 0; t < 6; ++t) {
     ledger.decide(t, record(static_cast<std::uint64_t>(t), 2, 0.5));
     EXPECT_TRUE(std::ranges::equal(ledger.released(t), releases[static_cast<std::size_t>(t)]));
-    EXPECT_ERROR(ledger.decide(t, record(77, 2, 0.5)), "already_released", "got another");
+    EXPECT_ERROR(ledger.decide(t, record(77, 2, 0.5)), "already_released", "another record");
   }
 }
 
@@ -578,7 +577,7 @@ TEST(Lattice, refuses_bad_input) {
   untouched.release(other, three = {0, 0});
   EXPECT_EQ(two, three);
   EXPECT_ERROR(make_sums(options_for("square-root", 1 << 16), {.dimension = 1 << 14}),
-               "resource_exhausted", "the state must fit 1 GiB");
+               "resource_exhausted", "the state fits 1 GiB");
 }
 
 }  // namespace

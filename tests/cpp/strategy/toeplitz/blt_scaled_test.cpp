@@ -63,7 +63,8 @@ TEST(ScaledBlt, bad_numbers_are_refused_by_name) {
   refuses([](ScaledBuffers& it) { it.buffers.decays[0] = NAN; }, "invalid_argument", "NaN");
   refuses([](ScaledBuffers& it) { it.buffers.weights[0] = NAN; }, "invalid_argument", "weights[0]");
   refuses([](ScaledBuffers& it) { it.buffers.weights.clear(); }, "wrong_length", "weights");
-  refuses([](ScaledBuffers& it) { it.buffers = {}; }, "invalid_argument", "number of decays");
+  refuses([](ScaledBuffers& it) { it.buffers = {}; }, "invalid_argument",
+          "decays must have between 1");
   refuses([](ScaledBuffers& it) { it.row_scales[1] = 0; }, "invalid_argument", "row_scales");
   refuses([](ScaledBuffers& it) { it.row_scales[1] = NAN; }, "invalid_argument", "row_scales");
   refuses([](ScaledBuffers& it) { it.row_scales.pop_back(); }, "wrong_length",

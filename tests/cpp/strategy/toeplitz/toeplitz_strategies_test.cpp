@@ -788,7 +788,7 @@ TEST(Catalogue, bad_parameters_are_refused_by_name) {
   StrategyParameters buffers;
   buffers.weights = {0.1};
   EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
-               "blt: number of decays must be between 1 and 32, got 0");
+               "blt: decays must have between 1 and 32 entries, got 0");
   buffers.decays = {0.5, 1.0};
   buffers.weights = {0.1, 0.1};
   EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
@@ -810,12 +810,11 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
   const auto tree = make("tree", 2049, parameters);
   EXPECT_ERROR(
       (void)tree->row_norms(), "unsupported",
-      "normalized-tree: row norms for prefix are known for num_steps up to 2048, got 2049");
+      "normalized-tree: num_steps must be at most 2048 for row norms for prefix, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
   const auto window = normalized_strategy(
       make("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 9}));
-  EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported",
-               "num_steps up to 65536, got 65537");
+  EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "num_steps must be at most 65536");
   EXPECT_ERROR(make("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
 }
@@ -870,7 +869,7 @@ TEST(LongBlt, a_thousand_million_steps_have_errors_and_make_no_noise) {
             Exactness::upper_bound)
       << "more participations than are added up";
   EXPECT_ERROR((void)strategy->decoder_form(), "unsupported",
-               "noise is made for num_steps up to 16777216, got 1000000000");
+               "num_steps must be at most 16777216 for noise, got 1000000000");
   EXPECT_ERROR((void)make("blt", n, {.decays = {0.5, 0.9}, .weights = {0.1, 0.1}}),
                "invalid_argument", "decays and weights must interlace");
   EXPECT_ERROR((void)make("blt", n, {.decays = {0.9}, .weights = {-0.1}}), "invalid_argument",

@@ -729,17 +729,19 @@ TEST(StrategyTrees, parameters_are_checked) {
                "smooth-tree: height must be between 2 and 62, got 63");
   EXPECT_ERROR(SmoothStrategy(8, {.height = 4, .weight = 4}), "invalid_argument",
                "smooth-tree: weight must be between 1 and 3, got 4");
-  EXPECT_ERROR(SmoothStrategy(6, {.height = 4, .weight = 2}), "invalid_argument",
-               "smooth-tree: binomial(height, weight) must be at least num_steps + 1, got 6 for 6");
+  EXPECT_ERROR(
+      SmoothStrategy(6, {.height = 4, .weight = 2}), "invalid_argument",
+      "smooth-tree: weight must be such that binomial(height, weight) is at least num_steps + 1, "
+      "got 6 for 6");
   EXPECT_ERROR(make_strategy({.name = "smooth-tree", .num_steps = 8, .parameters = {.height = 5}}),
                "invalid_argument",
-               "smooth-tree: height and weight must be both given or neither, got only height");
+               "smooth-tree: weight must be given together with height, got nothing");
   EXPECT_ERROR(HaarStrategy(0), "invalid_argument", "num_steps must be between");
   EXPECT_ERROR(HonakerFullStrategy(kMaxNumSteps + 1), "invalid_argument", "num_steps must be");
   EXPECT_ERROR(HybridStrategy(-1), "invalid_argument", "num_steps must be between");
   EXPECT_ERROR((void)HaarStrategy(8).leading_row_norms(9), "invalid_argument",
                "haar: num_rows must be between 1 and 8, got 9");
-  EXPECT_ERROR((void)HaarStrategy(4097).decoder(), "unsupported", "num_steps up to 4096");
+  EXPECT_ERROR((void)HaarStrategy(4097).decoder(), "unsupported", "num_steps must be at most 4096");
   EXPECT_ERROR((void)HybridStrategy(8).row_norm_squared(8), "invalid_argument",
                "hybrid: step must be between 0 and 7, got 8");
 }
@@ -760,7 +762,7 @@ TEST(StrategyTrees, restarts_are_checked) {
       "invalid_argument",
       "restart: complete_epochs must be false for all but tree and honaker, got");
   EXPECT_ERROR(restart(std::int64_t{1} << 30, {.epoch_length = 16}, make_epoch<TreeStrategy>),
-               "unsupported", "restart: at most 1048576 epochs, got 67108864");
+               "unsupported", "there are at most 1048576 epochs, got 67108864");
   EXPECT_ERROR(
       RestartStrategy(
           {.num_steps = 8, .epoch_length = 4, .epoch_strategy = std::make_shared<TreeStrategy>(8)}),

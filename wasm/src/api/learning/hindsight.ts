@@ -6,7 +6,7 @@
 import { optionsObject, outOfRange, Reader, Scratch, wrongType } from '../../core/check.js';
 import { overwrite, writableLength } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { makeError, rename } from '../../core/errors.js';
+import { makeError, told, within, type RefusalError, type Where } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../core/types.js';
 import { NEIGHBOURS, readOptions, requireLength } from '../options.js';
@@ -24,7 +24,8 @@ const RULE = ['dimension', 'domain', 'radius', 'lambda', 'descent', 'doubling', 
 function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   if (batchLoss) {
-    throw makeError('unsupported', `${reader.where}: a loss given as a function has none`);
+    const constraint = 'must be given by name here';
+    throw makeError('unsupported', reader.where, { parameter: 'loss', constraint, value: 'a function' });
   }
   return { ...loss, dimension: reader.countOr('dimension', 1) };
 }
@@ -66,16 +67,16 @@ export function numbered(
   try {
     call();
   } catch (error) {
-    const failed = error as Error & { released?: number; learned?: number };
+    const failed = error as RefusalError & { released?: number; learned?: number };
     if (typeof failed?.released !== 'number') {
       // The caller's loss failed, or gave something wrong: nothing of these examples was learned
       // from.
       if (error instanceof Error) failed.learned = first;
       throw error;
     }
-    failed.learned = first + failed.released / dimension;
-    delete failed.released;
-    throw rename(failed, `${where}: example ${failed.learned}`);
+    const learned = first + failed.released / dimension;
+    const row = { kind: 'example', index: learned } as const;
+    throw Object.assign(told(failed, { call: where, row }), { learned });
   }
 }
 
@@ -144,14 +145,15 @@ export function makeComparator(core: Core, backstop: Backstop, options: unknown)
 }
 
 /** Reads the fields of a certificate that the theorems need. */
-function readCertificate(outer: string, value: unknown) {
+function readCertificate(outer: Where, value: unknown) {
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'certificate', 'a certificate', value);
   }
-  const where = `${outer}: certificate`;
+  const where = within(outer, 'certificate');
   const reader = new Reader(where, optionsObject(where, value, Object.keys(value)));
   if (reader.has('lattice')) {
-    throw makeError('unsupported', `${where}: there is no bound for mode lattice`);
+    const constraint = 'must be absent: there is no bound for mode lattice';
+    throw makeError('unsupported', where, { parameter: 'lattice', constraint });
   }
   const workload = reader.raw('workload');
   if (workload !== 'prefix') {

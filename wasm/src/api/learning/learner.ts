@@ -45,12 +45,14 @@ interface Facts {
   insecure: boolean;
 }
 
+const CALLED_BY_LOSS = { constraint: 'called by the loss of this learner' };
+
 /** Calls the caller's loss for some examples, and checks its result. */
 function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Array) {
   const where = 'loss';
   const given: unknown = loss(predictions, labels);
   if (typeof given !== 'object' || given === null) {
-    throw wrongType(where, 'its result', 'an object with slopes', given);
+    throw wrongType(where, 'result', 'an object with slopes', given);
   }
   const { slopes, values } = given as { slopes?: unknown; values?: unknown };
   const read = (name: string, value: unknown) => {
@@ -117,7 +119,7 @@ abstract class LearnerHandle extends CoreHandle {
   }
 
   protected endBatchNow(): void {
-    if (this.isAsking) throw makeError('bad_state', 'endBatch: called by the loss of this learner');
+    if (this.isAsking) throw makeError('bad_state', 'endBatch', CALLED_BY_LOSS);
     this.core.call('learnerEndBatch', this.id);
   }
 
@@ -145,7 +147,7 @@ abstract class LearnerHandle extends CoreHandle {
     first = 0,
   ): void {
     const where = 'learn';
-    if (this.isAsking) throw makeError('bad_state', 'learn: called by the loss of this learner');
+    if (this.isAsking) throw makeError('bad_state', 'learn', CALLED_BY_LOSS);
     const known = this.labels.copy(where, 'labels', labels);
     const rows = this.features.copy(where, 'features', features);
     requireLength(where, 'features', rows.length, known.length * this.dimension);

@@ -3,7 +3,7 @@
 // Losses and constraint sets by name, as learner, simulation, models and the command read them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
-import { makeError } from '../../core/errors.js';
+import { makeError, within } from '../../core/errors.js';
 import type { BatchLoss, DomainName, LossName } from '../../core/types.js';
 
 export const LOSSES: readonly LossName[] = [
@@ -34,7 +34,7 @@ export function classifies(loss: LossName | 'softmax' | 'function'): boolean {
 
 /** Complete, or undefined for FTRL. */
 function readDescent(outer: Reader) {
-  const where = `${outer.where}: descent`;
+  const where = within(outer.where, 'descent');
   const given = outer.raw('descent');
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -86,7 +86,10 @@ export function readLearnerLoss(reader: Reader) {
   if (!isSoftmax && typeof given !== 'function') return { ...readLoss(reader), ...known };
   const stray = ['quantile', 'huberThreshold'].find((name) => reader.has(name));
   if (stray !== undefined) {
-    throw makeError('wrong_type', `${where}: ${stray} is no option of this loss`);
+    throw makeError('wrong_type', where, {
+      parameter: stray,
+      constraint: 'is no option of this {loss}',
+    });
   }
   return {
     ...readRule(reader),

@@ -4,7 +4,7 @@
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { newFloat64s, overwrite, writableLength } from '../../core/check.js';
-import { makeError } from '../../core/errors.js';
+import { makeError, within, type Where } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../core/types.js';
 import { requireLength } from '../options.js';
 import { LOSSES } from './loss.js';
@@ -36,27 +36,27 @@ interface Linear {
   weights: Float64Array;
 }
 
-function readInput(where: string, value: unknown): ModelInput {
+function readInput(where: Where, value: unknown): ModelInput {
   const reader = new Reader(where, optionsObject(where, value, ['name', 'low', 'high']));
   const name = reader.raw('name');
   if (typeof name !== 'string') throw wrongType(where, 'name', 'a string', name);
   if (!reader.has('low') && !reader.has('high')) return { name };
   const [low, high] = [reader.number('low'), reader.number('high')];
   if (!(Number.isFinite(high - low) && low < high)) {
-    throw outOfRange(where, 'high', `finite and above low = ${low}`, high);
+    throw outOfRange(where, 'high', `finite and above {low} = ${low}`, high);
   }
   return { name, low, high };
 }
 
-function readWeights(where: string, reader: Reader, name: string): Float64Array {
+function readWeights(where: Where, reader: Reader, name: string): Float64Array {
   const weights = float64s(where, name, reader.raw(name));
   const bad = weights.findIndex((weight) => !Number.isFinite(weight));
   if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', weights[bad]);
   return weights;
 }
 
-function readModel(outer: string, value: unknown): Linear {
-  const where = `${outer}: model`;
+function readModel(outer: Where, value: unknown): Linear {
+  const where = within(outer, 'model');
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'model', 'a learned model', value);
   }
@@ -73,13 +73,17 @@ function readModel(outer: string, value: unknown): Linear {
   if (numScores < 1) throw outOfRange(where, 'numClasses', 'at least 1', numScores);
   const given = reader.raw('inputs');
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
-  const inputs = given.map((input, i) => readInput(`${where}: inputs[${i}]`, input));
+  const inputs = given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
   const weights = readWeights(where, reader, 'weights');
   const wanted = numScores * (inputs.length + Number(reader.flag('intercept')));
   if (wanted === 0 || weights.length !== wanted) {
     const each = numScores === 1 ? '' : ' in each class';
-    const what = `one weight for each of its inputs and the intercept${each}, ${wanted}`;
-    throw makeError('wrong_length', `${where}: weights must be ${what}, got ${weights.length}`);
+    const what = `one weight for each of its {inputs} and the intercept${each}, ${wanted}`;
+    throw makeError('wrong_length', where, {
+      parameter: 'weights',
+      constraint: `must be ${what}`,
+      value: String(weights.length),
+    });
   }
   return { inputs, numScores, weights };
 }
@@ -97,8 +101,11 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   const width = inputs.length;
   const rows = float64s(where, 'features', features);
   if (width === 0 || rows.length % width !== 0) {
-    const wanted = `a multiple of ${width} entries, one for each input`;
-    throw makeError('wrong_length', `${where}: features must have ${wanted}, got ${rows.length}`);
+    throw makeError('wrong_length', where, {
+      parameter: 'features',
+      constraint: `must have a multiple of ${width} entries, one for each input`,
+      value: String(rows.length),
+    });
   }
   const numRows = rows.length / width;
   const length = numRows * numScores;

@@ -89,10 +89,11 @@ export function makeSimulation(
   const table = reader.has('table') ? readTable(where, reader.raw('table')) : undefined;
   const dimension = reader.countOr('dimension', undefined);
   if (table && dimension !== undefined && dimension !== table.numColumns) {
-    throw makeError(
-      'wrong_length',
-      `${where}: dimension must be the table's numColumns = ${table.numColumns}, got ${dimension}`,
-    );
+    throw makeError('wrong_length', where, {
+      parameter: 'dimension',
+      constraint: `must be {numColumns} = ${table.numColumns} of the {table}`,
+      value: String(dimension),
+    });
   }
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const complete = {

@@ -65,8 +65,9 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
       throw wrongType(where, 'people', 'a string or an array of strings', people);
     }
     if (list.length !== numRecords) {
-      const wanted = `one string for each of ${numRecords} records`;
-      throw makeError('wrong_length', `${where}: people must have ${wanted}, got ${list.length}`);
+      const constraint = `must have one string for each of ${numRecords} {records}`;
+      const value = String(list.length);
+      throw makeError('wrong_length', where, { parameter: 'people', constraint, value });
     }
     const names = Array.from({ length: numRecords }, (_, i) => {
       const name = list[i];
@@ -89,8 +90,9 @@ export function makePeopleSum(
 ): PeopleSum {
   return makeTotals('peopleSum', mechanisms, options, (complete) => {
     if (complete.participation.kind === 'fixed-epoch') {
-      const wanted = "'single' or { participations, minSeparation }";
-      throw makeError('invalid_argument', `peopleSum: participation must be ${wanted}, got epochs`);
+      const constraint = "must be 'single', or {participations} and {minSeparation}";
+      const refusal = { parameter: 'participation', constraint, value: 'epochs' };
+      throw makeError('invalid_argument', 'peopleSum', refusal);
     }
     const made = core.call('peopleSumCreate', complete);
     const { dimension, insecureSeed } = complete;

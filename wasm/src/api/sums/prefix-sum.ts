@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Core, CorePrefixSum } from '../../core/core.js';
-import { rename } from '../../core/errors.js';
+import { told, type RefusalError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
 import type { MechanismName, PrefixSum } from '../../core/types.js';
 import { requireLength } from '../options.js';
@@ -32,8 +32,7 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
     try {
       this.core.call('prefixSumRelease', this.id, values);
     } catch (error) {
-      delete (error as { released?: unknown }).released;
-      throw rename(error as Error, 'release');
+      throw told(error as RefusalError, { call: 'release' });
     }
     return this.handOut(values, out);
   }

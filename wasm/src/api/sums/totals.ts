@@ -5,7 +5,7 @@
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
 import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
 import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
-import { rename } from '../../core/errors.js';
+import { told, type RefusalError } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../core/types.js';
@@ -133,22 +133,23 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     values: Float64Array,
     out: Float64Array | undefined,
   ): unknown {
-    const failed = error as Error & { released?: number | Float64Array };
+    const failed = error as RefusalError & { released?: number };
     const done = failed.released;
-    if (typeof done !== 'number') return rename(failed, where);
-    rename(failed, `${where}: record ${done / this.dimension}`);
-    failed.released = values.slice(0, done);
-    if (out) overwrite(out, failed.released);
-    return failed;
+    if (done === undefined) return told(failed, { call: where });
+    const row = { kind: 'record', index: done / this.dimension } as const;
+    const released = values.slice(0, done);
+    if (out) overwrite(out, released);
+    return Object.assign(told(failed, { call: where, row }), { released });
   }
 
   /** Names the refused contribution in the error, and how many there were before it. */
   protected nameContributed(error: unknown): unknown {
-    const failed = error as Error & { released?: number; contributed?: number };
-    if (typeof failed.released !== 'number') return rename(failed, 'contribute');
-    failed.contributed = failed.released / this.dimension;
-    delete failed.released;
-    return rename(failed, `contribute: record ${failed.contributed}`);
+    const failed = error as RefusalError & { released?: number };
+    const call = 'contribute';
+    if (failed.released === undefined) return told(failed, { call });
+    const contributed = failed.released / this.dimension;
+    const row = { kind: 'record', index: contributed } as const;
+    return Object.assign(told(failed, { call, row }), { contributed });
   }
 }
 

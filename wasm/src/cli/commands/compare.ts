@@ -6,7 +6,7 @@ import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
 import type { Comparison } from '../../core/types.js';
 import { Args, required, type Known } from '../options/args.js';
-import { Misuse } from '../failure.js';
+import { inOptions, Misuse } from '../failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { readParticipation } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
@@ -74,8 +74,8 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
 
 function describe(comparison: Comparison, schema: string): string {
   const { objective, leftOut, numSteps, workload } = comparison;
-  const out = leftOut.map(({ mechanism, parameters, reason }) =>
-    paragraph(`${nameText(mechanism, parameters)}: ${reason}`, '  '),
+  const out = leftOut.map(({ mechanism, parameters, refusal }) =>
+    paragraph(`${nameText(mechanism, parameters)}: ${inOptions(refusal)}`, '  '),
   );
   const raised = comparison.raisedByNormalizing.join(', ');
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);

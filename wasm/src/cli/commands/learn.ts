@@ -14,7 +14,8 @@ import type {
 } from '../../core/types.js';
 import type { ModelInput, Participation } from '../../core/types.js';
 import { load } from '../../index.js';
-import { Misuse } from '../failure.js';
+import { refusalOf } from '../../core/errors.js';
+import { addNote, inOptions, Misuse } from '../failure.js';
 import { Examples, RowsHash, survey } from '../input/examples.js';
 import type { Labelled } from '../input/labels.js';
 import { readInputs } from '../input/ranges.js';
@@ -219,9 +220,10 @@ async function learnFrom(learning: Learning, batch: Batch, areNew: boolean): Pro
       const what = `${where} is past the horizon of --steps ${numSteps}`;
       throw new Misuse(what, { code, row, line });
     }
-    const why = (error as Error).message.replace(/^learn: example \d+: /, '');
-    const [, what = why, got] = /^(.*), got (.*)$/.exec(why) ?? [];
-    throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, got);
+    // The value may be of a private row.
+    const { value, row: example, ...refusal } = refusalOf(error);
+    const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
+    throw new Misuse(`${where}: ${what}`, { code: code ?? 'internal', row, line }, value);
   }
   learning.numLearned += numRows;
   learning.step = learner.step;
@@ -235,7 +237,7 @@ function withRows(failure: unknown, { numLearned, numInDoubt }: Learning): unkno
   if (numInDoubt > 0 && error instanceof Error) {
     const rows = `rows ${numLearned + 1} to ${numLearned + numInDoubt}`;
     const tells = 'a run on the header alone says how many examples are';
-    error.message += `; whether ${rows} are learned from is not known: ${tells}`;
+    addNote(error, `whether ${rows} are learned from is not known: ${tells}`);
   }
   return error;
 }

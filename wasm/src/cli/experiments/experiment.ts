@@ -4,6 +4,7 @@
 
 import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../core/types.js';
 import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../core/types.js';
+import { wordsOf } from '../failure.js';
 import { mean, type Result, type Series } from './result.js';
 
 /** Size of an experiment: a horizon, and the number of repetitions with other seeds. */
@@ -77,9 +78,9 @@ export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSt
     try {
       found.push(ready(dp, { mechanism: name }, { numSteps }));
     } catch (error) {
-      const { code, message } = error as { code?: string; message: string };
+      const { code } = error as { code?: string };
       if (code !== 'unsupported' && code !== 'invalid_argument') throw error;
-      leftOut.push(message);
+      leftOut.push(wordsOf(error));
     }
   }
   return { found, leftOut };

@@ -2,11 +2,12 @@
 
 // --state: the file of a run that goes on in the next one, and what is wrong with it, in words.
 
+import type { RefusalError } from '../../core/errors.js';
 import { KEY_BYTES } from '../../core/key.js';
 import { FileStore } from '../../file-store.js';
-import { IN_NO_FOLDER } from '../../stores/files.js';
+import { IN_A_FOLDER } from '../../stores/files.js';
 import { unpack } from '../../stores/stored.js';
-import { Misuse } from '../failure.js';
+import { addNote, inOptions, Misuse, wordsOf } from '../failure.js';
 import type { Args } from '../options/args.js';
 import { ClosedPipe } from '../output/output.js';
 import { Interrupted } from '../signals.js';
@@ -92,17 +93,16 @@ export function inWords(
   path: string,
   { stored, isSeeded, options }: Refused,
 ): unknown {
-  const { code, message } = error as { code?: string; message: string };
+  const { code, message, parameter } = error as Partial<RefusalError> & { message: string };
   if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
   if (code !== 'bad_state' || !stored) return error;
-  const known: readonly (readonly [RegExp, () => string])[] = [
-    [/mechanism, dimension and coordinates/, () => `it was begun with another ${options}`],
-    [/ be of this key/, () => otherKey(stored, isSeeded)],
-    [/ must (begin with|be of (version|kind)) /, () => 'it is damaged, or no state of this version'],
-    [/(?:)/, () => 'it is damaged or cut short'],
-  ];
-  const [, why] = known.find(([pattern]) => pattern.test(message))!;
-  return new Misuse(`--state ${path}: ${why()}`, { code });
+  const why: Readonly<Record<string, string>> = {
+    'store.mechanism': `it was begun with another ${options}`,
+    'store.key': otherKey(stored, isSeeded),
+    'store.format': 'it is damaged, or no state of this version',
+  };
+  const words = why[parameter ?? ''] ?? 'it is damaged or cut short';
+  return new Misuse(`--state ${path}: ${words}`, { code });
 }
 
 /** The file, for this process alone. */
@@ -110,11 +110,12 @@ export async function openStore(path: string): Promise<MarkedStore> {
   try {
     return new MarkedStore(await FileStore.open(path));
   } catch (error) {
-    const { code = 'internal', message, cause } = error as Error & { code?: string };
-    const why = message.replace(`FileStore: ${path} `, '');
-    if (why === IN_NO_FOLDER) throw new Misuse(`--state ${path}: the folder does not exist`);
-    if (code === 'store_failed') throw new Error(`--state ${path} ${why}`, { cause });
-    throw new Misuse(`--state ${path} ${why}`, { code });
+    const { code, constraint, value, cause } = error as RefusalError;
+    if (constraint === undefined) throw error;
+    if (constraint === IN_A_FOLDER) throw new Misuse(`--state ${path}: the folder does not exist`);
+    const words = `--state ${path} ${inOptions({ constraint, ...(value !== undefined && { value }) })}`;
+    if (code === 'store_failed') throw new Error(words, { cause });
+    throw new Misuse(words, { code });
   }
 }
 
@@ -131,9 +132,8 @@ export async function ended(
     try {
       await end();
     } catch (error) {
-      const { message } = error as Error;
       if (!(first instanceof Error)) first = error;
-      else if (!first.message.includes(message)) first.message += `; ${message}`;
+      else if (!wordsOf(first).includes(wordsOf(error))) addNote(first, wordsOf(error));
     }
   }
   return first;
@@ -141,7 +141,7 @@ export async function ended(
 
 /** Adds to an error that ends a run early what must not come again. */
 export function unfinished(error: unknown, done: string): unknown {
-  if (error instanceof Error) error.message += `; ${done} out of the next run`;
+  if (error instanceof Error) addNote(error, `${done} out of the next run`);
   if (error instanceof ClosedPipe || error instanceof Interrupted) error.mustBeSaid = true;
   return error;
 }

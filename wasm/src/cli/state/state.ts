@@ -3,6 +3,7 @@
 // --state: a release that goes on in the next run.
 
 import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../../core/types.js';
+import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
 import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
@@ -41,10 +42,9 @@ const OPTIONS =
 
 /** Steps count from 1 on here. */
 function ofStep(error: unknown, path: string): unknown {
-  const { code, message } = error as { code?: string; message: string };
-  const step = / step (\d+) was released for/.exec(message)?.[1];
-  if (code !== 'already_released' || step === undefined) return error;
-  const what = `step ${Number(step) + 1} was released for another row`;
+  const { code, value } = error as Partial<RefusalError>;
+  if (code !== 'already_released') return error;
+  const what = `step ${Number(value) + 1} was released for another row`;
   return new Misuse(`--state ${path}: ${what}`, { code });
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Errors are data: every surface makes its own words of their fields, and nobody reads a text.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { wellTold } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { entryUrl, importEntry, root } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const target = { epsilon: 1, delta: 1e-6 };
+
+function errorOf(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing thrown');
+}
+
+test('errors: the fields of a value out of range, a wrong type and a failure', () => {
+  const low = errorOf(() => dp.prefixSum({ numSteps: 4, ...target, clipNorm: -1 }));
+  assert.ok(low instanceof RangeError);
+  assert.deepEqual(
+    { ...low },
+    {
+      code: 'invalid_argument',
+      call: 'prefixSum',
+      parameter: 'clipNorm',
+      constraint: 'must be positive and finite',
+      value: '-1',
+    },
+  );
+  assert.equal(low.message, 'prefixSum: clipNorm must be positive and finite, got -1');
+  const kind = errorOf(() => dp.prefixSum({ numSteps: '4', ...target }));
+  assert.ok(kind instanceof TypeError);
+  const { code, parameter, constraint, value } = kind;
+  assert.deepEqual([code, parameter, value], ['wrong_type', 'numSteps', 'string "4"']);
+  assert.equal(constraint, 'must be a number');
+  const sums = dp.prefixSum({ numSteps: 1, ...target });
+  sums.release([1]);
+  const past = errorOf(() => sums.release([1]));
+  assert.deepEqual([past.code, past.call, past.parameter, past.value], [
+    'past_horizon',
+    'release',
+    'step',
+    '1',
+  ]);
+  sums.dispose();
+});
+
+test('errors: a constraint names other parameters in braces, the message without them', () => {
+  const numSteps = 6;
+  const error = errorOf(() => dp.error({ mechanism: 'tree', numSteps, participation: { epochs: 4 } }));
+  assert.equal(error.constraint, 'must be a divisor of {numSteps} = 6');
+  assert.equal(error.message, 'error: epochs must be a divisor of numSteps = 6, got 4');
+  const core = errorOf(() => dp.error({ mechanism: 'smooth-tree', numSteps, height: 5 }));
+  assert.deepEqual([core.part, core.parameter], ['smooth-tree', 'weight']);
+  assert.equal(core.constraint, 'must be given together with {height}');
+});
+
+test('errors: of several rows the refused one is told, and what was released before', () => {
+  const sums = dp.prefixSum({ numSteps: 8, ...target, insecureSeed: 1 });
+  const error = errorOf(() => sums.releaseMany([1, 0, NaN, 1]));
+  assert.deepEqual(error.row, { kind: 'record', index: 2 });
+  assert.equal(error.released.length, 2);
+  assert.equal(error.message, 'releaseMany: record 2: record[0] must be finite, got NaN');
+  sums.dispose();
+});
+
+/** All names of an object, those of objects within it too. */
+function namesIn(value) {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner)]);
+}
+
+const numSteps = 8;
+const REFUSED = [
+  ['calibrate', { epsilon: -1, delta: 0.1 }],
+  ['calibrate', { mu: 0, delta: 0.1 }],
+  ['calibrate', { rho: 1, delta: 2 }],
+  ['compose', { account: 'mu', costs: [1, -1], ...target }],
+  ['error', { mechanism: 'tree', numSteps: 0 }],
+  ['error', { mechanism: 'blt', numSteps, decays: [0.5], weights: [2 ** 30] }],
+  ['error', { mechanism: 'blt', numSteps, decays: [1.5], weights: [0.1] }],
+  ['error', { mechanism: 'blt', numSteps, decays: [0.5], weights: [] }],
+  ['error', { mechanism: 'blt', numSteps, decays: [0.5], weights: [0.1], buffers: 3 }],
+  ['error', { mechanism: 'tree', numSteps, bands: 3 }],
+  ['error', { mechanism: 'tree-k', numSteps, arity: 1 }],
+  ['error', { mechanism: 'tree-k', numSteps, arity: 4, subtractive: true }],
+  ['error', { mechanism: 'nu', numSteps, nu: 1 }],
+  ['error', { mechanism: 'lambda-cgd', numSteps, lambda: 1 }],
+  ['error', { mechanism: 'smooth-tree', numSteps, height: 99, weight: 1 }],
+  ['error', { mechanism: 'log-perturbed', numSteps, alpha: 2 }],
+  ['error', { mechanism: 'log-perturbed', numSteps, loglogPower: 2 }],
+  ['error', { mechanism: 'log-perturbed', numSteps, horizonCap: 2 }],
+  ['error', { mechanism: 'tree', numSteps, epochLength: 9 }],
+  ['error', { mechanism: 'tree', numSteps, completeEpochs: true }],
+  ['error', { mechanism: 'optimal', numSteps, buffers: 65 }],
+  ['error', { mechanism: 'banded', numSteps, bands: 0 }],
+  ['error', { mechanism: 'tree', numSteps, workload: { momentum: 1 } }],
+  ['error', { mechanism: 'tree', numSteps, workload: { momentum: 0.5, decay: 2 } }],
+  ['error', { mechanism: 'tree', numSteps, workload: { window: 0 } }],
+  ['error', { mechanism: 'tree', numSteps: 2, workload: { rates: [1, 0] } }],
+  ['error', { mechanism: 'tree', numSteps: 2, workload: { matrix: [1, 2, 3, 4] } }],
+  ['error', { mechanism: 'tree', numSteps, participation: { participations: 0, minSeparation: 1 } }],
+  ['error', { mechanism: 'tree', numSteps, participation: { participations: 2, minSeparation: 0 } }],
+  ['optimize', { mechanism: 'tree', numSteps }],
+  ['optimize', { mechanism: 'blt', numSteps, gap: 0.1 }],
+  ['optimize', { mechanism: 'optimal', numSteps, solver: 'none', maxIterations: 3 }],
+  ['optimize', { mechanism: 'optimal', numSteps, maxIterations: 0 }],
+  ['optimize', { mechanism: 'optimal', numSteps, objective: 'mean', queryWeights: [1] }],
+  ['optimize', { mechanism: 'blt', numSteps, queryWeights: [1, 1, 1, 1, 1, 1, 1, 1] }],
+  ['prefixSum', { numSteps, ...target, clipNorm: 0 }],
+  ['prefixSum', { numSteps, epsilon: 0, delta: 1e-6 }],
+  ['prefixSum', { numSteps, epsilon: 1, delta: 0 }],
+  ['prefixSum', { numSteps, ...target, grid: 3 }],
+  ['prefixSum', { numSteps, ...target, dimension: 0 }],
+  ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'tree', precisionBits: 99 }],
+  ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'haar' }],
+  ['prefixSum', { numSteps, ...target, workload: { window: 2 } }],
+  ['peopleSum', { numSteps, ...target, participation: { epochs: 2 } }],
+  ['learner', { numSteps, ...target, loss: 'huber', huberThreshold: 0 }],
+  ['learner', { numSteps, ...target, loss: 'quantile', quantile: 1 }],
+  ['learner', { numSteps, ...target, loss: 'cube' }],
+  ['learner', { numSteps, ...target, loss: 'squared', radius: 0 }],
+  ['learner', { numSteps, ...target, loss: 'squared', lambda: -1 }],
+  ['learner', { numSteps, ...target, loss: 'squared', batchSize: 0 }],
+  ['learner', { numSteps, ...target, loss: 'squared', descent: { momentum: 1 } }],
+  ['learner', { numSteps, ...target, loss: 'squared', descent: {}, doubling: true }],
+  ['learner', { numSteps, ...target, loss: 'softmax', numClasses: 1 }],
+  ['noise', { mechanism: 'tree', numSteps, dimension: 0 }],
+  ['noise', { mechanism: 'tree', numSteps, increments: true }],
+  ['queries', { workload: { identity: 5000 }, ...target }],
+  ['queries', { workload: { marginals: [2, 1], order: 1 }, ...target }],
+  ['queries', { workload: { parities: 12, order: 1 }, ...target }],
+  ['queries', { workload: { union: [{ prefix: 2 }, { prefix: 3 }] }, ...target }],
+  ['queries', { workload: { matrix: [[0, 0]] }, ...target }],
+  ['queries', { workload: { prefix: 2 }, ...target, maxContributions: 0 }],
+  ['choose', { utilities: [], sensitivity: 1, epsilon: 1 }],
+  ['choose', { utilities: [1], sensitivity: 0, epsilon: 1 }],
+  ['winner', { histogram: [1, 2], epsilon: 0 }],
+  ['simulation', { numSteps, ...target, stream: 'river' }],
+  ['simulation', { numSteps, ...target, batchSize: 0 }],
+  ['simulation', { numSteps, ...target, dimension: 0 }],
+];
+
+test('errors: a refusal names an option that the caller wrote', () => {
+  const wrong = [];
+  for (const [name, options] of REFUSED) {
+    const error = errorOf(() => dp[name](options).dispose?.());
+    wellTold(error);
+    assert.equal(error.call, name, error.message);
+    const [written] = error.parameter?.split(/[[(.]/) ?? [];
+    if (!namesIn(options).includes(written)) wrong.push(`${name}: ${error.message}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('errors: they come out of a worker with their fields', async () => {
+  const { connect } = await importEntry('dp-ftrl/worker-client');
+  const client = connect({ worker: new Worker(entryUrl('dp-ftrl/worker')) });
+  try {
+    const options = { numSteps: 4, ...target, clipNorm: -1 };
+    const here = errorOf(() => dp.certificate(options));
+    const there = await client.certificate(options).catch((error) => error);
+    assert.ok(there instanceof RangeError);
+    assert.deepEqual({ ...there }, { ...here });
+    assert.equal(there.message, here.message);
+    const sums = await client.prefixSum({ numSteps: 4000, ...target, insecureSeed: 1n });
+    const records = new Float64Array(3000);
+    records[2500] = NaN;
+    const refused = await sums.releaseMany(records).catch((error) => error);
+    assert.deepEqual(refused.row, { kind: 'record', index: 2500 });
+    assert.equal(refused.released.length, 2500);
+    wellTold(refused);
+  } finally {
+    client.terminate();
+  }
+});
+
+test('errors: the command names the option that was typed', async () => {
+  const error = ['error', '--steps', '8', '--mechanism'];
+  const cases = [
+    [[...error, 'blt', '--decays', '0.5', '--weights', '2e9'], /blt: --weights\[0\] must be between/],
+    [[...error, 'smooth-tree', '--height', '5'], /: --weight must be given together with --height/],
+    [[...error, 'tree', '--bands', '3'], /: --bands is not a parameter of tree/],
+    [[...error, 'log-perturbed', '--horizon-cap', '2'], /: --horizon-cap must be between/],
+    [[...error, 'tree', '--epoch-length', '9'], /: --epoch-length must be between/],
+    [[...error, 'tree', '--workload', 'momentum=1'], /: --workload momentum must be at least 0/],
+    [[...error, 'optimal', '--normalize', '--workload', 'window=3'], /: --normalize cannot be given/],
+  ];
+  for (const [args, message] of cases) await fails(args, 2, message);
+});
+
+/** Sources of a kind below a folder, without comments. */
+function sourcesOf(folder, kind) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((file) => kind.test(file))
+    .map((file) => [`${folder}/${file}`, readFileSync(join(root, folder, file), 'utf8')])
+    .map(([file, text]) => [file, text.replaceAll(/^ *(\/\/|\*|\/\*).*$/gm, '')]);
+}
+
+test('errors: every parameter that the core names is a name in its code', () => {
+  const sources = [...sourcesOf('cpp', /pp$/), ...sourcesOf('wasm', /\.[ch]pp$/)];
+  const code = sources.map(([, text]) => text.replaceAll(/"([^"\\\n]|\\.)*"/g, '""')).join('\n');
+  const names = new Set(code.match(/\b[a-z]\w*\b/g));
+  const call = /\b(fail|fail_argument|require_(?!state)[a-z_]+)\(\s*(?:ErrorCode::\w+,\s*)?[^,"()]*(?:"[^"]*")?,\s*"([^"]*)"/g;
+  const found = sources.flatMap(([file, text]) =>
+    [...text.matchAll(call)].map(([, , parameter]) => [file, parameter]),
+  );
+  assert.ok(found.length > 300, `${found.length} places`);
+  const wrong = found.filter(([, parameter]) => {
+    const [name] = parameter.split(/[[(.]/);
+    return name !== '' && !names.has(name);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('errors: no text of an error is searched or edited', () => {
+  const reads = /message\s*(\)?\.)(replace|match|search|split|startsWith|includes|slice)|\.(exec|test)\((\w+\.)?message\)|\.message\s*(=|\+=)[^=]/;
+  assert.match("error.message.replace('a', 'b')", reads);
+  assert.match('/ step /.exec(message)', reads);
+  const wrong = [...sourcesOf('wasm/src', /\.ts$/), ...sourcesOf('web/src', /\.ts$/)].filter(
+    ([, text]) => reads.test(text),
+  );
+  assert.deepEqual(wrong.map(([file]) => file), []);
+});
