@@ -277,7 +277,7 @@ std::vector<double> next_of_ledger(const vectors_states::Whole& state,
   // The last step that was released is the same record's, which its code tells.
   ledger.decide(ledger.num_decided() - 1, record);
   EXPECT_ERROR(ledger.decide(0, std::vector<double>(record.size(), 0.125)), "already_released",
-               "step 0");
+               "got 0");
   ledger.decide(ledger.num_decided(), record);
   ledger.acknowledge(ledger.num_decided());
   const std::span<const double> released = ledger.released(ledger.num_decided() - 1);

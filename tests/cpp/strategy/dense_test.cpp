@@ -525,7 +525,7 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
       .name = "optimal", .num_steps = 20, .workload = Workload::lower_triangular(ones)};
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported", "entry (6, 6) = 0.05;");
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported",
-               "; the least error of any factorization is at least 1.");
+               " (the least error of any factorization is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
                "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
   EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",

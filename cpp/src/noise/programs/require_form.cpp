@@ -228,7 +228,7 @@ struct RequireForm {
     }
     const Workload& workload = decoder.workload;
     if (workload.num_steps() < options.num_rows)
-      fail_argument(kFunction, "workload", "at least " + to_text(options.num_rows),
+      fail_argument(kFunction, "workload", "of at least " + to_text(options.num_rows) + " steps",
                     to_text(workload.num_steps()));
     if (workload.kind() == Workload::Kind::window)
       require_state(options, "width", std::min(workload.width(), options.num_rows), 16);

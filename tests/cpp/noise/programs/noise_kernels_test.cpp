@@ -486,7 +486,8 @@ TEST(NoiseKernels, malformed_trees_and_haar_forms_are_refused) {
   expect_refusal(SmoothDecoder{63, 3}, "height must be between 1 and 62, got 63");
   expect_refusal(SmoothDecoder{5, 0}, "weight must be between 1 and 5, got 0");
   expect_refusal(SmoothDecoder{4, 2},
-                 "binomial(height, weight) must be at least num_steps + 1 = 9, got 6");
+                 "weight must be such that binomial(height, weight) is at least num_steps + 1 = 9, "
+                 "got 6");
   EXPECT_EQ(refusal(SmoothDecoder{62, 31}), "");
   expect_refusal(HaarDecoder{kNaN, {1, 1, 1}}, "mean_scale must be at most 2^20 in magnitude");
   expect_refusal(HaarDecoder{1, {1, kInfinity, 1}}, "scales[1] must be at most 2^20");
@@ -504,7 +505,8 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(BandedInverseDecoder{}, "coefficients must be of at least 1 entries");
   expect_refusal(BandedInverseDecoder{{1, -kInfinity}}, "coefficients[1] must be at most 2^20");
   expect_refusal(MovingSumDecoder{}, "coefficients must be of at least 1 entries");
-  expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)}, "number of coefficients must be");
+  expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)},
+                 "coefficients must have between 1 and 16384 entries, got 16385");
   expect_refusal(MovingSumDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entries, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");
@@ -538,7 +540,7 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
                  "column_scales[0] must be positive and at most 2^20, got -1");
   expect_refusal(filtered(IdentityDecoder{}, wavy(8, kNaN, 0), prefix), "column_scales[0]");
   expect_refusal(filtered(IdentityDecoder{}, {}, Workload::prefix_sums(7)),
-                 "workload.num_steps must be at least 8, got 7");
+                 "workload must be of at least 8 steps, got 7");
   expect_refusal(filtered(BandedDecoder{}, {}, prefix), "coefficients must be");
   expect_refusal(filtered(IdentityDecoder{}, {}, Workload::learning_rates({wavy(8, 0x1p21, 0), 0})),
                  "rates[0] must be at most 2^20");
