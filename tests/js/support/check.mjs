@@ -13,7 +13,7 @@ export function close(actual, expected, tolerance) {
 
 const PATH = /^[a-zA-Z]\w*(\[[^\]]*\]|\([^)]*\)|\.\w+)*$/;
 
-/** What an error of the package says is what its fields say, in names of this language. */
+/** Asserts that an error of the package says what its fields say, in names of this language. */
 export function wellTold({ message, call, row, part, parameter, constraint, value }) {
   if (constraint === undefined) return;
   const where = [call, row && `${row.kind} ${row.index}`, part].filter((it) => it !== undefined);

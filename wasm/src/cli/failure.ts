@@ -115,7 +115,7 @@ export function inOptions(refusal: Refusal): string {
   return inWords(refusal, nameFor(refusal));
 }
 
-/** What an error says, in the words of the command. */
+/** Returns what an error says, in the words of the command. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const refusal = refusalOf(error);

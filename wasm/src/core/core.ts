@@ -314,7 +314,7 @@ interface CoreFunctions {
   liveHandles: [[], number];
 }
 
-/** What a bound function belongs to, in the words of this package. */
+/** The function of this package that a bound function belongs to. */
 interface Caller {
   /** Beginning of the names of those functions. */
   start: string;

@@ -37,7 +37,7 @@ export interface Refusal {
   /** Option or argument at fault, and the place in it: `'clipNorm'`, `'rates[3]'`. */
   readonly parameter?: string;
   /**
-   * What holds of the parameter otherwise: `'must be positive and finite'`. Names of other
+   * Condition that the parameter breaks: `'must be positive and finite'`. Names of other
    * parameters are in braces: `'must be at most {numSteps} = 5'`. A sentence where no parameter is at
    * fault.
    */

@@ -48,7 +48,7 @@ struct ErrorFacts {
   std::string function = {};
   /// Parameter at fault, and the place in it: "clip_norm", "rates[3]". Empty where none is.
   std::string parameter = {};
-  /// What holds of the parameter otherwise: "must be positive and finite". Names of other
+  /// Condition that the parameter breaks: "must be positive and finite". Names of other
   /// parameters are in braces: "must be at most {num_steps} = 5". A sentence where no parameter is
   /// at fault.
   std::string constraint = {};
