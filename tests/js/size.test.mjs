@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 429_000);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 432_500);
 });
 
 test('size: the glue', (t) => {
@@ -29,9 +29,9 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 587_000);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 591_000);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 23_500);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 24_500);
 });

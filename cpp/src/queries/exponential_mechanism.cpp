@@ -67,7 +67,7 @@ std::vector<double> exponential_probabilities(std::span<const std::int64_t> util
 std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
                             const Key& key) {
   for (const std::int64_t count : histogram)
-    require_between("private_winner", "count", count, 0, kMaxUtility);
+    require_between("private_winner", "histogram", count, 0, kMaxUtility);
   require_contributions("private_winner", options.max_contributions);
   return exponential_mechanism(histogram,
                                {.epsilon = options.epsilon,

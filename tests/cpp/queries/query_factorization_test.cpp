@@ -250,10 +250,11 @@ TEST(QueryFactorization, ranges_of_many_values_need_no_rows) {
   EXPECT_LE((answers - truth).cwiseAbs().maxCoeff(), 1e-7);
   EXPECT_ERROR(
       (void)factorize_queries(QueryWorkload::all_ranges(400), {.objective = Objective::max}),
-      "unsupported", "at most 361 values, got 400");
+      "unsupported", "at most 361 values for the max objective of all ranges, got 400");
   EXPECT_ERROR(
       (void)factorize_queries(QueryWorkload::all_ranges(400), {.strategy = QueryStrategy::queries}),
-      "unsupported", "at most 2048 a factor, got 80200");
+      "unsupported",
+      "at most 2048 queries a factor, if they are measured by themselves, got 80200");
   const QueryWorkload most = QueryWorkload::all_ranges(2048);
   EXPECT_EQ(most.num_queries(), 2098176);
   EXPECT_EQ(most.label(0), "0..0");
