@@ -53,8 +53,10 @@ test('out of sight, the chart stays small at the top, with epsilon and play', as
   assert.equal(await stateOf(page), 'playing');
   const goesOn = await page.$eval('#progress', (progress) => progress.value);
   await page.waitForFunction((from) => document.getElementById('progress').value > from, {}, goesOn);
-  const lines = await page.$$eval('#mini-chart path', (all) => all.map((one) => one.getAttribute('d')));
-  assert.ok(lines.length === 2 && lines.every((d) => d.length > 20));
+  await page.waitForFunction(() => {
+    const lines = [...document.querySelectorAll('#mini-chart path')];
+    return lines.length === 2 && lines.every((one) => one.getAttribute('d').length > 20);
+  });
   await page.click('#mini-play');
   assert.equal(await stateOf(page), 'paused');
   await page.focus('#mini-epsilon input');

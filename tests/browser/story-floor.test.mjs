@@ -226,7 +226,6 @@ test('yours: a file given to the story is read in the laboratory', async () => {
     const input = await page.$('#yours-file');
     await input.uploadFile(`${root}examples/shop_day.csv`);
     await page.waitForSelector('#clip-guide li', { visible: true });
-    assert.equal(await page.$eval('#set-source', (source) => source.value), 'own');
     const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
     assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
   }, { calm: true });
