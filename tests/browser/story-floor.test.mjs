@@ -225,6 +225,8 @@ test('yours: a file given to the story is read in the laboratory', async () => {
   await inScene('yours', async (page) => {
     const input = await page.$('#yours-file');
     await input.uploadFile(`${root}examples/shop_day.csv`);
+    // The example that the laboratory opens with has a guide of its own.
+    await page.waitForFunction(() => document.getElementById('set-source').value === 'own');
     await page.waitForSelector('#clip-guide li', { visible: true });
     const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
     assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
