@@ -85,13 +85,50 @@ async function filesOf(source) {
   return names.filter((name) => existsSync(join(source, name)));
 }
 
-async function hashTree(source) {
-  const hash = createHash('sha256');
-  for (const name of await filesOf(source)) {
-    if (name.startsWith('tests/mutation/')) continue; // Another fault changes no other's result.
+/** What a fault's result hangs on most: itself, the file it changes, the files of its tests. */
+function keyOf(fault, source, testFilesOf) {
+  const hash = createHash('sha256').update(JSON.stringify(fault));
+  for (const name of [fault.file, ...testFilesOf(fault)]) {
     hash.update(`${name}\0`).update(readFileSync(join(source, name)));
   }
-  return hash.digest('hex');
+  return hash.digest('hex').slice(0, 24);
+}
+
+/**
+ * The results that a file keeps from one run to the next, by name of the fault. One holds as long as
+ * the fault, the file that it changes and the files of the tests that it names are what they were.
+ */
+export class Results {
+  constructor(file, { source, testFilesOf }) {
+    this.file = file;
+    this.keyOf = (fault) => keyOf(fault, source, testFilesOf);
+    this.known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  }
+
+  /** The result of a fault, as far as it holds. */
+  of(fault) {
+    const { key, ...result } = this.known[fault.name] ?? {};
+    return key === this.keyOf(fault) ? result : undefined;
+  }
+
+  /** Keeps a result under a key that was taken before the fault was tried. */
+  keep({ name }, key, result) {
+    this.known[name] = { key, ...result };
+    this.save();
+  }
+
+  /** Drops the results of faults that are on no list. */
+  forgetOthers(faults) {
+    const names = new Set(faults.map(({ name }) => name));
+    const kept = Object.entries(this.known).filter(([name]) => names.has(name));
+    this.known = Object.fromEntries(kept);
+  }
+
+  save() {
+    const sorted = Object.entries(this.known).sort(([a], [b]) => (a < b ? -1 : 1));
+    const lines = sorted.map(([name, it]) => `${JSON.stringify(name)}: ${JSON.stringify(it)}`);
+    writeFileSync(this.file, `{\n${lines.join(',\n')}\n}\n`);
+  }
 }
 
 /** A copy of a tree that keeps what was built in it before. */
@@ -138,8 +175,12 @@ class Tree {
     }
   }
 
+  /** Plants a fault; gives what takes it out again. */
   plant(fault) {
-    writeFileSync(join(this.folder, fault.file), mutate(fault, this.source));
+    const path = join(this.folder, fault.file);
+    const text = readFileSync(path);
+    writeFileSync(path, mutate(fault, this.folder));
+    return () => writeFileSync(path, text);
   }
 
   /** Builds an area; gives the output where that fails. */
@@ -172,70 +213,74 @@ class Tree {
   }
 }
 
+/** Works through a queue in every tree at once; the first error is thrown when all have ended. */
+async function share(trees, queue, work) {
+  const rest = [...queue];
+  const workIn = async (tree) => {
+    for (let one = rest.shift(); one !== undefined; one = rest.shift()) await work(tree, one);
+  };
+  const ended = await Promise.allSettled(trees.map(workIn));
+  const broken = ended.find(({ status }) => status === 'rejected');
+  if (broken) throw broken.reason;
+}
+
 /** Without a fault: builds, and every test passes. Gives how long tests may take with one. */
-async function checkUnmutated(tree, area, sets) {
-  const fault = await tree.build(area);
-  if (fault !== undefined) throw new Error(`the unmutated copy does not build:\n${fault}`);
+async function checkUnmutated(trees, area, sets) {
+  for (const tree of trees) {
+    const fault = await tree.build(area);
+    if (fault !== undefined) throw new Error(`the unmutated copy does not build:\n${fault}`);
+  }
   const limits = new Map();
-  for (const tests of sets) {
+  await share(trees, sets, async (tree, { tests }) => {
     const { outcome, by, seconds, output } = await tree.test(area, tests, 7200);
     const named = tests ?? 'all tests';
     if (outcome === 'no tests') throw new Error(`no test is called ${named}`);
     if (outcome !== 'survived') throw new Error(`${named} fail without a fault: ${by}\n${output}`);
     limits.set(String(tests), area.seconds?.(seconds) ?? Math.ceil(60 + 10 * seconds));
-  }
+  });
   return limits;
 }
 
 /** One fault in one tree. A fault that no test notices ends as 'survived'. */
 async function tryFault(tree, area, fault, tests, limit) {
-  tree.plant(fault);
+  const takeOut = tree.plant(fault);
   try {
     const refused = await tree.build(area);
     if (refused !== undefined) return { outcome: 'does not compile', by: refused.slice(-400) };
     const { outcome, by, seconds } = await tree.test(area, tests, limit);
     return { outcome, by, seconds };
   } finally {
-    tree.copy(fault.file);
+    takeOut();
   }
 }
 
 /** Tries faults of one area with their own tests (or all tests), in every tree at once. */
 async function tryAll({ trees, area, faults, isWide, done }) {
   const testsOf = (fault) => (isWide ? undefined : fault.tests);
-  const sets = new Map(faults.map((fault) => [String(testsOf(fault)), testsOf(fault)]));
-  const limits = await checkUnmutated(trees[0], area, sets.values());
-  const queue = [...faults];
-  const work = async (tree) => {
-    for (let fault = queue.shift(); fault; fault = queue.shift()) {
-      const tests = testsOf(fault);
-      done(fault, await tryFault(tree, area, fault, tests, limits.get(String(tests))));
-    }
-  };
-  const ended = await Promise.allSettled(trees.map(work));
-  const broken = ended.find(({ status }) => status === 'rejected');
-  if (broken) throw broken.reason;
+  const sets = new Map(faults.map((it) => [String(testsOf(it)), { tests: testsOf(it) }]));
+  const limits = await checkUnmutated(trees, area, sets.values());
+  await share(trees, faults, async (tree, fault) => {
+    const tests = testsOf(fault);
+    done(fault, await tryFault(tree, area, fault, tests, limits.get(String(tests))));
+  });
 }
 
 /**
- * Tries every fault that `work`/results.json does not know: first with the tests it names, and one
- * that they let pass with all tests of its area. Returns Map(fault -> { outcome, by, seconds }).
+ * Tries every fault without a result that holds: first with the tests it names, and one that they
+ * let pass with all tests of its area. Returns Map(fault -> { outcome, by, seconds }), where a result
+ * that no longer holds, because a file was changed while it was tried, is 'changed meanwhile'.
  *
  * @param areas  name -> { build, test(tests), passed(output), failed(output) }
  * @param areaOf  fault -> name of its area
  */
-export async function tryFaults({ source, work, faults, areas, areaOf, jobs = 1, log = () => {} }) {
-  const file = join(work, 'results.json');
+export async function tryFaults(options) {
+  const { source, work, faults, results, areas, areaOf, jobs = 1, log = () => {} } = options;
+  const isOpen = (fault) => results.of(fault) === undefined;
+  const keys = new Map(faults.map((fault) => [fault, results.keyOf(fault)]));
   mkdirSync(work, { recursive: true });
-  const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const hash = await hashTree(source);
-  const keyOf = (fault) =>
-    createHash('sha256').update(hash + JSON.stringify(fault)).digest('hex').slice(0, 24);
-  const isOpen = (fault) => known[keyOf(fault)] === undefined;
   const trees = Array.from({ length: jobs }, (_, i) => new Tree(source, join(work, `tree-${i}`)));
   const save = (fault, result) => {
-    known[keyOf(fault)] = { name: fault.name, ...result };
-    writeFileSync(file, `${JSON.stringify(known, null, 1)}\n`);
+    results.keep(fault, keys.get(fault), result);
     log(`${result.outcome.padEnd(16)} ${fault.name}${result.by ? `  (${result.by})` : ''}`);
   };
   try {
@@ -257,7 +302,8 @@ export async function tryFaults({ source, work, faults, areas, areaOf, jobs = 1,
   } finally {
     for (const tree of trees) tree.remove();
   }
-  return new Map(faults.map((fault) => [fault, known[keyOf(fault)]]));
+  const changed = { outcome: 'changed meanwhile' };
+  return new Map(faults.map((fault) => [fault, results.of(fault) ?? changed]));
 }
 
 /** Counts, and what is wrong with them: { text, isEnough }. */
@@ -280,6 +326,7 @@ export function judge(results, { least, share }) {
     ...list('does not compile', broken),
     ...list('said to be equivalent, but killed', distinct),
     ...list('killed', late),
+    ...list('changed while it was tried', of('changed meanwhile', false)),
     `${killed.length} killed, ${survived.length} survived, ${equivalent.length} equivalent, ` +
       `${broken.length} do not compile; ${(100 * ratio).toFixed(1)} % of ` +
       `${killed.length + survived.length} killed (at least ${100 * share} %), ` +

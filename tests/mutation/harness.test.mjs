@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { judge, readFaults, tryFaults } from './harness.mjs';
+import { judge, readFaults, Results, tryFaults } from './harness.mjs';
 
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -42,6 +42,7 @@ function project(more = {}) {
   const folder = join(source, 'faults');
   mkdirSync(folder);
   const work = join(source, 'build/mutation');
+  const file = join(folder, '../results.json');
   return {
     source,
     async tries(faults, options = {}) {
@@ -51,6 +52,7 @@ function project(more = {}) {
         source,
         work,
         faults: readFaults(folder, source),
+        results: new Results(file, { source, testFilesOf: ({ tests }) => [tests].flat() }),
         areas: options.areas ?? areas,
         areaOf: () => 'toy',
         jobs: options.jobs ?? 1,
@@ -120,16 +122,34 @@ test('a stale fault is an error that names it and how often its text occurs', as
   await assert.rejects(project().tries([wrongSum, wrongSum]), /another fault has this name/);
 });
 
-test('results are kept until the fault or the tree changes', async () => {
+test('a result holds until the fault, its file or one of its tests changes', async () => {
   const toy = project();
   const numTried = async (faults) =>
     (await toy.tries(faults)).said.filter((line) => /^(killed|survived)/.test(line)).length;
+  const change = (name, text) => writeFileSync(join(toy.source, name), text);
   assert.equal(await numTried([wrongSum]), 1);
   assert.equal(await numTried([wrongSum, comment]), 1);
   assert.equal(await numTried([wrongSum, comment]), 0);
   assert.equal(await numTried([{ ...wrongSum, replace: 'b - a' }, comment]), 1);
-  writeFileSync(join(toy.source, 'sum.mjs'), `${program}\n`);
+  change('sum.mjs', `${program}\n`);
   assert.equal(await numTried([wrongSum, comment]), 2);
+  change('right.mjs', `${right}\n`);
+  assert.equal(await numTried([wrongSum, comment]), 2);
+  change('weak.mjs', `${weak}\n`);
+  assert.equal(await numTried([wrongSum, comment]), 0, 'neither names this one');
+});
+
+test('what changes while faults are tried is tried again', async () => {
+  const toy = project();
+  const build = [process.execPath, '-e', ''];
+  const test = () => [
+    [process.execPath, '-e', `require('fs').appendFileSync('${join(toy.source, 'sum.mjs')}', '//')`],
+    [process.execPath, 'right.mjs'],
+  ];
+  const changing = { toy: { ...areas.toy, build, test } };
+  const { results, outcomes } = await toy.tries([wrongSum], { areas: changing });
+  assert.deepEqual(outcomes, ['changed meanwhile']);
+  assert.match(judge(results, { share: 0, least: 0 }).text, /changed while it was tried: subtracts/);
 });
 
 test('the verdict: the share of faults killed, their number, no equivalent one killed', async () => {

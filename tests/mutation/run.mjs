@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How many of the faults in tests/mutation/faults do the tests notice? Works on copies of this
-// tree in build/mutation, and goes on where it was interrupted.
+// tree in build/mutation. Results stand in tests/mutation/results.json, which is committed: only
+// faults without a result that holds are tried.
 //
 //     node tests/mutation/run.mjs [--area cpp|package|page] [--name REGEX] [--jobs N] [--check]
 //
-// --check only looks whether every fault still has its place, and is quick.
+// --check only looks whether every fault still has its place and its tests, and counts the results
+// that hold; it is quick.
 //
 // A list has objects { name, file, find, replace, tests, equivalent }. `find` is text that occurs
 // exactly once in `file`. `tests` (one text or a list) is a filter of GoogleTest, or for the package
 // and the page "FILE..." or "FILE... --test-name-pattern=REGEX". `equivalent` says why no test can
 // notice, where that is so. Which tests are named decides what is built.
 
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { judge, readFaults, tryFaults } from './harness.mjs';
+import { judge, readFaults, Results, tryFaults } from './harness.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SHARE = 0.97;
@@ -66,6 +69,52 @@ function areaOf({ tests }) {
   return names.includes('.mjs') ? 'package' : 'cpp';
 }
 
+/** Suites of GoogleTest, each with the files that have tests of it. */
+function suites() {
+  const files = readdirSync(join(root, 'tests/cpp'), { recursive: true })
+    .map((name) => `tests/cpp/${name}`)
+    .filter((name) => name.endsWith('.cpp'))
+    .sort();
+  const known = new Map();
+  for (const file of files) {
+    const text = readFileSync(join(root, file), 'utf8');
+    for (const [, suite] of text.matchAll(/^(?:TYPED_)?TEST(?:_[FP])?\((\w+)/gm)) {
+      known.set(suite, (known.get(suite) ?? new Set()).add(file));
+    }
+  }
+  return known;
+}
+
+/** The files of the suites that a filter of GoogleTest finds. */
+function filesOfFilter(filter, known) {
+  const files = new Set();
+  for (const pattern of filter.split(':').filter((it) => !it.startsWith('-'))) {
+    const suite = pattern.split('.')[0].split('/').at(-1).replaceAll('*', '\\w*');
+    const matching = new RegExp(`^${suite}$`);
+    const found = [...known].filter(([name]) => matching.test(name));
+    if (found.length === 0) throw new Error(`there is no suite of ${pattern}`);
+    for (const file of found.flatMap(([, some]) => [...some])) files.add(file);
+  }
+  return [...files].sort();
+}
+
+/** The test files that a text of a fault's `tests` names. */
+function filesOfTests(text, known) {
+  if (!text.includes('.mjs')) return filesOfFilter(text, known);
+  const files = nodeTest(text).filter((it) => it.endsWith('.mjs'));
+  const missing = files.find((file) => !existsSync(join(root, file)));
+  if (missing) throw new Error(`there is no ${missing}`);
+  return files;
+}
+
+function testFilesOf({ name, tests }, known) {
+  try {
+    return [tests].flat().flatMap((text) => filesOfTests(text, known));
+  } catch (error) {
+    throw new Error(`${name}: ${error.message}`);
+  }
+}
+
 const { values: flags } = parseArgs({
   options: {
     area: { type: 'string' },
@@ -74,21 +123,34 @@ const { values: flags } = parseArgs({
     check: { type: 'boolean', default: false },
   },
 });
-const faults = readFaults(join(root, 'tests/mutation/faults'), root).filter(
+const all = readFaults(join(root, 'tests/mutation/faults'), root);
+const faults = all.filter(
   (fault) =>
     (flags.area ?? areaOf(fault)) === areaOf(fault) && new RegExp(flags.name).test(fault.name),
 );
-if (flags.check) process.exit();
-const results = await tryFaults({
+const known = suites();
+const results = new Results(join(root, 'tests/mutation/results.json'), {
+  source: root,
+  testFilesOf: (fault) => testFilesOf(fault, known),
+});
+if (flags.check) {
+  const held = faults.map((fault) => results.of(fault)).filter((it) => it !== undefined);
+  const killed = held.filter(({ outcome }) => outcome === 'killed').length;
+  console.log(`${faults.length} faults; ${held.length} results hold, ${killed} of them killed`);
+  process.exit();
+}
+results.forgetOthers(all);
+const tried = await tryFaults({
   source: root,
   work: join(root, 'build/mutation'),
   faults,
+  results,
   areas,
   areaOf,
   jobs: Number(flags.jobs),
   log: (line) => console.log(line),
 });
 const isPart = flags.area !== undefined || flags.name !== '';
-const { text, isEnough } = judge(results, { share: SHARE, least: isPart ? 1 : LEAST });
+const { text, isEnough } = judge(tried, { share: SHARE, least: isPart ? 1 : LEAST });
 console.log(text);
 process.exitCode = isEnough ? 0 : 1;
