@@ -85,7 +85,7 @@ async function filesOf(source) {
   return names.filter((name) => existsSync(join(source, name)));
 }
 
-/** What a fault's result hangs on most: itself, the file it changes, the files of its tests. */
+/** Identifies a fault, the file that it changes and the files of the tests that it names. */
 function keyOf(fault, source, testFilesOf) {
   const hash = createHash('sha256').update(JSON.stringify(fault));
   for (const name of [fault.file, ...testFilesOf(fault)]) {
