@@ -4,7 +4,7 @@
 
 import { makeCreateInstance, makeLoad } from './api/loader.js';
 import { compileSource } from './core/source.js';
-import type { DpFtrl, LoadOptions } from './core/types.js';
+import type { DpFtrl, LoadOptions } from './types/all.js';
 
 const compile = (signal: AbortSignal) =>
   compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal);
@@ -45,5 +45,5 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
   return create(options);
 }
 
-export { DpError, type ErrorCode, type Refusal } from './core/errors.js';
-export type * from './core/types.js';
+export { DpError } from './core/errors.js';
+export type * from './types/all.js';

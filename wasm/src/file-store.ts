@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { wrongType } from './core/check.js';
-import { makeError, type ErrorCode, type Refusal } from './core/errors.js';
+import { makeError } from './core/errors.js';
 import { FileLock, hasCode, IN_A_FOLDER, placeOf, reasonOf, replaceFile } from './stores/files.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ReleaseStore } from './core/types.js';
+import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
 
 function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');

@@ -5,7 +5,7 @@
 import base64 from 'dp-ftrl:wasm-base64';
 import { makeCreateInstance, makeLoad } from './api/loader.js';
 import { compileBytes } from './core/source.js';
-import type { DpFtrl, LoadOptions } from './core/types.js';
+import type { DpFtrl, LoadOptions } from './types/all.js';
 
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
@@ -52,5 +52,5 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
   return create(options);
 }
 
-export { DpError, type ErrorCode, type Refusal } from './core/errors.js';
-export type * from './core/types.js';
+export { DpError } from './core/errors.js';
+export type * from './types/all.js';

@@ -3,7 +3,7 @@
 /** A store for ledgers in the browser's IndexedDB: any number of tabs, of which one goes on. */
 
 import { makeError } from './core/errors.js';
-import type { ReleaseStore } from './core/types.js';
+import type { ReleaseStore } from './types/all.js';
 import { StoreQueue } from './stores/store-queue.js';
 
 const STORE = 'IndexedDbStore';

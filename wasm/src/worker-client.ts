@@ -4,7 +4,7 @@
 
 import { optionsObject, outOfRange, wrongType } from './core/check.js';
 import { DpError, makeError, recalled } from './core/errors.js';
-import type * as api from './core/types.js';
+import type * as api from './types/all.js';
 import type { BatchMethod, BatchProgress, StreamKind } from './worker/batches.js';
 import { listen, type MessageTarget, type Methods } from './worker/protocol.js';
 import type {
@@ -796,8 +796,8 @@ export function connect(options: ConnectOptions = {}): Client {
   });
 }
 
-export { DpError, type ErrorCode, type Refusal } from './core/errors.js';
+export { DpError } from './core/errors.js';
 export type { BatchProgress } from './worker/batches.js';
 export type { HindsightInfo, MessageTarget, QueriesInfo } from './worker/protocol.js';
 export type { SimulationInfo, StreamInfo } from './worker/protocol.js';
-export type * from './core/types.js';
+export type * from './types/all.js';

@@ -8,8 +8,8 @@
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
 import { DpError, refusalOf } from './core/errors.js';
-import type { DpFtrl, Noise, OptimizeProgress, Queries } from './core/types.js';
-import type { Simulation, SimulationChunk } from './core/types.js';
+import type { DpFtrl, Noise, OptimizeProgress, Queries } from './types/all.js';
+import type { Simulation, SimulationChunk } from './types/all.js';
 import { load } from './index.js';
 import { BatchCall, rowsBefore, type Stream } from './worker/batches.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';

@@ -24,8 +24,8 @@ import type {
   CatalogueEntry,
   CheckedCertificate,
   Composition,
-} from '../core/types.js';
-import type { DpFtrl, ErrorBounds, UnitError } from '../core/types.js';
+} from '../types/all.js';
+import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';

@@ -4,10 +4,10 @@
 
 import { Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
-import { inWords, makeError, refusalOf, type Refusal } from '../core/errors.js';
-import type { CatalogueEntry, ComparedMechanism, Comparison } from '../core/types.js';
-import type { MechanismName, MechanismParameters, OptimizeProgress } from '../core/types.js';
-import type { PiecewiseComparison } from '../core/types.js';
+import { inWords, makeError, refusalOf } from '../core/errors.js';
+import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
+import type { PiecewiseComparison, Refusal } from '../types/all.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
 import { quickLimit } from './searches.js';

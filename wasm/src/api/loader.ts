@@ -7,7 +7,7 @@ import { optionsObject, wrongType } from '../core/check.js';
 import { Core, type Renewal } from '../core/core.js';
 import { DpError } from '../core/errors.js';
 import { compileSource, type WasmSource } from '../core/source.js';
-import type { DpFtrl, LoadOptions } from '../core/types.js';
+import type { DpFtrl, LoadOptions } from '../types/all.js';
 import { makeApi } from './api.js';
 
 interface Entry {

@@ -7,7 +7,7 @@ import type { Core, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
 import { CoreHandle, type Backstop } from '../core/handle.js';
 import { KEY_BYTES, withKey } from '../core/key.js';
-import type { MechanismName, Noise } from '../core/types.js';
+import type { MechanismName, Noise } from '../types/all.js';
 import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
 
 const OPTIONS = [

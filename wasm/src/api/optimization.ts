@@ -9,8 +9,8 @@ import type { Backstop } from '../core/handle.js';
 import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
 import { CoreSearch } from './search.js';
-import type { MechanismName, Optimization } from '../core/types.js';
-import type { Participation, SavedStrategy, Workload } from '../core/types.js';
+import type { MechanismName, Optimization } from '../types/all.js';
+import type { Participation, SavedStrategy, Workload } from '../types/all.js';
 
 /** Arrays as plain ones, which JSON has. */
 function plainWorkload(workload: Workload): Workload {

@@ -8,7 +8,7 @@ import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.
 import { DEFAULT_MECHANISM } from '../core/defaults.js';
 import { makeError, within, type Where } from '../core/errors.js';
 import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../core/parameters.js';
-import type { MechanismName } from '../core/types.js';
+import type { MechanismName } from '../types/all.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];

@@ -15,8 +15,8 @@ import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '
 import { makeError, within, type Where } from '../core/errors.js';
 import { CoreHandle, type Backstop } from '../core/handle.js';
 import { withKey } from '../core/key.js';
-import type { Queries, QueryAnswers, QueryMatrices } from '../core/types.js';
-import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from '../core/types.js';
+import type { Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
+import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from '../types/all.js';
 import { NEIGHBOURS } from './options.js';
 import { CoreSearch } from './search.js';
 

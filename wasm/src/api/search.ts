@@ -2,7 +2,7 @@
 
 import type { CorePlannerProgress } from '../core/core.js';
 import { CoreHandle } from '../core/handle.js';
-import type { OptimizeProgress } from '../core/types.js';
+import type { OptimizeProgress } from '../types/all.js';
 
 /** A search that is made piece by piece. */
 export abstract class CoreSearch<Result> extends CoreHandle {

@@ -7,10 +7,10 @@ import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
 import { DEFAULT_MECHANISM } from '../core/defaults.js';
 import type { ParameterName } from '../core/parameters.js';
-import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../core/types.js';
-import type { ErrorOptions, MechanismName, MechanismOptions } from '../core/types.js';
-import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../core/types.js';
-import type { SavedStrategy, UnitError, UnitErrorOptions } from '../core/types.js';
+import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../types/all.js';
+import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
+import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
+import type { SavedStrategy, UnitError, UnitErrorOptions } from '../types/all.js';
 import { readProblem } from './options.js';
 
 /** A computation that runs piece by piece. */

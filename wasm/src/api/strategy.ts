@@ -7,7 +7,7 @@ import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/
 import type { CorePlan, CorePlannerResult } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
 import { camelCase } from '../core/parameters.js';
-import type { MechanismName, SavedStrategy } from '../core/types.js';
+import type { MechanismName, SavedStrategy } from '../types/all.js';
 
 export const FORMAT = 'dp-ftrl strategy';
 export const VERSION = 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inWords, refusalOf, type NameOf, type Refusal } from '../core/errors.js';
+import { inWords, refusalOf, type NameOf } from '../core/errors.js';
 import { PARAMETER_NAMES, rootOf } from '../core/parameters.js';
+import type { Refusal } from '../types/all.js';
 
 /** A fault of the input and its place, without any of the input's cells: safe to publish. */
 export interface Fault {

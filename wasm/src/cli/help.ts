@@ -3,7 +3,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DEFAULT_MECHANISM } from '../core/defaults.js';
-import type { CatalogueEntry } from '../core/types.js';
+import type { CatalogueEntry } from '../types/all.js';
 import { paragraph } from './output/table.js';
 
 /** Placeholder for the mechanisms of the catalogue. */

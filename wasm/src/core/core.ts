@@ -3,13 +3,13 @@
 // The compiled core: what crosses the boundary, and the one door through which calls go.
 
 import createCore from 'dp-ftrl:glue';
-import { makeError, withNames, type ErrorCode, type RefusalError } from './errors.js';
+import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './parameters.js';
-import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from './types.js';
-import type { Composition } from './types.js';
-import type { ErrorBounds, Matrices, PublishedBound } from './types.js';
-import type { MechanismName, MechanismParameters, OptimizeProgress } from './types.js';
-import type { CertifiedBound, QueryMatrices, SavedStrategy, UnitError } from './types.js';
+import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
+import type { Composition, ErrorCode } from '../types/all.js';
+import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
+import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
+import type { CertifiedBound, QueryMatrices, SavedStrategy, UnitError } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -246,8 +246,8 @@ interface CoreFunctions {
   twinWeights: [[id: number, weights: Float64Array], null];
   comparatorCreate: [[options: object], number];
   comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
-  comparatorSolve: [[id: number], import('./types.js').BestFixed];
-  regretBounds: [[certificate: object, rule: object], import('./types.js').RegretBounds];
+  comparatorSolve: [[id: number], import('../types/all.js').BestFixed];
+  regretBounds: [[certificate: object, rule: object], import('../types/all.js').RegretBounds];
   noiseCreate: [[options: CoreFactorization & object], number];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];
@@ -266,8 +266,8 @@ interface CoreFunctions {
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
-  simulationAdvance: [[id: number, maxSteps: number], import('./types.js').SimulationChunk];
-  simulationHeldOutRisk: [[id: number, numExamples: number], import('./types.js').HeldOutRisk];
+  simulationAdvance: [[id: number, maxSteps: number], import('../types/all.js').SimulationChunk];
+  simulationHeldOutRisk: [[id: number, numExamples: number], import('../types/all.js').HeldOutRisk];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
   /** Does what is left of the search. */

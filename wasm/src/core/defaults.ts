@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { MechanismName } from './types.js';
+import type { MechanismName } from '../types/all.js';
 
 export const DEFAULT_MECHANISM: MechanismName = 'optimal';

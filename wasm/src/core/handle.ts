@@ -5,7 +5,7 @@
 
 import type { Core } from './core.js';
 import { DpError } from './errors.js';
-import type { Handle } from './types.js';
+import type { Handle } from '../types/all.js';
 
 /** Frees what handles forgot to: one registry an instance. */
 export class Backstop {

@@ -3,7 +3,7 @@
 // The parameters of mechanisms, in one place: the facade checks them, the command has an option for
 // each.
 
-import type { MechanismParameters } from './types.js';
+import type { MechanismParameters } from '../types/all.js';
 
 export type ParameterKind = 'count' | 'number' | 'numbers' | 'flag' | 'objective';
 export type ParameterName = keyof MechanismParameters;

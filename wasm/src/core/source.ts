@@ -4,7 +4,7 @@
 
 import { wrongType } from './check.js';
 import { DpError } from './errors.js';
-import type { LoadOptions } from './types.js';
+import type { LoadOptions } from '../types/all.js';
 
 export type WasmSource = NonNullable<LoadOptions['wasm']>;
 

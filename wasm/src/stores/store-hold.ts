@@ -4,7 +4,7 @@
 // would go on from the same step with the same noise, each for other records.
 
 import { makeError, type Where } from '../core/errors.js';
-import type { ReleaseStore } from '../core/types.js';
+import type { ReleaseStore } from '../types/all.js';
 
 interface Holder {
   /** Owner of the store, while that lives; undefined while it is being made. */

@@ -3,7 +3,7 @@
 // Long batches in a worker: piece by piece, with a look at the messages between two pieces.
 
 import { ofRow, type RefusalError } from '../core/errors.js';
-import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../core/types.js';
+import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../types/all.js';
 
 /**
  * Objects that can live in a worker and take batches, by the name of the function that makes them.

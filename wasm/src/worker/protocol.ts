@@ -2,8 +2,7 @@
 
 // Messages between worker and client.
 
-import type { ErrorCode, Refusal } from '../core/errors.js';
-import type * as api from '../core/types.js';
+import type * as api from '../types/all.js';
 import type { BatchMethod, BatchProgress, RowsBefore, StreamKind } from './batches.js';
 
 /** Facts of a simulation that do not change. */
@@ -125,9 +124,9 @@ export type Request =
 
 /** An error, whose own fields structured cloning would drop. */
 export interface Failure {
-  code: ErrorCode;
+  code: api.ErrorCode;
   message: string;
-  refusal: Refusal;
+  refusal: api.Refusal;
   rows: RowsBefore;
 }
 

@@ -8,7 +8,7 @@ import { overwrite, writableLength } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { makeError, told, within, type RefusalError, type Where } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
-import type { BestFixed, Comparator, RegretBounds, Twin } from '../../core/types.js';
+import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
 import { NEIGHBOURS, readOptions, requireLength } from '../options.js';
 import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
 

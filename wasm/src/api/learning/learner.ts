@@ -18,8 +18,8 @@ import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } fr
 import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
 import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
 import { MODE_OPTIONS, readMode } from '../sums/totals.js';
-import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../core/types.js';
-import type { LearnerLedger, MechanismName } from '../../core/types.js';
+import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../types/all.js';
+import type { LearnerLedger, MechanismName } from '../../types/all.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,

@@ -4,7 +4,7 @@
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { makeError, within } from '../../core/errors.js';
-import type { BatchLoss, DomainName, LossName } from '../../core/types.js';
+import type { BatchLoss, DomainName, LossName } from '../../types/all.js';
 
 export const LOSSES: readonly LossName[] = [
   'logistic',

@@ -5,7 +5,7 @@
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { newFloat64s, overwrite, writableLength } from '../../core/check.js';
 import { makeError, within, type Where } from '../../core/errors.js';
-import type { LearnedModel, ModelInput } from '../../core/types.js';
+import type { LearnedModel, ModelInput } from '../../types/all.js';
 import { requireLength } from '../options.js';
 import { LOSSES } from './loss.js';
 

@@ -6,8 +6,8 @@ import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from '../options.js';
 import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
-import type { Certificate, HeldOutRisk, MechanismName, Simulation } from '../../core/types.js';
-import type { SimulationChunk } from '../../core/types.js';
+import type { Certificate, HeldOutRisk, MechanismName, Simulation } from '../../types/all.js';
+import type { SimulationChunk } from '../../types/all.js';
 
 const STREAMS = [
   'stationary',

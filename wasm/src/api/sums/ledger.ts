@@ -6,7 +6,7 @@
 import { float64s, requireCount, wrongType } from '../../core/check.js';
 import type { Core, CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
-import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from '../../core/types.js';
+import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from '../../types/all.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';

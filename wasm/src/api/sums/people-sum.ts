@@ -4,7 +4,7 @@ import { wrongType } from '../../core/check.js';
 import type { Core, CorePrefixSum } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
-import type { MechanismName, PeopleSum } from '../../core/types.js';
+import type { MechanismName, PeopleSum } from '../../types/all.js';
 import { makeTotals, NoisyTotals } from './totals.js';
 
 const NAMES = {

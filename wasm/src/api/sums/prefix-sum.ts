@@ -3,7 +3,7 @@
 import type { Core, CorePrefixSum } from '../../core/core.js';
 import { told, type RefusalError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
-import type { MechanismName, PrefixSum } from '../../core/types.js';
+import type { MechanismName, PrefixSum } from '../../types/all.js';
 import { requireLength } from '../options.js';
 import { makeTotals, NoisyTotals } from './totals.js';
 

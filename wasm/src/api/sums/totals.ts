@@ -8,7 +8,7 @@ import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
 import { told, type RefusalError } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../core/types.js';
+import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
 import { readPrefixMechanism, requireLength } from '../options.js';
 

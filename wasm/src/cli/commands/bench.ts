@@ -2,7 +2,7 @@
 
 // dp-ftrl bench: how fast this is here, in units of a normal made from Math.random.
 
-import type { DpFtrl, MechanismName } from '../../core/types.js';
+import type { DpFtrl, MechanismName } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';

@@ -2,7 +2,7 @@
 
 // dp-ftrl bounds: what is known of the least error of prefix sums, proved and published.
 
-import type { PublishedBound } from '../../core/types.js';
+import type { PublishedBound } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';

@@ -2,7 +2,7 @@
 
 // dp-ftrl calibrate: how much noise a privacy target asks for, at unit sensitivity.
 
-import type { CalibrateOptions } from '../../core/types.js';
+import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';

@@ -4,7 +4,7 @@
 
 import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
-import type { Comparison } from '../../core/types.js';
+import type { Comparison } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
 import { inOptions, Misuse } from '../failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';

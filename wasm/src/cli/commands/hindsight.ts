@@ -2,8 +2,8 @@
 
 // Measurements of a learner on the data: NOT private.
 
-import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../core/types.js';
-import type { LearnerOptions, Twin } from '../../core/types.js';
+import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../types/all.js';
+import type { LearnerOptions, Twin } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { Examples } from '../input/examples.js';
 import { RowStream } from '../input/stream.js';

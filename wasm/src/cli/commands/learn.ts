@@ -11,8 +11,8 @@ import type {
   Learner,
   LearnerLedger,
   LearnerOptions,
-} from '../../core/types.js';
-import type { ModelInput, Participation } from '../../core/types.js';
+} from '../../types/all.js';
+import type { ModelInput, Participation } from '../../types/all.js';
 import { load } from '../../index.js';
 import { refusalOf } from '../../core/errors.js';
 import { addNote, inOptions, Misuse } from '../failure.js';

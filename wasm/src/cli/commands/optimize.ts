@@ -4,7 +4,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
-import type { SavedStrategy } from '../../core/types.js';
+import type { SavedStrategy } from '../../types/all.js';
 import { connect } from '../../worker-client.js';
 import { Args, required, type Known } from '../options/args.js';
 import { Misuse } from '../failure.js';

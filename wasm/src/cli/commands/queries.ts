@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { load } from '../../index.js';
 import { queriesInPieces } from '../../api/searches.js';
-import type { Queries, QueriesOptions, QueryAnswers, QueryWorkload } from '../../core/types.js';
+import type { Queries, QueriesOptions, QueryAnswers, QueryWorkload } from '../../types/all.js';
 import { required, type Args, type Known } from '../options/args.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { gaussianCosts, pureCosts } from '../state/composition.js';

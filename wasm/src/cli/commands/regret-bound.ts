@@ -2,7 +2,7 @@
 
 // Bound of the regret theorem for a learner of the command, from public numbers alone.
 
-import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../core/types.js';
+import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../types/all.js';
 import { roundedUp } from '../output/report.js';
 
 /** The square of the greatest slope there can be. */

@@ -4,7 +4,7 @@
 
 import { load } from '../../index.js';
 import { foundFirst } from '../../api/searches.js';
-import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../../core/types.js';
+import type { Certificate, DpFtrl, PrefixSumOptions, Totals } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { csvCell } from '../input/csv.js';

@@ -2,7 +2,7 @@
 
 // Several passes over the same examples: one factorization for all of them, or restarts.
 
-import type { DpFtrl, Table } from '../../core/types.js';
+import type { DpFtrl, Table } from '../../types/all.js';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Ready, Size } from './experiment.js';
 import { mean, standardError, type Result } from './result.js';

@@ -2,7 +2,7 @@
 
 // The error of every prefix sum, mechanism by mechanism.
 
-import type { DpFtrl } from '../../core/types.js';
+import type { DpFtrl } from '../../types/all.js';
 import { ready, result, type Experiment, type Size } from './experiment.js';
 import { mean, type Result, type Series } from './result.js';
 

@@ -2,8 +2,8 @@
 
 // Types and functions shared by the experiments.
 
-import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../core/types.js';
-import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../core/types.js';
+import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types/all.js';
+import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types/all.js';
 import { wordsOf } from '../failure.js';
 import { mean, type Result, type Series } from './result.js';
 

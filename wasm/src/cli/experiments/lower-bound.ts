@@ -2,7 +2,7 @@
 
 // The certified lower bound and the errors above it: over horizons, and while the optimum is found.
 
-import type { DpFtrl } from '../../core/types.js';
+import type { DpFtrl } from '../../types/all.js';
 import { ready, result, type Experiment, type Size } from './experiment.js';
 import type { Result, Series } from './result.js';
 

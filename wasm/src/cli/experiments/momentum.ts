@@ -2,7 +2,7 @@
 
 // Momentum and rates through post-processing, or the workload: the encoder is made for them.
 
-import type { DpFtrl, SimulationOptions, Workload } from '../../core/types.js';
+import type { DpFtrl, SimulationOptions, Workload } from '../../types/all.js';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Ready, Size } from './experiment.js';
 import { mean, standardError, type Finding, type Panel, type Result } from './result.js';

@@ -3,7 +3,7 @@
 // Regret against epsilon, of every mechanism on three streams. All learners have the lambda that the
 // regret theorem has without noise, so that they differ in their noise alone, and it shows.
 
-import type { DpFtrl } from '../../core/types.js';
+import type { DpFtrl } from '../../types/all.js';
 import { allReady, boundOf, meanOf, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Size } from './experiment.js';
 import { rankCorrelation, standardError, type Panel, type Result } from './result.js';

@@ -2,7 +2,7 @@
 
 // DP-FTRL with correlated noise against DP-SGD with independent noise, at the same budget.
 
-import type { DpFtrl, SimulationOptions } from '../../core/types.js';
+import type { DpFtrl, SimulationOptions } from '../../types/all.js';
 import { boundOf, meanOf, ready, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Ready, Size } from './experiment.js';
 import { standardError, type Panel, type Result, type Series } from './result.js';

@@ -2,7 +2,7 @@
 
 // Mean squared error of the binary tree over that of the square root, measured on releases.
 
-import type { DpFtrl } from '../../core/types.js';
+import type { DpFtrl } from '../../types/all.js';
 import { result, type Experiment, type Size } from './experiment.js';
 import { mean, standardError, type Result, type Series } from './result.js';
 

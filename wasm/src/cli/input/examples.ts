@@ -3,7 +3,7 @@
 // Rows of a table as examples: features and a label.
 
 import { createHash, type Hash } from 'node:crypto';
-import type { ModelInput } from '../../core/types.js';
+import type { ModelInput } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { requireLabel, type Labelled } from './labels.js';
 import { SeenRanges } from './ranges.js';

@@ -2,7 +2,7 @@
 
 // Histograms of the rows of a file, over domains that are declared, and whose rows they are.
 
-import type { Neighbours } from '../../core/types.js';
+import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { openInput } from './input.js';

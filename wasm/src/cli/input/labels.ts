@@ -3,7 +3,7 @@
 // Labels as the core takes them, told before a budget is spent on the learning.
 
 import { classifies } from '../../api/learning/loss.js';
-import type { LossName } from '../../core/types.js';
+import type { LossName } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Batch } from './rows.js';
 

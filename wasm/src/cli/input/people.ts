@@ -2,7 +2,7 @@
 
 // The person of each row, and how many rows of a person count.
 
-import type { Participation } from '../../core/types.js';
+import type { Participation } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 

@@ -2,7 +2,7 @@
 
 // --range NAME=LOW:HIGH: what is known of a feature without looking at the data.
 
-import type { ModelInput } from '../../core/types.js';
+import type { ModelInput } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { parseNumber, type Args } from '../options/args.js';
 import { unknownColumn } from './header.js';

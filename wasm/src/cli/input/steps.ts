@@ -3,7 +3,7 @@
 // From rows to steps of the stream and their totals: a row is a step, or all rows of an hour, a
 // day, ... are.
 
-import type { PeopleSum, PrefixSum, Totals } from '../../core/types.js';
+import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { LedgerTotals } from '../state/state.js';
 import type { People } from './people.js';

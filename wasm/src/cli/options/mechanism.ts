@@ -4,8 +4,8 @@
 
 import { DEFAULT_MECHANISM } from '../../core/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../../core/parameters.js';
-import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../core/types.js';
-import type { Neighbours, Participation } from '../../core/types.js';
+import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
+import type { Neighbours, Participation } from '../../types/all.js';
 import { Misuse, unknownName } from '../failure.js';
 import type { Args, Known } from './args.js';
 

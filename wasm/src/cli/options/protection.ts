@@ -2,7 +2,7 @@
 
 // Whom a release protects, in words.
 
-import type { Certificate, Participation } from '../../core/types.js';
+import type { Certificate, Participation } from '../../types/all.js';
 import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
 

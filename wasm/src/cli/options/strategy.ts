@@ -3,8 +3,8 @@
 // --strategy FILE: a mechanism that was optimised before.
 
 import { readFile } from 'node:fs/promises';
-import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../core/types.js';
-import type { Participation, SavedStrategy } from '../../core/types.js';
+import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
+import type { Participation, SavedStrategy } from '../../types/all.js';
 import type { Args } from './args.js';
 import { Misuse } from '../failure.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';

@@ -2,7 +2,7 @@
 
 // --workload: a name with numbers, or a file of numbers without a header.
 
-import type { Workload } from '../../core/types.js';
+import type { Workload } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { csvRecords, isBlank, type CsvRecord } from '../input/csv.js';
 import { openInput } from '../input/input.js';

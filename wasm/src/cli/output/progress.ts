@@ -4,7 +4,7 @@
 // its own draws it: a piece of a search can keep this one for many seconds.
 
 import { Worker } from 'node:worker_threads';
-import type { OptimizeProgress } from '../../core/types.js';
+import type { OptimizeProgress } from '../../types/all.js';
 import type { Pieces } from '../../api/searches.js';
 
 /** Data that both threads see. */

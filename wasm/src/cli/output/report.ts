@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { EffectiveParameters } from '../../core/types.js';
+import type { EffectiveParameters } from '../../types/all.js';
 
 /** Entries of a list that are shown to people. */
 const SHOWN = 4;

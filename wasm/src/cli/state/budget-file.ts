@@ -2,7 +2,7 @@
 
 // The file of --budget: an account, its limit, and every release that it paid for.
 
-import type { Neighbours } from '../../core/types.js';
+import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { ACCOUNTS, type Account } from './composition.js';
 

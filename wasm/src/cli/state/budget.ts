@@ -16,7 +16,7 @@ import {
   replaceFile,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import type { Composition, DpFtrl, Neighbours } from '../../core/types.js';
+import type { Composition, DpFtrl, Neighbours } from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
 import { costsOf, newFile, parseFile } from './budget-file.js';
 import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';

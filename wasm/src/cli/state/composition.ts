@@ -2,7 +2,7 @@
 
 // Costs of releases in the account of a budget: docs/math/budgets.md.
 
-import type { CompositionOptions, DpFtrl } from '../../core/types.js';
+import type { CompositionOptions, DpFtrl } from '../../types/all.js';
 
 export const ACCOUNTS = ['mu', 'rho'] as const;
 export type Account = CompositionOptions['account'];

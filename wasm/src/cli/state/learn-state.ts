@@ -2,7 +2,7 @@
 
 // --state of dp-ftrl learn: a learner that goes on in the next run.
 
-import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../../core/types.js';
+import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { columnList } from '../input/header.js';
 import type { Chosen } from '../options/strategy.js';

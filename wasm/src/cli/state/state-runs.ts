@@ -9,7 +9,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { FileStore } from '../../file-store.js';
-import type { ReleaseStore } from '../../core/types.js';
+import type { ReleaseStore } from '../../types/all.js';
 
 /** In hexadecimal digits. */
 export interface Runs {

@@ -2,7 +2,7 @@
 
 // --state: a release that goes on in the next run.
 
-import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../../core/types.js';
+import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';

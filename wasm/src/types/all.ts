@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// All types that users see.
+
+export type * from './certificate.js';
+export type * from './comparison.js';
+export type * from './instance.js';
+export type * from './learning/hindsight.js';
+export type * from './learning/learner.js';
+export type * from './learning/loss.js';
+export type * from './learning/model.js';
+export type * from './learning/simulation.js';
+export type * from './ledger.js';
+export type * from './library.js';
+export type * from './mechanism.js';
+export type * from './noise.js';
+export type * from './optimization.js';
+export type * from './privacy.js';
+export type * from './queries.js';
+export type * from './refusal.js';
+export type * from './sums.js';
+export type * from './unit-error.js';

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// <reference lib="esnext.disposable" preserve="true" />
+
+// Sources of the library, and handles: objects that live in its memory.
+
+// Host types are looked up by name, so that these declarations also compile where the DOM library
+// or Node's types are absent.
+type HostType<Name extends string> = typeof globalThis extends {
+  [name in Name]: { prototype: infer Type };
+}
+  ? Type
+  : never;
+
+type HostModule = typeof globalThis extends {
+  WebAssembly: { Module: { prototype: infer Type } };
+}
+  ? Type
+  : object;
+
+/** Source of the WebAssembly bytes; not needed for the `.` entry, which carries them. */
+export interface LoadOptions {
+  wasm?:
+    | string
+    | HostType<'URL'>
+    | HostType<'Response'>
+    | ArrayBuffer
+    | Uint8Array
+    | HostModule
+    | undefined;
+  signal?: HostType<'AbortSignal'> | undefined;
+}
+
+/** An object that owns memory of the WebAssembly heap: call `dispose()` or use `using`. */
+export interface Handle {
+  dispose(): void;
+  [Symbol.dispose](): void;
+  readonly disposed: boolean;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Twins and comparators of learners, and bounds on their regret.
+
+import type { Handle } from '../instance.js';
+import type { DescentOptions, DomainName, LossName, LossOptions } from './loss.js';
+
+/** Options of a learner on which its twin and comparator depend. */
+export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
+  /** Default 'logistic'. */
+  loss?: LossName | 'softmax';
+  numClasses?: number;
+  dimension?: number;
+}
+
+export interface TwinOptions extends HindsightOptions {
+  /**
+   * Horizon of the learner; for the default of `lambda`, which is that of the theorem without
+   * noise.
+   */
+  numSteps: number;
+  clipNorm?: number;
+  doubling?: boolean;
+  batchSize?: number;
+}
+
+/** A learner without noise, on exact sums of its own clipped gradients: NOT private. */
+export interface Twin extends Handle {
+  readonly dimension: number;
+  readonly numScores: number;
+  /** As for a learner. */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    predictions?: Float64Array,
+  ): void;
+  endBatch(): void;
+  /** Returns the weights that the next batch will meet, class after class: NOT private. */
+  weights(): Float64Array;
+}
+
+export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {
+  /** Target for `gap`, in units of the mean loss. Default 1e-6. */
+  gap?: number;
+}
+
+/** The fixed weights with the least mean loss: NOT private. */
+export interface BestFixed {
+  /** A point of the domain. */
+  weights: Float64Array;
+  /** Its mean loss. */
+  loss: number;
+  /**
+   * Bound on the suboptimality: the least mean loss is at most this much below `loss`, proved for
+   * this very point.
+   */
+  gap: number;
+  /** Whether `gap` is at most the one that was asked for. */
+  certified: boolean;
+}
+
+/**
+ * A search for the best fixed weights of the domain in hindsight; in the whole space among those of
+ * norm at most `radius`. It keeps all examples, and is NOT private.
+ */
+export interface Comparator extends Handle {
+  readonly dimension: number;
+  readonly numScores: number;
+  append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
+  /** Returns the best weights for the examples so far, of which there must be at least one. */
+  best(): BestFixed;
+}
+
+/** Options of a learner on which the regret theorems depend. */
+export interface RegretBoundsOptions {
+  /** Number of weights of the model: `dimension` times the classes of softmax. Default 1. */
+  dimension?: number;
+  domain?: DomainName;
+  radius?: number;
+  lambda?: number;
+  descent?: DescentOptions;
+  doubling?: boolean;
+  batchSize?: number;
+  /** Failure probability of `highProbability`, between 0 and 1. Default 0.05. */
+  failureProbability?: number;
+}
+
+/** Terms of a bound on the average regret, in units of the loss. */
+export interface RegretTerms {
+  regularisation: number;
+  stability: number;
+  noise: number;
+  /** Their sum. */
+  total: number;
+}
+
+/** Upper bounds on the average regret; null where none of our theorems gives one. */
+export interface RegretBounds {
+  /** The `lambda` that the bounds are for; where none was given, the default of the learner. */
+  lambda: number;
+  /**
+   * Bound on the expected average regret; for descent only with independent noise on each gradient.
+   */
+  expected: RegretTerms | null;
+  /** Bound that the average regret itself exceeds with probability `failureProbability` at most. */
+  highProbability: RegretTerms | null;
+  /** Bound in the form of Henzinger, Upadhyay and Upadhyay: stability four times as large. */
+  hazan: RegretTerms | null;
+}

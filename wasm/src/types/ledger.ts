@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Running totals that survive restarts, and their storage.
+
+import type { Handle } from './instance.js';
+import type { PrefixSumOptions, Totals } from './sums.js';
+
+/**
+ * Storage for the bytes of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
+ * (dp-ftrl/indexed-db). The bytes hold the key and the true sums: as secret as the records. A
+ * ledger has exclusive use of its store until it is disposed of; another ledger is refused with
+ * `store_in_use`. A store is identified by its object: do not wrap one store in two.
+ */
+export interface ReleaseStore {
+  /** Returns the bytes that were saved last, or undefined (or null) if none were ever saved. */
+  load(): Promise<Uint8Array | null | undefined>;
+  /**
+   * Replaces the bytes, all or nothing. Resolves when they would outlive a crash; rejects, and
+   * replaces nothing, where others have saved since `load`.
+   */
+  save(bytes: Uint8Array): Promise<void>;
+  /**
+   * Lets go of the storage once a pending save has succeeded or failed; `save` rejects from then
+   * on.
+   */
+  close(): Promise<void>;
+}
+
+export interface LedgerOptions extends PrefixSumOptions {
+  store: ReleaseStore;
+}
+
+/**
+ * A private running total that survives restarts: each step is released for one record, ever. A
+ * release is stored before it is handed out.
+ */
+export interface ReleaseLedger
+  extends Handle,
+    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure' | 'stddev'> {
+  /** The next step that has no release yet. */
+  readonly step: number;
+  /**
+   * Returns the private running total after a 0-based step, up to `step`. Asked again with the same
+   * record it gives the same total; with another one it rejects with code `already_released`.
+   */
+  release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
+  /** Does the same for `records.length / dimension` steps from `firstStep` on, stored once. */
+  releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
+  /**
+   * Does the same for steps with several contributions: `steps` holds for each step all
+   * contributions, one after the other, `dimension` entries each, or none. Each is clipped by
+   * itself: add up before what one person contributes to a step. `memo` is stored with them, all or
+   * nothing; without steps it is stored alone, with the key.
+   */
+  releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array>;
+  /** The memo stored last with `releaseSteps`: as secret as the rest. */
+  readonly memo: Uint8Array | undefined;
+  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  readonly identity: string;
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The library, as `load` returns it.
+
+import type { Certificate, CheckedCertificate } from './certificate.js';
+import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
+import type {
+  Comparator,
+  ComparatorOptions,
+  RegretBounds,
+  RegretBoundsOptions,
+  Twin,
+  TwinOptions,
+} from './learning/hindsight.js';
+import type {
+  Learner,
+  LearnerLedger,
+  LearnerLedgerOptions,
+  LearnerOptions,
+} from './learning/learner.js';
+import type { LearnedModel } from './learning/model.js';
+import type { Simulation, SimulationOptions } from './learning/simulation.js';
+import type { LedgerOptions, ReleaseLedger } from './ledger.js';
+import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
+import type { Noise, NoiseOptions } from './noise.js';
+import type { Optimization, OptimizeOptions } from './optimization.js';
+import type {
+  ApproximateDp,
+  CalibrateOptions,
+  Calibration,
+  Composition,
+  CompositionOptions,
+  GaussianCalibration,
+} from './privacy.js';
+import type {
+  ChooseOptions,
+  QuantileOptions,
+  Queries,
+  QueriesOptions,
+  QuerySearch,
+  WinnerOptions,
+} from './queries.js';
+import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
+import type {
+  ErrorBounds,
+  ErrorOptions,
+  Matrices,
+  UnitError,
+  UnitErrorOptions,
+} from './unit-error.js';
+
+/** The library. Functions exist only here: `const dp = await load()`. */
+export interface DpFtrl {
+  readonly version: string;
+  mechanisms(): CatalogueEntry[];
+  /**
+   * Returns the noise that a privacy target requires, at unit sensitivity.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { noiseMultiplier, mu } = dp.calibrate({ epsilon: 1, delta: 1e-6 });
+   * console.log(noiseMultiplier, 1 / mu); // 4.2247 twice
+   * ```
+   */
+  calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
+  /**
+   * Does the same for rho too: `epsilon` then holds for every rho-zCDP mechanism, lattice noise
+   * included.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.calibrate({ rho: 0.5, delta: 1e-3 }).epsilon); // 3.5366
+   * ```
+   */
+  calibrate(options: CalibrateOptions): Calibration;
+  /**
+   * Returns sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const problem = { numSteps: 1024, participation: { epochs: 4 } };
+   * const { maxError, sensitivityExactness } = dp.error({ mechanism: 'tree', ...problem });
+   * console.log(maxError, sensitivityExactness);
+   * ```
+   */
+  error(options: UnitErrorOptions): UnitError;
+  /**
+   * Returns the error of every step, sensitivity * ||B_t||.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const errors = dp.errorPerStep({ mechanism: 'tree', numSteps: 8 });
+   * console.log(Math.max(...errors));
+   * ```
+   */
+  errorPerStep(options: ErrorOptions): Float64Array;
+  /**
+   * Returns B, C and the covariance of the noise, for at most 512 steps.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { encoder, decoder } = dp.matrices({ mechanism: 'square-root', numSteps: 4 });
+   * console.log(encoder[4], decoder[4]); // row 1, column 0: 0.5 in both
+   * ```
+   */
+  matrices(options: ErrorOptions): Matrices;
+  /**
+   * Compares all mechanisms side by side, best first.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { mechanisms } = dp.compare({ numSteps: 64, workload: { momentum: 0.9 } });
+   * const [{ mechanism, parameters, ratio }] = mechanisms;
+   * console.log(mechanism, parameters, ratio);
+   * ```
+   */
+  compare(options: CompareOptions): Comparison;
+  /**
+   * The same, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const comparison = dp.comparison({ numSteps: 16 });
+   * while (comparison.advance()) console.log(comparison.progress.fraction);
+   * console.log(comparison.result().mechanisms.length);
+   * ```
+   */
+  comparison(options: CompareOptions): PiecewiseComparison;
+  /**
+   * Returns proved and published bounds on the least error of prefix sums.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { max, published } = dp.bounds(1024);
+   * console.log(max, published.lower.value, published.lower.holds);
+   * ```
+   */
+  bounds(numSteps: number): ErrorBounds;
+  /**
+   * Everything a privacy claim rests on, without a release, and how good the mechanism is.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { mu, noiseStddev, maxError } = dp.certificate({
+   *   mechanism: 'honaker',
+   *   numSteps: 1000,
+   *   epsilon: 1,
+   *   delta: 1e-6,
+   *   participation: { participations: 3, minSeparation: 100 },
+   * });
+   * console.log(mu, noiseStddev, maxError);
+   * ```
+   */
+  certificate(options: MechanismOptions): CheckedCertificate;
+  /**
+   * Finds the parameters of an optimised mechanism, to be saved and used.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const saved = dp.optimize({ mechanism: 'blt', numSteps: 64 });
+   * console.log(JSON.stringify(saved).length, saved.error);
+   * ```
+   */
+  optimize(options: OptimizeOptions): SavedStrategy;
+  /**
+   * The same, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const search = dp.optimization({ mechanism: 'blt', numSteps: 64 });
+   * while (search.advance()) console.log(search.progress.fraction);
+   * console.log(search.result().status);
+   * search.dispose();
+   * ```
+   */
+  optimization(options: OptimizeOptions): Optimization;
+  /**
+   * A private running total.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6, clipNorm: 1 };
+   * const sums = dp.prefixSum({ mechanism: 'honaker', dimension: 2, ...target });
+   * console.log(sums.release([0.6, 0.8]), sums.stddev(0));
+   * const out = new Float64Array(4);
+   * sums.releaseMany(Float64Array.of(1, 0, 0, 1), out); // two records at once
+   * sums.dispose();
+   * ```
+   */
+  prefixSum(options: PrefixSumOptions): PrefixSum;
+  /**
+   * A private running total of people's contributions.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const twiceAWeek = { participations: 8, minSeparation: 3 };
+   * const target = { numSteps: 28, epsilon: 1, delta: 1e-6, clipNorm: 90 };
+   * const minutes = dp.peopleSum({ ...target, participation: twiceAWeek });
+   * minutes.contribute('ann', [60]);
+   * minutes.contribute(['bob', 'ann'], [45, 20]);
+   * console.log(minutes.endSteps()); // the first day: 125 and noise
+   * minutes.dispose();
+   * ```
+   */
+  peopleSum(options: PeopleSumOptions): PeopleSum;
+  /**
+   * Private online learning.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * learner.learn([0.6, -0.2, -0.5, 0.1], [1, 0]); // two examples
+   * const model = learner.model();
+   * learner.dispose();
+   * console.log(model.weights, dp.predict(model, [0.3, 0.3]));
+   * ```
+   */
+  learner(options: LearnerOptions): Learner;
+  /**
+   * A learner without noise: NOT private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const twin = dp.twin({ numSteps: 1000, dimension: 2 });
+   * const predictions = new Float64Array(2);
+   * twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0], predictions);
+   * console.log(predictions); // what it would have said before each label was known
+   * twin.dispose();
+   * ```
+   */
+  twin(options: TwinOptions): Twin;
+  /**
+   * The best fixed weights in hindsight: NOT private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const comparator = dp.comparator({ dimension: 2, radius: 3 });
+   * comparator.append([0.6, -0.2, -0.5, 0.1], [1, 0]);
+   * const { weights, loss, gap } = comparator.best();
+   * comparator.dispose();
+   * console.log(weights, loss, gap); // no weights have less than loss - gap
+   * ```
+   */
+  comparator(options: ComparatorOptions): Comparator;
+  /**
+   * Upper bounds on the average regret of a learner with this certificate, term by term, for losses
+   * whose gradients are never clipped. They depend on no data, and leave out what truncation to the
+   * grid of the release takes of the gradients: at most batchSize / 8 of the noise term, at the
+   * default grid and up to 2^18 steps.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * const { expected, highProbability } = dp.regretBounds(learner.certificate, { dimension: 2 });
+   * learner.dispose();
+   * console.log(expected.regularisation, expected.stability, expected.noise);
+   * console.log(highProbability.total); // exceeded with probability 0.05 at most
+   * ```
+   */
+  regretBounds(certificate: Certificate, options?: RegretBoundsOptions): RegretBounds;
+  /**
+   * Returns predictions of a model for examples of the inputs it names, row after row: the score,
+   * whose sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for
+   * squared loss; a score for each class of 'softmax'.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ numSteps: 4, epsilon: 1, delta: 1e-6, loss: 'squared' });
+   * const model = JSON.parse(JSON.stringify(learner.model()));
+   * console.log(dp.predict(model, [0.5, 1])); // two examples of one input
+   * ```
+   */
+  predict(model: LearnedModel, features: ArrayLike<number>, out?: Float64Array): Float64Array;
+  /**
+   * Rows of noise, rounded exactly, of all coordinates or of a shard of them.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const key = crypto.getRandomValues(new Uint8Array(32));
+   * const options = { mechanism: 'tree', numSteps: 100, dimension: 500, key };
+   * const left = dp.noise(options);
+   * const right = dp.noise({ ...options, firstCoordinate: 500 });
+   * console.log(left.rounded({ numRows: 1, scale: 64 }), right.rounded({ numRows: 1, scale: 64 }));
+   * left.dispose();
+   * right.dispose();
+   * ```
+   */
+  noise(options: NoiseOptions): Noise;
+  /**
+   * A private running total whose state is kept in a store: it continues where it stopped, and
+   * never releases a step for two records.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('year.state');
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, clipNorm: 1 };
+   * const visits = await dp.ledger({ mechanism: 'tree', ...target, store });
+   * console.log(await visits.release(visits.step, [1]));
+   * visits.dispose();
+   * await store.close();
+   * ```
+   */
+  ledger(options: LedgerOptions): Promise<ReleaseLedger>;
+  /**
+   * A learner whose state is stored before anything of it is shown; it continues from the state in
+   * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as
+   * the examples.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('learner.state');
+   * const options = { mechanism: 'tree', numSteps: 1000, epsilon: 1, delta: 1e-6, dimension: 2, store };
+   * const ledger = await dp.learnerLedger(options);
+   * const examples = [[0.5, 1], [0.25, -1]];
+   * for (const features of examples.slice(ledger.numExamples)) await ledger.learn(features, [1]);
+   * console.log((await ledger.model()).weights);
+   * ledger.dispose();
+   * await store.close();
+   * ```
+   */
+  learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
+  /**
+   * True and private sums and a learner side by side, for study: NEVER private.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const play = dp.simulation({ numSteps: 200, epsilon: 4, delta: 1e-6 });
+   * while (!play.finished) {
+   *   const { noisySums, privateLoss } = play.advance(50);
+   *   console.log(noisySums.length, privateLoss.length);
+   * }
+   * play.dispose();
+   * ```
+   */
+  simulation(options: SimulationOptions): Simulation;
+  /**
+   * Answers to many counting queries on one histogram, with noise correlated in the way that is
+   * best for them, and a proof of how good that is.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const ranges = dp.queries({ workload: { ranges: 8 }, epsilon: 1, delta: 1e-6 });
+   * const { answers } = ranges.release([12, 30, 7, 0, 4, 9, 22, 5]);
+   * console.log(ranges.label(1), answers[1], ranges.standardErrors[1], ranges.ratio);
+   * ranges.dispose();
+   * ```
+   */
+  queries(options: QueriesOptions): Queries;
+  /**
+   * The search that `queries` begins with, piece by piece.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const search = dp.querySearch({ workload: { ranges: 16 }, epsilon: 1, delta: 1e-6 });
+   * while (search.advance()) console.log(search.progress.fraction);
+   * const ranges = search.result();
+   * search.dispose();
+   * console.log(ranges.matrices().encoder.length, ranges.labels().length);
+   * ranges.dispose();
+   * ```
+   */
+  querySearch(options: QueriesOptions): QuerySearch;
+  /**
+   * Returns the index of a candidate of about the highest utility: the exponential mechanism, with
+   * utilities of your own. Candidate i has a probability exactly proportional to exp(epsilon
+   * utilities[i] / (2 sensitivity)), without the 2 if `monotone`: epsilon-differentially private.
+   * The running time depends on the utilities: do not let anyone measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const satisfied = [4210, 4350, 3900]; // users by price; one user moves each by at most 1
+   * console.log(dp.choose({ utilities: satisfied, sensitivity: 1, monotone: true, epsilon: 1 }));
+   * ```
+   */
+  choose(options: ChooseOptions): number;
+  /**
+   * Returns the value with about the most records: the exponential mechanism,
+   * epsilon-differentially private. The running time depends on the counts: do not let anyone
+   * measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.winner({ histogram: [120, 310, 70], epsilon: 0.5 })); // 1, nearly always
+   * ```
+   */
+  winner(options: WinnerOptions): number;
+  /**
+   * Returns a value at about a quantile of the records, as `winner` does.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const histogram = [20, 90, 300, 80, 10];
+   * console.log(dp.quantile({ histogram, quantile: [1, 2], epsilon: 0.5 })); // 2, nearly always
+   * ```
+   */
+  quantile(options: QuantileOptions): number;
+  /**
+   * Returns the mu of Gaussian differential privacy that epsilon-differential privacy implies, to
+   * add it up with other releases: root of the sum of squares. Rounded up.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.pureMu(1)); // 1.232...
+   * ```
+   */
+  pureMu(epsilon: number): number;
+  /**
+   * Returns the rho of zero-concentrated differential privacy that epsilon-differential privacy
+   * implies, to add it up with other releases: epsilon tanh(epsilon / 2). Rounded up.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.pureRho(1)); // 0.4621...
+   * ```
+   */
+  pureRho(epsilon: number): number;
+  /**
+   * Adds up what releases spend together, each of them chosen in the light of those before: a
+   * privacy filter accepts the next one while `fits`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const limit = { epsilon: 1, delta: 1e-6 };
+   * const costs = [dp.calibrate({ epsilon: 0.5, delta: 1e-6 }).mu, dp.pureMu(0.1)];
+   * console.log(dp.compose({ account: 'mu', costs, ...limit }).fits); // true
+   * ```
+   */
+  compose(options: CompositionOptions): Composition;
+  /** Number of handles not yet disposed of, for leak tests. */
+  readonly liveHandles: number;
+}

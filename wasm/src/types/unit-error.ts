@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Errors of mechanisms at unit noise, and bounds on them.
+
+import type {
+  BoundMethod,
+  EffectiveParameters,
+  MechanismName,
+  MechanismParameters,
+  Participation,
+  SavedStrategy,
+  Workload,
+} from './mechanism.js';
+import type { Neighbours } from './privacy.js';
+
+/** Proved bounds on the least error that a factorization can have; null where none is known. */
+export interface CertifiedBound {
+  /**
+   * Certified lower bound on the error of every factorization whose Gaussian noise is scaled to its
+   * sensitivity, for records of `lowerBoundMinDimension` numbers or more. Mechanisms that are no
+   * factorizations with Gaussian noise can have smaller errors.
+   */
+  lowerBound: number | null;
+  boundMethod: BoundMethod | null;
+  /**
+   * Least dimension of records for which `lowerBound` holds; 1 up to 2 participations. Records of
+   * fewer numbers can be moved less by more contributions.
+   */
+  lowerBoundMinDimension: number | null;
+  /** The same for records of every dimension, even of one number: at most `lowerBound`. */
+  lowerBoundEveryDimension: number | null;
+}
+
+export interface ErrorOptions extends MechanismParameters {
+  /** A saved strategy brings its horizon and workload, and takes no parameters. */
+  mechanism: MechanismName | SavedStrategy;
+  /** Horizon, 1 .. 2^40. */
+  numSteps: number;
+  /** Default 'prefix'. */
+  workload?: Workload;
+  /** Default 'single'. */
+  participation?: Participation;
+}
+
+export interface UnitErrorOptions extends ErrorOptions {
+  /**
+   * Default 'zero-out'. Records that are replaced differ by up to twice the clip norm:
+   * 'replace-one' doubles sensitivity, errors and bound.
+   */
+  neighbours?: Neighbours;
+}
+
+export interface UnitError extends CertifiedBound {
+  mechanism: MechanismName;
+  numSteps: number;
+  /** In words: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
+  workload: string;
+  /** 'single', 'fixed-epoch' or 'min-separation'. */
+  participation: string;
+  /** Largest number of steps of one user: 1 where `participation` is 'single'. */
+  maxParticipations: number;
+  /** Distance j - i between two steps of a user: exact or least, as `participation` says. */
+  separation: number;
+  neighbours: Neighbours;
+  /** Distance between the measurements of neighbours, in clip norms. */
+  sensitivity: number;
+  sensitivityExactness: 'exact' | 'upper bound';
+  /** Method by which it was computed. */
+  sensitivityMethod: string;
+  /** sensitivity * max_t ||B_t||, unit noise multiplier */
+  maxError: number;
+  /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
+  meanError: number;
+  /** The error that bound, ratio and gap refer to: the mechanism's `objective`, or 'max'. */
+  objective: 'max' | 'mean';
+  /** The error named by `objective`, divided by `lowerBound`. */
+  ratio: number | null;
+  /**
+   * ratio - 1: no factorization that the bound covers is better by more than this share of the
+   * bound.
+   */
+  gap: number | null;
+  /** With `normalizeColumns`: whether the error of the objective is larger than without. */
+  raisedByNormalizing?: boolean;
+  decoderResidual: number;
+  residualSteps: number;
+  effectiveParameters: EffectiveParameters;
+}
+
+/** The matrices themselves, row-major. */
+export interface Matrices {
+  numSteps: number;
+  numMeasurements: number;
+  /** C, numMeasurements x numSteps. */
+  encoder: Float64Array;
+  /** B, numSteps x numMeasurements. */
+  decoder: Float64Array;
+  /** sensitivity^2 B B^T, numSteps x numSteps: covariance of the noise at unit noise multiplier. */
+  noiseCovariance: Float64Array;
+}
+
+/** A bound from the literature, and whether it was found to hold at this horizon. */
+export interface PublishedBound {
+  value: number;
+  /** False where it fails, and beyond `checkedTo` steps, where it was not checked. */
+  holds: boolean;
+  /**
+   * Least horizon from which it was found to hold up to `checkedTo`; null if it fails at every
+   * horizon that was checked.
+   */
+  holdsFrom: number | null;
+  checkedTo: number;
+}
+
+/** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
+export interface ErrorBounds {
+  numSteps: number;
+  /** Certified: no factorization has a smaller largest error. */
+  max: number;
+  /** Certified: no factorization has a smaller root mean squared error. */
+  mean: number;
+  /**
+   * Schatten-1 norm of the prefix sums over n, below both; beyond 2^22 steps a lower bound on it.
+   */
+  schatten: number;
+  /** Upper bounds on the errors of the square root factorization. */
+  squareRoot: { max: number; mean: number };
+  /**
+   * Bounds as printed by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the errors of the
+   * square root, and a lower bound on the mean error of every factorization.
+   */
+  published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
+}
