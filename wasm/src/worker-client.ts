@@ -15,7 +15,7 @@ import type {
   QueriesInfo,
   Response,
 } from './worker/protocol.js';
-import type { Question, SimulationInfo, StreamInfo } from './worker/protocol.js';
+import type { Questions, SimulationInfo, StreamInfo } from './worker/protocol.js';
 
 /** The worker to connect to, and the bytes it loads. */
 export interface ConnectOptions {
@@ -557,14 +557,19 @@ class RemoteStream<Info extends object = StreamInfo> extends Remote {
     return this.connection.call('batch', { id: this.id, method, args }, options);
   }
 
-  async ask(name: Question, ...args: unknown[]): Promise<unknown> {
+  async ask<Name extends keyof Questions>(name: Name, ...args: unknown[]) {
     return this.askFor({}, name, ...args);
   }
 
-  async askFor(call: CallOptions | undefined, name: Question, ...args: unknown[]) {
+  async askFor<Name extends keyof Questions>(
+    call: CallOptions | undefined,
+    name: Name,
+    ...args: unknown[]
+  ): Promise<Questions[Name]> {
     const options = readCall(name, call);
     this.requireAlive();
-    return this.connection.call('ask', { id: this.id, name, args }, options);
+    const answer = this.connection.call('ask', { id: this.id, name, args }, options);
+    return answer as Promise<Questions[Name]>;
   }
 }
 
@@ -578,14 +583,14 @@ async function createQueries(
   const remote = new RemoteStream(connection, id, info);
   return handle(remote, {
     ...info,
-    label: async (query: number) => (await remote.ask('label', query)) as string,
-    labels: async () => (await remote.ask('labels')) as string[],
-    matrices: async (call?: CallOptions) => (await remote.askFor(call, 'matrices')) as api.QueryMatrices,
-    release: async (
+    label: (query: number) => remote.ask('label', query),
+    labels: () => remote.ask('labels'),
+    matrices: (call?: CallOptions) => remote.askFor(call, 'matrices'),
+    release: (
       histogram: ArrayLike<number>,
       options?: api.QueryReleaseOptions,
       call?: CallOptions,
-    ) => (await remote.askFor(call, 'release', histogram, options)) as api.QueryAnswers,
+    ) => remote.askFor(call, 'release', histogram, options),
   });
 }
 
@@ -599,13 +604,13 @@ async function createNoise(
   const remote = new RemoteStream(connection, id, info);
   return handle(remote, {
     ...info,
-    step: async () => (await remote.ask('step')) as number,
+    step: () => remote.ask('step'),
     seek: async (step: number) => {
       await remote.ask('seek', step);
     },
-    rounded: async (options: Parameters<api.Noise['rounded']>[0], call?: CallOptions) =>
-      (await remote.askFor(call, 'rounded', options)) as Float64Array,
-    checkpoint: async () => (await remote.ask('checkpoint')) as Uint8Array,
+    rounded: (options: Parameters<api.Noise['rounded']>[0], call?: CallOptions) =>
+      remote.askFor(call, 'rounded', options),
+    checkpoint: () => remote.ask('checkpoint'),
   });
 }
 
@@ -613,8 +618,8 @@ async function createNoise(
 function totalsOf(stream: RemoteStream): Omit<RemoteTotals, keyof RemoteHandle> {
   return {
     ...stream.info,
-    step: async () => (await stream.ask('step')) as number,
-    stddev: async (step) => (await stream.ask('stddev', step)) as number,
+    step: () => stream.ask('step'),
+    stddev: (step) => stream.ask('stddev', step),
     endSteps: async (numSteps = 1, call) => (await stream.batch('endSteps', [numSteps], call))!,
   };
 }
@@ -634,7 +639,7 @@ function remotePeopleSum(stream: RemoteStream): RemotePeopleSum {
   type People = string | ArrayLike<string>;
   return handle(stream, {
     ...totalsOf(stream),
-    numDropped: async () => (await stream.ask('numDropped')) as number,
+    numDropped: () => stream.ask('numDropped'),
     contribute: async (people: People, records: ArrayLike<number>, call?: BatchCallOptions) => {
       await stream.batch('contribute', [people, records], call);
     },
@@ -647,13 +652,13 @@ function remoteLearner(stream: RemoteStream): RemoteLearner {
   return handle(stream, {
     ...stream.info,
     lambda: stream.info.lambda!,
-    step: async () => (await stream.ask('step')) as number,
-    numWaiting: async () => (await stream.ask('numWaiting')) as number,
+    step: () => stream.ask('step'),
+    numWaiting: () => stream.ask('numWaiting'),
     endBatch: async () => {
       await stream.ask('endBatch');
     },
-    losses: async (predictions: ArrayLike<number>, labels: ArrayLike<number>) =>
-      (await stream.ask('losses', predictions, labels)) as Float64Array,
+    losses: (predictions: ArrayLike<number>, labels: ArrayLike<number>) =>
+      stream.ask('losses', predictions, labels),
     learn: async (
       features: ArrayLike<number>,
       labels: ArrayLike<number>,
@@ -661,7 +666,7 @@ function remoteLearner(stream: RemoteStream): RemoteLearner {
     ) => {
       await stream.batch('learn', [features, labels], call);
     },
-    model: async () => (await stream.ask('model')) as api.LearnedModel,
+    model: () => stream.ask('model'),
   });
 }
 
@@ -676,7 +681,7 @@ function remoteTwin(stream: RemoteStream<HindsightInfo>): RemoteTwin {
     endBatch: async () => {
       await stream.ask('endBatch');
     },
-    weights: async () => (await stream.ask('weights')) as Float64Array,
+    weights: () => stream.ask('weights'),
   });
 }
 
@@ -690,7 +695,7 @@ function remoteComparator(stream: RemoteStream<HindsightInfo>): RemoteComparator
     ) => {
       await stream.batch('append', [features, labels], call);
     },
-    best: async (call?: CallOptions) => (await stream.askFor(call, 'best')) as api.BestFixed,
+    best: (call?: CallOptions) => stream.askFor(call, 'best'),
   });
 }
 

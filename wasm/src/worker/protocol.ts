@@ -47,39 +47,54 @@ export type QueriesInfo = Pick<
 /** Facts of noise that do not change. */
 export type NoiseInfo = Pick<api.Noise, 'dimension' | 'numSteps'>;
 
-/** Questions for an object that lives in the worker: properties, and short methods. */
-export type Question =
-  | 'step'
-  | 'numDropped'
-  | 'stddev'
-  | 'model'
-  | 'numWaiting'
-  | 'endBatch'
-  | 'best'
-  | 'weights'
-  | 'losses'
-  | 'label'
-  | 'labels'
+/** Properties and short methods of objects that live in the worker: name -> answer. */
+export interface Questions {
+  step: number;
+  numDropped: number;
+  stddev: number;
+  model: api.LearnedModel;
+  numWaiting: number;
+  endBatch: void;
+  best: api.BestFixed;
+  weights: Float64Array;
+  losses: Float64Array;
+  label: string;
+  labels: string[];
+  matrices: api.QueryMatrices;
+  release: api.QueryAnswers;
+  seek: void;
+  rounded: Float64Array;
+  checkpoint: Uint8Array;
+}
+
+/**
+ * Functions of the library that take one argument and are the same in the worker. `error`,
+ * `errorPerStep`, `matrices`, `compare`, `optimize` and `certificate` report progress meanwhile.
+ */
+type Answered =
+  | 'mechanisms'
+  | 'calibrate'
+  | 'error'
+  | 'errorPerStep'
   | 'matrices'
-  | 'release'
-  | 'seek'
-  | 'rounded'
-  | 'checkpoint';
+  | 'compare'
+  | 'bounds'
+  | 'optimize'
+  | 'certificate'
+  | 'choose'
+  | 'winner'
+  | 'quantile'
+  | 'pureMu'
+  | 'pureRho'
+  | 'compose';
+
+type AnsweredMethods = {
+  [name in Answered]: [Parameters<api.DpFtrl[name]>[0], ReturnType<api.DpFtrl[name]>];
+};
 
 /** Methods of the worker: name -> [argument, result]. */
-export interface Methods {
+export interface Methods extends AnsweredMethods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
-  mechanisms: [undefined, api.CatalogueEntry[]];
-  calibrate: [api.CalibrateOptions, api.Calibration];
-  error: [api.UnitErrorOptions, api.UnitError];
-  errorPerStep: [api.ErrorOptions, Float64Array];
-  matrices: [api.ErrorOptions, api.Matrices];
-  /** Reports its progress meanwhile. */
-  compare: [api.CompareOptions, api.Comparison];
-  bounds: [number, api.ErrorBounds];
-  /** Reports its progress meanwhile. */
-  optimize: [api.OptimizeOptions, api.SavedStrategy];
-  certificate: [api.MechanismOptions, api.CheckedCertificate];
   /** Reports its progress meanwhile. */
   createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
   /** In pieces, and reports its progress meanwhile. */
@@ -92,7 +107,7 @@ export interface Methods {
   ];
   /** In pieces, and reports its progress meanwhile. */
   batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
-  ask: [{ id: number; name: Question; args: unknown[] }, unknown];
+  ask: [{ id: number; name: keyof Questions; args: unknown[] }, Questions[keyof Questions]];
   dispose: [{ id: number }, undefined];
   /** Reports its progress meanwhile. */
   createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
@@ -103,12 +118,6 @@ export interface Methods {
     api.RegretBounds,
   ];
   predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
-  choose: [api.ChooseOptions, number];
-  winner: [api.WinnerOptions, number];
-  quantile: [api.QuantileOptions, number];
-  pureMu: [number, number];
-  pureRho: [number, number];
-  compose: [api.CompositionOptions, api.Composition];
   liveHandles: [undefined, number];
 }
 
