@@ -123,25 +123,45 @@ inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given)
   return std::make_shared<const StrategyPlan>(std::move(plan));
 }
 
+/// `num_bands` -> `bands`, `loglog_power` -> `loglogPower`: as the facade calls them.
+inline std::string camel_case(std::string_view name) {
+  if (name.starts_with("num_")) name.remove_prefix(4);
+  std::string camel;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool is_joint = name[i] == '_';
+    if (is_joint) ++i;
+    camel.push_back(is_joint ? static_cast<char>(name[i] - 'a' + 'A') : name[i]);
+  }
+  return camel;
+}
+
+inline void assign(std::optional<std::int64_t>& member, const emscripten::val& value) {
+  member = count_of(value.as<double>());
+}
+inline void assign(std::optional<double>& member, const emscripten::val& value) {
+  member = value.as<double>();
+}
+inline void assign(std::optional<bool>& member, const emscripten::val& value) {
+  member = value.as<bool>();
+}
+inline void assign(bool& member, const emscripten::val& value) {
+  member = value.as<bool>();
+}
+inline void assign(std::vector<double>& member, const emscripten::val& value) {
+  member = emscripten::convertJSArrayToNumberVector<double>(value);
+}
+inline void assign(std::optional<Objective>& member, const emscripten::val& value) {
+  member = objective_named(value.as<std::string>());
+}
+
 inline StrategyParameters strategy_parameters(const emscripten::val& given) {
-  return {.num_bands = optional_count(given, "bands"),
-          .num_buffers = optional_count(given, "buffers"),
-          .decays = numbers(given, "decays"),
-          .weights = numbers(given, "weights"),
-          .arity = optional_count(given, "arity"),
-          .subtractive = optional_flag(given, "subtractive"),
-          .height = optional_count(given, "height"),
-          .weight = optional_count(given, "weight"),
-          .nu = optional_number(given, "nu"),
-          .lambda = optional_number(given, "lambda"),
-          .alpha = optional_number(given, "alpha"),
-          .loglog_power = optional_number(given, "loglogPower"),
-          .horizon_cap = optional_count(given, "horizonCap"),
-          .objective = optional_objective(given),
-          .plan = plan_of(given),
-          .epoch_length = optional_count(given, "epochLength"),
-          .complete_epochs = optional_flag(given, "completeEpochs").value_or(false),
-          .normalize_columns = optional_flag(given, "normalizeColumns").value_or(false)};
+  StrategyParameters parameters{.plan = plan_of(given)};
+  for (const ParameterInfo& info : parameter_infos()) {
+    const emscripten::val value = given[camel_case(info.name)];
+    if (value.isUndefined()) continue;
+    std::visit([&](auto member) { assign(parameters.*member, value); }, info.member);
+  }
+  return parameters;
 }
 
 /// The facade has checked that the lengths of `rates` and `matrix` fit num_steps.
@@ -240,25 +260,14 @@ inline std::string_view to_string(SolverStatus status) {
   return status == SolverStatus::stopped ? "stopped" : "not converged";
 }
 
-/// `num_bands` -> `bands`, `loglog_power` -> `loglogPower`: as the facade calls them.
-inline std::string camel_case(std::string_view name) {
-  if (name.starts_with("num_")) name.remove_prefix(4);
-  std::string camel;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool is_joint = name[i] == '_';
-    if (is_joint) ++i;
-    camel.push_back(is_joint ? static_cast<char>(name[i] - 'a' + 'A') : name[i]);
-  }
-  return camel;
-}
-
-/// Parameters by name: flags, lists, which have names in the plural, and numbers.
+/// Parameters by name. Numbers that a family chose beside them, such as coefficients and shifts,
+/// are a list where their name is in the plural.
 inline emscripten::val to_object(const std::vector<PlanNumbers>& parameters) {
   emscripten::val object = emscripten::val::object();
   for (const auto& [name, values] : parameters) {
-    const bool is_flag =
-        name == "subtractive" || name == "normalize_columns" || name == "complete_epochs";
-    const bool is_list = !is_flag && name.ends_with('s') && !name.starts_with("num_");
+    const ParameterInfo* const info = find_parameter(name);
+    const bool is_list = info != nullptr ? info->is_list() : name.ends_with('s');
+    const bool is_flag = info != nullptr && info->is_flag();
     object.set(camel_case(name), is_list   ? emscripten::val::array(values)
                                  : is_flag ? emscripten::val(values.front() != 0)
                                            : emscripten::val(values.front()));

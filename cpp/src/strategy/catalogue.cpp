@@ -2,7 +2,6 @@
 #include "dpftrl/strategy/catalogue.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
@@ -44,38 +43,13 @@ bool lists(std::string_view list, std::string_view name) {
 
 void require_known_parameters(const StrategyInfo& info, const StrategyOptions& options) {
   const StrategyParameters& given = options.parameters;
-  struct Parameter {
-    std::string_view name;
-    bool is_given;
-  };
-  const std::array<Parameter, 14> all = {{
-      {"num_bands", given.num_bands.has_value()},
-      {"num_buffers", given.num_buffers.has_value()},
-      {"decays", !given.decays.empty()},
-      {"weights", !given.weights.empty()},
-      {"arity", given.arity.has_value()},
-      {"subtractive", given.subtractive.has_value()},
-      {"height", given.height.has_value()},
-      {"weight", given.weight.has_value()},
-      {"nu", given.nu.has_value()},
-      {"lambda", given.lambda.has_value()},
-      {"alpha", given.alpha.has_value()},
-      {"loglog_power", given.loglog_power.has_value()},
-      {"horizon_cap", given.horizon_cap.has_value()},
-      {"objective", given.objective.has_value()},
-  }};
-  for (const Parameter& parameter : all)
-    if (parameter.is_given && !lists(info.parameters, parameter.name))
+  for (const ParameterInfo& parameter : parameter_infos()) {
+    if (!parameter.is_given(given)) continue;
+    if (!parameter.is_general && !lists(info.parameters, parameter.name))
       fail(ErrorCode::invalid_argument, "make_strategy", parameter.name,
            "is not a parameter of " + std::string(info.name));
-  if (given.plan) {
-    const auto beside = std::ranges::find(all, true, &Parameter::is_given);
-    const std::string_view name = beside != all.end()       ? beside->name
-                                  : given.epoch_length      ? "epoch_length"
-                                  : given.normalize_columns ? "normalize_columns"
-                                                            : "";
-    if (!name.empty())
-      fail(ErrorCode::invalid_argument, "make_strategy", name,
+    if (given.plan)
+      fail(ErrorCode::invalid_argument, "make_strategy", parameter.name,
            "cannot be given together with a plan");
   }
   if (given.num_buffers && !given.decays.empty())

@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
@@ -99,6 +101,30 @@ struct StrategyParameters {
   /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
   bool normalize_columns = false;
 };
+
+/// A member of StrategyParameters: its name, and where it is. The list of all of them is what
+/// checks and bindings go by, so that a new parameter is named in one place besides the structure
+/// itself.
+struct ParameterInfo {
+  std::string_view name;
+  std::variant<std::optional<std::int64_t> StrategyParameters::*,
+               std::optional<double> StrategyParameters::*,
+               std::optional<bool> StrategyParameters::*, std::vector<double> StrategyParameters::*,
+               std::optional<Objective> StrategyParameters::*, bool StrategyParameters::*>
+      member;
+  bool is_general = false;  ///< any family takes it
+
+  bool is_flag() const;
+  bool is_list() const;
+  /// Whether it has been set.
+  bool is_given(const StrategyParameters& parameters) const;
+};
+
+/// All parameters but the plan, in the order in which they are best explained.
+std::span<const ParameterInfo> parameter_infos();
+
+/// The parameter of that name; nullptr where there is none.
+const ParameterInfo* find_parameter(std::string_view name);
 
 /// Objective that a mechanism with these parameters is made for; the largest error by default.
 inline Objective objective_of(const StrategyParameters& parameters) {
