@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "math/optimize.hpp"
@@ -42,8 +43,7 @@ inline double exhaustive_sensitivity(const Matrix& encoder, const Participation&
 /// Row norms of prefix sums times C^-1; the sensitivity is the caller's.
 inline FamilyErrors dense_errors(const Matrix& encoder, double sensitivity) {
   const Matrix a = prefix_sums(encoder.cols());
-  const Matrix decoder =
-      encoder.transpose().template triangularView<Eigen::Upper>().solve(a.transpose()).transpose();
+  const Matrix decoder = divide_by_lower(a, encoder);
   const Vector rows = decoder.rowwise().squaredNorm();
   return {.sensitivity = sensitivity,
           .max_error = sensitivity * std::sqrt(rows.maxCoeff()),

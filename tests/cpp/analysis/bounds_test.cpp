@@ -2,10 +2,10 @@
 // Lower bounds lie below every factorization, upper bounds above theirs.
 #include "dpftrl/analysis/unit_error.hpp"
 
-#include <Eigen/SVD>
 #include <numbers>
 #include <random>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "golden/bounds_golden.hpp"
 #include "golden/certificates_golden.hpp"
@@ -27,10 +27,7 @@ struct Errors {
 
 /// Errors of the factorization A = (A C^-1) C, single participation.
 Errors errors_of(const Workload& workload, const Matrix& encoder) {
-  const Matrix decoder = encoder.transpose()
-                             .triangularView<Eigen::Upper>()
-                             .solve(workload.matrix().transpose())
-                             .transpose();
+  const Matrix decoder = testing::divide_by_lower(workload.matrix(), encoder);
   const double sensitivity = encoder.colwise().norm().maxCoeff();
   return {sensitivity * decoder.rowwise().norm().maxCoeff(),
           sensitivity * decoder.norm() / std::sqrt(static_cast<double>(workload.num_steps()))};
@@ -176,7 +173,7 @@ TEST(Certificate, the_nuclear_norm_that_it_is_compared_with_is_that_of_an_svd) {
       const std::vector<double> weights = random_weights(n, bits, 10);
       const Matrix w =
           Eigen::Map<const Vector>(weights.data(), index_of(n)).asDiagonal() * workload.matrix();
-      const double expected = Eigen::JacobiSVD<Matrix>(w).singularValues().sum();
+      const double expected = testing::singular_values(w).sum();
       const auto norm = static_cast<double>(nuclear_norm(w.cast<long double>()));
       EXPECT_TRUE(relatively_close(norm, expected, 1e-13)) << workload.name() << " " << n;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/regret.hpp"
 
-#include <Eigen/Cholesky>
 #include <limits>
 #include <random>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "support.hpp"
 
@@ -44,11 +44,10 @@ ComparatorSolver solver_of(const char* loss, const Data& data, double radius, do
 /// constraint found by bisection.
 Vector least_squares(const Data& data, double radius) {
   const double n = static_cast<double>(data.features.rows());
-  const Eigen::MatrixXd gram = data.features.transpose() * data.features / n;
+  const Matrix gram = data.features.transpose() * data.features / n;
   const Vector target = data.features.transpose() * data.labels / n;
   const auto solve = [&](double nu) -> Vector {
-    const Eigen::MatrixXd shifted = gram + nu * Eigen::MatrixXd::Identity(gram.rows(), gram.cols());
-    return shifted.ldlt().solve(target);
+    return testing::solve_positive(gram + nu * Matrix::Identity(gram.rows(), gram.cols()), target);
   };
   if (solve(0).norm() <= radius) return solve(0);
   double low = 0;

@@ -2,12 +2,12 @@
 // The certified optimum of any matrix and of fixed epochs.
 #include "dpftrl/optimal/optimum.hpp"
 
-#include <Eigen/SVD>
 #include <bit>
 #include <numeric>
 #include <random>
 
 #include "catalogue.hpp"
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
@@ -115,14 +115,13 @@ TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
 
 /// Largest error of a user's contributions, and what of it the rows carry, by dense algebra.
 double error_of(const DenseOptimumProblem& problem, const Matrix& encoder) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(encoder, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const testing::SingularSystem svd = testing::thin_svd(encoder);
   // Directions that the encoder has but for rounding are not measured.
-  const Vector& values = svd.singularValues();
+  const Vector& values = svd.values;
   Vector inverse = Vector::Zero(values.size());
   for (Eigen::Index i = 0; i < values.size(); ++i)
     if (values(i) > 1e-9 * values(0)) inverse(i) = 1 / values(i);
-  const Matrix decoder =
-      problem.queries * svd.matrixV() * inverse.asDiagonal() * svd.matrixU().transpose();
+  const Matrix decoder = problem.queries * svd.v * inverse.asDiagonal() * svd.u.transpose();
   EXPECT_LE((decoder * encoder - problem.queries).cwiseAbs().maxCoeff(),
             1e-9 * problem.queries.cwiseAbs().maxCoeff());
   const double sensitivity =
@@ -156,9 +155,10 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     // The lower bound is the nuclear norm of D_u^(1/2) F Lambda^(1/2), and no more.
     const Matrix& weights = optimum.column_weights;
     const Eigen::Map<const Vector> u(optimum.row_weights.data(), f.rows());
-    const Matrix root = Eigen::SelfAdjointEigenSolver<Matrix>(weights).operatorSqrt();
+    const auto [squares, vectors] = testing::symmetric_eigen(weights);
+    const Matrix root = vectors * squares.cwiseSqrt().asDiagonal() * vectors.transpose();
     const Matrix w = u.cwiseSqrt().asDiagonal() * f * root;
-    const double nuclear = Eigen::JacobiSVD<Eigen::MatrixXd>(w).singularValues().sum();
+    const double nuclear = testing::singular_values(w).sum();
     const auto k = index_of(
         problem.participation.max_participations_within(static_cast<std::int64_t>(f.cols())));
     const Eigen::Index b = f.cols() / k;
@@ -225,7 +225,7 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
     for (Eigen::Index j = 0; j < n; ++j)
       encoder(i, j) = testing::golden::kOneDimensionEncoder[i][j];
   const Workload workload = Workload::prefix_sums(n);
-  const Matrix decoder = workload.matrix() * encoder.inverse();
+  const Matrix decoder = workload.matrix() * testing::inverse(encoder);
   const double rows = decoder.rowwise().norm().maxCoeff();
   const double of_numbers = sensitivity_to_signs(encoder, 3) * rows;
   EXPECT_NEAR(of_numbers, testing::golden::kOneDimensionError, 3e-8);
@@ -284,7 +284,7 @@ TEST(DenseOptimum, the_gauge_of_signs) {
   for (int trial = 0; trial < 60; ++trial) {
     const Eigen::Index k = 3 + trial % 5;
     const Matrix lambda = gram_of(k), x = gram_of(k);
-    const Matrix root = lower_triangular_encoder(x.llt().matrixU());
+    const Matrix root = lower_triangular_encoder(testing::upper_cholesky(x));
     const double largest = sensitivity_to_signs(root, k);
     EXPECT_GE(sign_gauge(lambda) * largest * largest, (lambda * x).trace()) << k;
     EXPECT_GE(sign_gauge(lambda), lambda.diagonal().maxCoeff() * (1 - 1e-12)) << k;
@@ -461,13 +461,13 @@ TEST(NuclearNorm, is_bounded_from_below_by_any_matrix_and_closely_by_the_polar_f
   };
   for (const Eigen::Index rank : {2, 5, 8}) {
     const Matrix w = random_matrix(12, rank) * random_matrix(rank, 8);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const double nuclear = svd.singularValues().sum();
+    const testing::SingularSystem svd = testing::thin_svd(w);
+    const double nuclear = svd.values.sum();
     const Matrix magnitude = w.cwiseAbs();
     const detail::RoundedMatrix rounded{
         .values = w, .magnitude = magnitude, .relative_error = 0x1p-50};
     // A partial isometry where w has not full rank, whose Gram matrix is a projector.
-    const Matrix polar = svd.matrixU().leftCols(rank) * svd.matrixV().leftCols(rank).transpose();
+    const Matrix polar = svd.u.leftCols(rank) * svd.v.leftCols(rank).transpose();
     const double bound = detail::nuclear_norm_bound(rounded, polar);
     EXPECT_LE(bound, nuclear);
     EXPECT_GE(bound, nuclear * (1 - 1e-12));

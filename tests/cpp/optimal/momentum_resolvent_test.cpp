@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certified optimum with momentum: banded resolvents, known answers, status.
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "golden/momentum_golden.hpp"
@@ -48,8 +47,7 @@ TEST(MomentumResolvent, diagonals_are_those_of_the_dense_matrix) {
     for (const double momentum : {0.3, 0.9})
       for (const double decay : {1.0, 0.9}) {
         const MomentumWeights problem = uneven_weights(n, decay, momentum);
-        const Eigen::SelfAdjointEigenSolver<Matrix> solver(dense_gram(problem));
-        const Vector& inverses = solver.eigenvalues();
+        const auto [inverses, vectors] = testing::symmetric_eigen(dense_gram(problem));
         const Interval interval = detail::momentum_spectrum(problem);
         EXPECT_LE(interval.low, 1 / inverses(inverses.size() - 1));
         EXPECT_GE(interval.high, 1 / inverses(0));
@@ -61,7 +59,7 @@ TEST(MomentumResolvent, diagonals_are_those_of_the_dense_matrix) {
           values.array() +=
               root.weights.back() * inverses.array() / (1 + root.shifts.back() * inverses.array());
         }
-        const Vector dense = solver.eigenvectors().cwiseAbs2() * values;
+        const Vector dense = vectors.cwiseAbs2() * values;
         const RootDiagonal diagonal = detail::momentum_root_diagonal(root, interval, problem);
         for (Eigen::Index i = 0; i < dense.size(); ++i)
           EXPECT_NEAR(diagonal.values[static_cast<std::size_t>(i)], dense(i),
@@ -104,8 +102,7 @@ TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
   const Optimum optimum = find_optimum(problem, {});
   Matrix w = Workload::learning_rates({.rates = rates, .momentum = 0.8}).matrix();
   const auto lower_bound = [&](const Vector& v) {
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w * v.cwiseSqrt().asDiagonal());
-    return svd.singularValues().sum() / std::sqrt(v.sum() * 40);
+    return testing::singular_values(w * v.cwiseSqrt().asDiagonal()).sum() / std::sqrt(v.sum() * 40);
   };
   Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), 40);
   EXPECT_EQ(optimum.status, SolverStatus::converged);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certified optimum: quadrature, resolvents, bounds, and its stream as a recursion.
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <numeric>
 #include <random>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
@@ -105,8 +104,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
       const Eigen::Map<const Vector> u(weights.rows.data(), size), v(weights.columns.data(), size);
       const Matrix w =
           u.cwiseSqrt().asDiagonal() * decay_matrix(n, decay) * v.cwiseSqrt().asDiagonal();
-      const Eigen::SelfAdjointEigenSolver<Matrix> solver(Matrix(w.transpose() * w));
-      const Vector& inverses = solver.eigenvalues();
+      const auto [inverses, vectors] = testing::symmetric_eigen(w.transpose() * w);
       const Interval interval = detail::spectrum(weights);
       EXPECT_LE(interval.low, 1 / inverses(size - 1));
       EXPECT_GE(interval.high, 1 / inverses(0) * (1 - 1e-9));
@@ -119,7 +117,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
           values.array() +=
               root.weights[k] * inverses.array() / (1 + root.shifts[k] * inverses.array());
         }
-        const Vector dense = solver.eigenvectors().cwiseAbs2() * values;
+        const Vector dense = vectors.cwiseAbs2() * values;
         const RootDiagonal diagonal = detail::root_diagonal(root, weights);
         for (Eigen::Index i = 0; i < size; ++i)
           EXPECT_NEAR(diagonal.values[static_cast<std::size_t>(i)], dense(i),
@@ -250,14 +248,12 @@ DenseBounds dense_bounds(const OptimumProblem& problem, const Optimum& optimum) 
   if (problem.objective == Objective::max)
     u = Eigen::Map<const Vector>(optimum.row_weights.data(), n);
   const Matrix w = u.cwiseSqrt().asDiagonal() * a * v.cwiseSqrt().asDiagonal();
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(w, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const double nuclear = svd.singularValues().sum();
-  const Eigen::MatrixXd columns =
-      svd.matrixV() * svd.singularValues().asDiagonal() * svd.matrixV().transpose();
-  const Eigen::MatrixXd rows =
-      svd.matrixU() * svd.singularValues().asDiagonal() * svd.matrixU().transpose();
-  const double columns_ratio = (columns.diagonal().array() / v.array()).maxCoeff();
-  const double rows_ratio = (rows.diagonal().array() / u.array()).maxCoeff();
+  const testing::SingularSystem svd = testing::full_svd(w);
+  const double nuclear = svd.values.sum();
+  // Diagonals of V S V^T and U S U^T.
+  const Vector columns = svd.v.cwiseAbs2() * svd.values, rows = svd.u.cwiseAbs2() * svd.values;
+  const double columns_ratio = (columns.array() / v.array()).maxCoeff();
+  const double rows_ratio = (rows.array() / u.array()).maxCoeff();
   const double steps = static_cast<double>(n);
   if (problem.objective == Objective::mean)
     return {nuclear / std::sqrt(v.sum() * steps), std::sqrt(nuclear * columns_ratio / steps)};
@@ -774,16 +770,16 @@ TEST(Optimal, the_recursion_has_the_gram_matrix_and_the_covariance_of_its_defini
       const OptimalStrategy strategy(workload, plan);
       const Eigen::Map<const Vector> u(plan.row_weights.data(), testing::index_of(n));
       const Eigen::Map<const Vector> v(plan.column_weights.data(), testing::index_of(n));
-      const Matrix a = workload.matrix(), inverse = a.inverse();
+      const Matrix a = workload.matrix(), inverse = testing::inverse(a);
       const Matrix k = inverse * u.cwiseInverse().asDiagonal() * inverse.transpose();
       Matrix x = plan.direct * Matrix(v.cwiseInverse().asDiagonal());
       for (std::size_t i = 0; i < plan.shifts.size(); ++i)
-        x += plan.weights[i] * (k + plan.shifts[i] * Matrix(v.asDiagonal())).inverse();
+        x += plan.weights[i] * testing::inverse(k + plan.shifts[i] * Matrix(v.asDiagonal()));
       const Vector scale = x.diagonal().cwiseSqrt().cwiseInverse();
       x = scale.asDiagonal() * x * scale.asDiagonal();
       const Matrix c = strategy.encoder(), b = strategy.decoder();
       EXPECT_LE((c.transpose() * c - x).cwiseAbs().maxCoeff(), 1e-11) << n << " " << q;
-      const Matrix covariance = a * x.inverse() * a.transpose();
+      const Matrix covariance = a * testing::inverse(x) * a.transpose();
       EXPECT_LE((b * b.transpose() - covariance).cwiseAbs().maxCoeff(),
                 1e-9 * covariance.diagonal().maxCoeff());
     }

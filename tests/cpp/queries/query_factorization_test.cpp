@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_mechanism.hpp"
 
-#include <Eigen/LU>
-#include <Eigen/QR>
 #include <algorithm>
 #include <array>
 #include <random>
 
+#include "dense_algebra.hpp"
 #include "golden/linear_queries_golden.hpp"
 #include "queries/ranges.hpp"
 #include "support.hpp"
@@ -269,7 +268,7 @@ TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
       const Matrix& f = known.workload.factors()[i].queries;
       // If F lacks full rank, further measurements, at most one a column, reach what rounding took
       // out of its row space.
-      const Eigen::Index rank = Eigen::FullPivLU<Matrix>(f).rank();
+      const Eigen::Index rank = testing::rank_of(f);
       EXPECT_LE(found.factors[i].encoder.rows(), rank == f.cols() ? rank : rank + f.cols())
           << known.name;
     }
@@ -535,8 +534,7 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
 double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) {
   const Matrix centred_f = f.colwise() - f.rowwise().mean();
   const Matrix centred_m = m.colwise() - m.rowwise().mean();
-  const Matrix decoder =
-      centred_f * Eigen::CompleteOrthogonalDecomposition<Matrix>(centred_m).pseudoInverse();
+  const Matrix decoder = centred_f * testing::pseudo_inverse(centred_m);
   if ((decoder * centred_m - centred_f).cwiseAbs().maxCoeff() > 1e-9)
     return std::numeric_limits<double>::infinity();
   double largest = 0;

@@ -4,11 +4,11 @@
 // The short form runs always; with DPFTRL_LONG=1 in the environment the full form, for minutes.
 #include "audit.hpp"
 
-#include <Eigen/Cholesky>
 #include <cstdlib>
 #include <string>
 #include <tuple>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "release/lattice/coder.hpp"
@@ -105,7 +105,7 @@ Direction best_direction(const Strategy& strategy, const std::vector<bool>& patt
   const Matrix decoder = strategy.decoder();
   const Vector moved = strategy.workload().matrix() * indicator(pattern);
   const Matrix covariance = decoder * decoder.transpose();
-  const Vector weights = covariance.ldlt().solve(moved);
+  const Vector weights = testing::solve_positive(covariance, moved);
   return {weights, std::sqrt(weights.dot(moved))};
 }
 

@@ -3,12 +3,10 @@
 // workload.
 #include "catalogue.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <algorithm>
 #include <numeric>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
@@ -257,7 +255,7 @@ TEST(Catalogue, noise_past_the_horizon_is_refused) {
 /// C~ with C~^T C~ = C^T C, lower triangular: the Cholesky factor of the flipped Gram matrix.
 Matrix lower_triangular_form(const Matrix& encoder) {
   const Matrix flipped = (encoder.transpose() * encoder).reverse();
-  const Matrix factor = flipped.llt().matrixU();
+  const Matrix factor = testing::upper_cholesky(flipped);
   return factor.transpose().reverse().transpose();
 }
 
@@ -274,13 +272,11 @@ TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_s
           ASSERT_EQ(triangular(row, column), 0);
       const Matrix gram = encoder.transpose() * encoder;
       ASSERT_LE((triangular.transpose() * triangular - gram).cwiseAbs().maxCoeff(), 1e-10);
-      const Matrix other = s->workload().matrix() * triangular.inverse();
+      const Matrix other = s->workload().matrix() * testing::inverse(triangular);
       const Matrix covariance = decoder * decoder.transpose();
       // Equal for B = A C^+; any other decoder of the same measurements has more noise.
       const double least_excess =
-          Eigen::SelfAdjointEigenSolver<Matrix>(covariance - other * other.transpose())
-              .eigenvalues()
-              .minCoeff();
+          testing::symmetric_eigen(covariance - other * other.transpose()).values.minCoeff();
       EXPECT_GE(least_excess, -1e-9);
     }
 }

@@ -2,7 +2,6 @@
 // Sensitivities against oracles that visit every pattern.
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 
-#include <Eigen/LU>
 #include <chrono>
 #include <random>
 
@@ -10,6 +9,7 @@
 #include "analysis/sensitivity/pair_sensitivity.hpp"
 #include "analysis/sensitivity/scaled_sensitivity.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "golden/sensitivity_golden.hpp"
@@ -939,7 +939,8 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
     some_read_later_steps = some_read_later_steps || !strategy->is_causal();
     SCOPED_TRACE(info.name);
     const double scale = l1_sensitivity(*strategy, Participation::single()) / kEpsilon;
-    const Matrix inverse = strategy->decoder().inverse(), sums = strategy->workload().matrix();
+    const Matrix inverse = testing::inverse(strategy->decoder()),
+                 sums = strategy->workload().matrix();
     double largest = 0;
     for (int trial = 0; trial < 4000; ++trial) {
       const Vector release = Vector::NullaryExpr(kSteps, [&] { return anywhere(random); });

@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
@@ -104,7 +105,7 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
   // A C^-1, the decoder that the strategy has for the momentum itself.
   const std::int64_t n = 24;
   const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
-  const Matrix undo = Workload::prefix_sums(n).matrix().inverse();
+  const Matrix undo = testing::inverse(Workload::prefix_sums(n).matrix());
   for (const char* name : {"square-root", "independent", "banded-square-root",
                            "banded-inverse-square-root", "normalized-square-root"}) {
     StrategyOptions options{.name = name, .num_steps = n, .encoder_workload = momentum};
@@ -157,7 +158,7 @@ TEST(Descent, rates_through_the_workload_have_the_noise_of_its_optimum) {
               1e-9);
     EXPECT_LE((designed->encoder() - own->encoder()).norm(), 1e-9);
     // Norm of the noise after descent with these decoders, per unit of sensitivity.
-    const Matrix descend = rates.matrix() * Workload::prefix_sums(n).matrix().inverse();
+    const Matrix descend = rates.matrix() * testing::inverse(Workload::prefix_sums(n).matrix());
     const auto noise = [](const Strategy& strategy, const Matrix& decoder) {
       return decoder.norm() * std::sqrt(strategy.max_column_norm_squared());
     };
