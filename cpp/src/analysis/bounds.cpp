@@ -11,6 +11,7 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
+#include "math/linear_algebra.hpp"
 #include "math/nuclear_norm.hpp"
 
 namespace dpftrl {

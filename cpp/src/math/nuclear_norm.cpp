@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/double_double.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -35,10 +36,6 @@ double operator_norm_squared_bound(const Matrix& q) {
 }
 
 }  // namespace
-
-Matrix multiply(const Matrix& a, const Matrix& b) {
-  return a * b;
-}
 
 Matrix orthogonalized(Matrix q) {
   for (int turn = 0; turn < 3; ++turn) {

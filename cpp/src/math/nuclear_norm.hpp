@@ -7,10 +7,6 @@
 
 namespace dpftrl::detail {
 
-/// The only product of matrices of its callers: one instantiation, which the rest of the core has
-/// as well.
-Matrix multiply(const Matrix& a, const Matrix& b);
-
 /// The polar factor of a matrix that is nearly a partial isometry: Q <- Q (3 - Q^T Q) / 2, each
 /// turn doubling the digits, until there are no more to be had.
 /// @cost  two products a turn, at most three turns.

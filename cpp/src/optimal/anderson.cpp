@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/anderson.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -73,13 +74,12 @@ Vector AndersonMixing::least_squares() const {
   for (Eigen::Index i = 0; i < size; ++i)
     scale(i) = 1 / std::sqrt(std::max(products_(i, i), 1e-300));
   const Matrix scaled = scale.asDiagonal() * products_ * scale.asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(scaled);
-  Vector coordinates = solver.eigenvectors().transpose() * scale.cwiseProduct(right_);
-  const double smallest = 1e-14 * solver.eigenvalues()(size - 1);
+  const auto [values, vectors] = symmetric_eigen(scaled);
+  Vector coordinates = vectors.transpose() * scale.cwiseProduct(right_);
+  const double smallest = 1e-14 * values(size - 1);
   for (Eigen::Index i = 0; i < size; ++i)
-    coordinates(i) =
-        solver.eigenvalues()(i) > smallest ? coordinates(i) / solver.eigenvalues()(i) : 0;
-  return scale.asDiagonal() * (solver.eigenvectors() * coordinates);
+    coordinates(i) = values(i) > smallest ? coordinates(i) / values(i) : 0;
+  return scale.asDiagonal() * (vectors * coordinates);
 }
 
 }  // namespace dpftrl::detail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/optimal/optimum.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "dpftrl/base/error.hpp"
+#include "math/linear_algebra.hpp"
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
@@ -17,9 +17,10 @@ namespace {
 
 using detail::AndersonMixing;
 using detail::Barrier;
+using detail::Eigensystem;
 using detail::multiply;
-
-using Eigensystem = Eigen::SelfAdjointEigenSolver<Matrix>;
+using detail::symmetric_eigen;
+using detail::symmetric_eigenvalues;
 
 constexpr const char* kFunction = "find_dense_optimum";
 /// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
@@ -33,8 +34,8 @@ constexpr double kLeastKept = 0.3;
 /// V f(lambda) V^T.
 template <class Function>
 Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
-  const Vector values = system.eigenvalues().unaryExpr(f);
-  return system.eigenvectors() * values.asDiagonal() * system.eigenvectors().transpose();
+  const Vector values = system.values.unaryExpr(f);
+  return multiply(system.vectors * values.asDiagonal(), system.vectors.transpose());
 }
 
 /// ln x, whatever rounding did to the least numbers.
@@ -46,7 +47,7 @@ double log_of(double x) {
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
   const Eigen::Index n = f.cols();
   if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
-  const Vector squares = Eigensystem(gram, Eigen::EigenvaluesOnly).eigenvalues();
+  const Vector squares = symmetric_eigenvalues(gram);
   const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
   return (squares.array() > least).count();
 }
@@ -65,7 +66,7 @@ struct Phases {
 struct DualBlock {
   DualBlock() = default;
   explicit DualBlock(const Matrix& root_of_l) {
-    const Eigensystem system(root_of_l);
+    const Eigensystem system = symmetric_eigen(root_of_l);
     const Vector y = (root_of_l.rowwise().norm() / root_of_l.norm());  // root of y
     root = y.cwiseInverse().asDiagonal() * root_of_l;
     inverse_root = apply_to_eigenvalues(system, [](double e) { return 1 / e; }) * y.asDiagonal();
@@ -127,9 +128,9 @@ class Iteration {
   /// scaled to tr L = n, sum u = m, which changes no bound.
   Vector admissible(const Vector& x, Vector proposed) const {
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
-      const double least = Eigensystem(Matrix(block(x, s))).eigenvalues()(0);
+      const double least = symmetric_eigen(block(x, s)).values(0);
       const double floor = std::max(kLeastKept * least, kLeastRoot);
-      block(proposed, s) = apply_to_eigenvalues(Eigensystem(Matrix(block(proposed, s))),
+      block(proposed, s) = apply_to_eigenvalues(symmetric_eigen(block(proposed, s)),
                                                 [floor](double e) { return std::max(e, floor); });
     }
     auto columns = proposed.head(block_entries());
@@ -169,11 +170,11 @@ class Iteration {
 
   Decomposition decompose(const DualPoint& point) const {
     Decomposition w{.vectors = {}, .values = {}, .inverse_values = {}, .num_hidden = 0};
-    const Eigensystem system(weighted_gram(point));
-    const Vector& squares = system.eigenvalues();
+    const Eigensystem system = symmetric_eigen(weighted_gram(point));
+    const Vector& squares = system.values;
     const Eigen::Index n = squares.size();
     const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
-    w.vectors = system.eigenvectors();
+    w.vectors = system.vectors;
     w.values = squares.cwiseMax(least).cwiseSqrt();
     w.inverse_values = w.values.cwiseInverse();
     w.values.head(n - rank_).setZero();
@@ -433,7 +434,8 @@ class Iteration {
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
       const auto phase = static_cast<std::size_t>(s);
       const DualBlock& part = value.dual.blocks[phase];
-      const Matrix logarithm = apply_to_eigenvalues(Eigensystem(value.roots[phase]), log_of_ratio);
+      const Matrix logarithm =
+          apply_to_eigenvalues(symmetric_eigen(value.roots[phase]), log_of_ratio);
       block(residual, s) =
           0.5 * (part.fourth_root * (logarithm - part.logarithm) * part.fourth_root);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_mechanism.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 #include "queries/kronecker.hpp"
 
 namespace dpftrl {
@@ -35,9 +34,7 @@ struct ScaledEncoder {
       for (const Eigen::Index i : ignored) forward.back().row(i).setZero();
       backward.push_back(forward.back().transpose());
       const Matrix gram = detail::multiply(backward.back(), forward.back());
-      largest_eigenvalue *= Eigen::SelfAdjointEigenSolver<Matrix>(gram, Eigen::EigenvaluesOnly)
-                                .eigenvalues()
-                                .maxCoeff();
+      largest_eigenvalue *= detail::symmetric_eigenvalues(gram).maxCoeff();
       unit = 1;
     }
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/integer_factor.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -40,12 +38,10 @@ IntegerMatrix to_integers(const Matrix& matrix) {
 /// M^+, by the smaller one of its two Gram matrices.
 Matrix pseudo_inverse(const Matrix& m) {
   const bool is_tall = m.rows() > m.cols();
-  const Eigen::SelfAdjointEigenSolver<Matrix> system(is_tall ? multiply(m.transpose(), m)
-                                                             : multiply(m, m.transpose()));
-  const Vector& squares = system.eigenvalues();
+  const auto [squares, v] =
+      symmetric_eigen(is_tall ? multiply(m.transpose(), m) : multiply(m, m.transpose()));
   const double least = squares(squares.size() - 1) * 0x1p-44;
   const Vector inverse = squares.unaryExpr([least](double e) { return e > least ? 1 / e : 0; });
-  const Matrix& v = system.eigenvectors();
   const Matrix gram = multiply(v * inverse.asDiagonal(), v.transpose());
   return is_tall ? multiply(gram, m.transpose()) : multiply(m.transpose(), gram);
 }
@@ -60,7 +56,7 @@ std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
   const bool is_divided = is_triangular(m);
   const Matrix back = is_divided ? Matrix() : pseudo_inverse(m);
   const auto decode = [&](const Matrix& g) {
-    return is_divided ? divide(g, m) : multiply(g, back);
+    return is_divided ? divide_by_lower(g, m) : multiply(g, back);
   };
   const double least = kFine * f.cwiseAbs().maxCoeff();
   Matrix decoder = decode(f);
@@ -105,10 +101,6 @@ bool is_level(const Matrix& f, Eigen::Index row) {
 }
 
 }  // namespace
-
-Matrix divide(const Matrix& f, const Matrix& lower) {
-  return lower.triangularView<Eigen::Lower>().transpose().solve(f.transpose()).transpose();
-}
 
 QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits) {
   return whole_factor(f, (power_for(m, bits) * m).array().round().matrix());
@@ -161,12 +153,7 @@ QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
 
 Matrix triangular_measurements(Matrix m) {
   if (m.rows() != m.cols()) return m;
-  // With J the reversal and J M^T M J = L L^T: T = J L^T J.
-  const Matrix gram = multiply(m.transpose(), m).reverse();
-  const Eigen::LLT<Matrix> cholesky(gram);
-  if (cholesky.info() != Eigen::Success) return m;
-  const Matrix lower = cholesky.matrixL();
-  return lower.transpose().reverse();
+  return triangular_of_equal_gram(m).value_or(m);
 }
 
 Matrix triangular_differences(const Matrix& m) {

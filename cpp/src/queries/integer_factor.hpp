@@ -29,9 +29,6 @@ void require_few_queries(std::int64_t num_queries);
 /// @throws Error{unsupported} more than kMaxQueryValues of them.
 QueryFactorization::Factor queried_factor(const Matrix& f, int bits);
 
-/// F L^-1.
-Matrix divide(const Matrix& f, const Matrix& lower);
-
 /// The triangular T with T^T T = M^T M, which decodes faster and as well; where there is none to
 /// double precision, M.
 Matrix triangular_measurements(Matrix m);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/l1_measurements.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "dpftrl/queries/query_workload.hpp"
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -78,13 +77,11 @@ class Choice {
   /// F M^+ has rows as long as those of F V S^-1, M^T M = V S^2 V^T. The symmetric root is V S V^T.
   void consider(const Matrix& m, bool with_root) {
     const Matrix seen = is_centred_ ? centred(m) : m;
-    const Eigen::SelfAdjointEigenSolver<Matrix> gram(multiply(seen.transpose(), seen));
-    const Vector& squares = gram.eigenvalues();
+    const auto [squares, v] = symmetric_eigen(multiply(seen.transpose(), seen));
     const double least = squares(squares.size() - 1) * kLeastEigenvalue;
     const Vector root =
         squares.unaryExpr([least](double e) { return e > least ? std::sqrt(e) : 0; });
     const Vector inverse = root.unaryExpr([](double e) { return e > 0 ? 1 / e : 0; });
-    const Matrix v = gram.eigenvectors();
     const double size = size_of(multiply(f_, v * inverse.asDiagonal()), objective_);
     take(m, size);
     if (with_root) take(multiply(v * root.asDiagonal(), v.transpose()), size);

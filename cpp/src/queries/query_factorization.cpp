@@ -12,7 +12,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 #include "queries/integer_factor.hpp"
 #include "queries/kronecker.hpp"
 #include "queries/l1_measurements.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/query_proof.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "math/linear_algebra.hpp"
 #include "math/nuclear_norm.hpp"
 
 namespace dpftrl::detail {
@@ -47,12 +47,10 @@ double schatten_norm(const Matrix& f) {
   const double by_rows = sum_of_columns(f.transpose());
   if (by_rows > 0) return by_rows;
   // The polar factor of F, by the eigenvectors of F^T F; any matrix gives a bound that holds.
-  const Eigen::SelfAdjointEigenSolver<Matrix> system(multiply(f.transpose(), f));
-  const Vector& squares = system.eigenvalues();
+  const auto [squares, v] = symmetric_eigen(multiply(f.transpose(), f));
   const double least = squares(squares.size() - 1) * 0x1p-40;
   const Vector inverse =
       squares.unaryExpr([least](double e) { return e > least ? 1 / std::sqrt(e) : 0; });
-  const Matrix& v = system.eigenvectors();
   const Matrix back = multiply(v * inverse.asDiagonal(), v.transpose());
   return nuclear_norm(f, orthogonalized(multiply(f, back)));
 }

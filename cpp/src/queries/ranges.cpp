@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 

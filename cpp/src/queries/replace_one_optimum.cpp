@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/replace_one_optimum.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "math/linear_algebra.hpp"
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
@@ -16,8 +15,6 @@
 
 namespace dpftrl::detail {
 namespace {
-
-using Eigensystem = Eigen::SelfAdjointEigenSolver<Matrix>;
 
 /// Square roots of weights, whose mean square is 1, stay above this.
 constexpr double kLeastRoot = 3e-7;
@@ -79,7 +76,7 @@ class ReplaceOneSolver::State {
     const Eigen::Index n = queries_.cols();
     num_pairs_ = n * (n + 1) / 2;
     gram_ = multiply(queries_.transpose(), queries_);
-    const Vector squares = Eigensystem(gram_, Eigen::EigenvaluesOnly).eigenvalues();
+    const Vector squares = symmetric_eigenvalues(gram_);
     rank_ = (squares.array() > squares(n - 1) * static_cast<double>(n) * 0x1p-52).count();
     x_ = Vector::Ones(num_pairs_ + (is_max_ ? queries_.rows() : 0));
     lower_x_ = upper_x_ = x_;
@@ -143,7 +140,7 @@ class ReplaceOneSolver::State {
       laplacian(j, j) += weight;
     });
     const Matrix rest = laplacian.topLeftCorner(n, n);
-    Point point{.root = Eigen::LLT<Matrix>(rest).matrixL(), .row_roots = {}};
+    Point point{.root = cholesky(rest), .row_roots = {}};
     point.row_roots = Vector::Ones(queries_.rows());
     if (is_max_) point.row_roots = x.tail(queries_.rows());
     return point;
@@ -155,8 +152,8 @@ class ReplaceOneSolver::State {
 
   /// S^(1/2) V^T K^-1: M but for its last column, which is 0.
   static Matrix half_encoder(const Evaluation& value) {
-    return divide(value.values.cwiseSqrt().asDiagonal() * value.vectors.transpose(),
-                  value.point.root);
+    return divide_by_lower(value.values.cwiseSqrt().asDiagonal() * value.vectors.transpose(),
+                           value.point.root);
   }
 
   Evaluation evaluate(const Vector& x) const {
@@ -172,11 +169,11 @@ class ReplaceOneSolver::State {
     const Eigen::Index n = queries_.cols();
     const Matrix& root = result.point.root;
     const Matrix w = is_max_ ? weighted(result.point) : Matrix();
-    const Eigensystem system(is_max_ ? multiply(w.transpose(), w)
-                                     : multiply(root.transpose(), multiply(gram_, root)));
-    const Vector& squares = system.eigenvalues();
+    const Eigensystem system = symmetric_eigen(
+        is_max_ ? multiply(w.transpose(), w) : multiply(root.transpose(), multiply(gram_, root)));
+    const Vector& squares = system.values;
     const double least = squares(n - 1) * static_cast<double>(n) * 0x1p-52;
-    result.vectors = system.eigenvectors();
+    result.vectors = system.vectors;
     result.values = squares.cwiseMax(least).cwiseSqrt();
     result.inverse_values = result.values.cwiseInverse();
     result.values.head(n - rank_).setZero();

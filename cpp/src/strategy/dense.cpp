@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/dense.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "math/nuclear_norm.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl {
 namespace {
@@ -19,8 +18,7 @@ constexpr double kLargestMeanGap = 5e-7;
 
 /// numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
-  Matrix quotient =
-      lower.triangularView<Eigen::Lower>().transpose().solve(numerator.transpose()).transpose();
+  Matrix quotient = detail::divide_by_lower(numerator, lower);
   quotient.triangularView<Eigen::StrictlyUpper>().setZero();
   return quotient;
 }
@@ -167,14 +165,11 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {
-  // X = C^T C. With J the reversal and J X J = L L^T: X = T^T T, T = J L^T J.
-  const Matrix gram = multiply(encoder.transpose(), encoder).reverse();
-  const Eigen::LLT<Matrix> cholesky(gram);
-  if (cholesky.info() != Eigen::Success)
+  const std::optional<Matrix> triangular = detail::triangular_of_equal_gram(encoder);
+  if (!triangular)
     fail(ErrorCode::unsupported, "lower_triangular_encoder", "encoder",
          "must have a positive definite Gram matrix");
-  const Matrix lower = cholesky.matrixL();
-  return lower.transpose().reverse();
+  return *triangular;
 }
 
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options) {

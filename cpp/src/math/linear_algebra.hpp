@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Products and decompositions of dense matrices (internal header). Plain functions over Eigen:
+/// each is compiled once, and takes its bytes once in WebAssembly.
+
+#include <optional>
+
+#include "dpftrl/base/types.hpp"
+
+namespace dpftrl::detail {
+
+/// A B.
+Matrix multiply(const Matrix& a, const Matrix& b);
+
+/// A = V diag(values) V^T of a symmetric A; values ascending, vectors in columns.
+struct Eigensystem {
+  Vector values;
+  Matrix vectors;
+};
+
+/// @param symmetric  only its lower triangle is read.
+Eigensystem symmetric_eigen(const Matrix& symmetric);
+
+/// The values of `symmetric_eigen`, in ascending order, without the vectors.
+Vector symmetric_eigenvalues(const Matrix& symmetric);
+
+/// Lower triangular L with L L^T = A.
+/// @param positive  symmetric positive definite; only its lower triangle is read.
+Matrix cholesky(const Matrix& positive);
+
+/// N L^-1.
+/// @param lower  lower triangular, without zeros on its diagonal.
+Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);
+
+/// Lower triangular T with T^T T = M^T M; nothing where M^T M is not positive definite.
+std::optional<Matrix> triangular_of_equal_gram(const Matrix& m);
+
+}  // namespace dpftrl::detail
