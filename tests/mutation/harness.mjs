@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { statSync, symlinkSync, writeFileSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import ts from 'typescript';
 
 const LINKED = ['node_modules', '.toolchain'];
 const FIELDS = ['name', 'file', 'find', 'replace', 'tests', 'equivalent'];
@@ -85,35 +86,64 @@ async function filesOf(source) {
   return names.filter((name) => existsSync(join(source, name)));
 }
 
-/** Identifies a fault, the file that it changes and the files of the tests that it names. */
-function keyOf(fault, source, testFilesOf) {
-  const hash = createHash('sha256').update(JSON.stringify(fault));
-  for (const name of [fault.file, ...testFilesOf(fault)]) {
-    hash.update(`${name}\0`).update(readFileSync(join(source, name)));
+/** What a file does, as far as that is told quickly: TypeScript without its types and comments. */
+function substance(path) {
+  const text = readFileSync(path, 'utf8');
+  if (!path.endsWith('.ts')) return text;
+  const { ESNext } = ts.ModuleKind;
+  const compilerOptions = { module: ESNext, target: ts.ScriptTarget.ESNext, removeComments: true };
+  return ts.transpileModule(text, {
+    compilerOptions: { ...compilerOptions, verbatimModuleSyntax: true },
+  }).outputText;
+}
+
+/** The text of the test of a name in one of some files; all of them where it is not found there. */
+function textOfTest(name, files) {
+  const texts = files.map((file) => readFileSync(file, 'utf8'));
+  const [suite, test] = name?.split('.') ?? [];
+  const starts = [`test('${name}'`, `test("${name}"`, `(${suite}, ${test})`];
+  for (const text of texts) {
+    const start = starts.map((it) => text.indexOf(it)).find((at) => at >= 0);
+    if (start === undefined) continue;
+    const length = text.slice(start + 1).search(/^(?:test\(|TEST)/m);
+    return length < 0 ? text.slice(start) : text.slice(start, start + 1 + length);
   }
-  return hash.digest('hex').slice(0, 24);
+  return texts.join('\0');
 }
 
 /**
  * The results that a file keeps from one run to the next, by name of the fault. One holds as long as
- * the fault, the file that it changes and the files of the tests that it names are what they were.
+ * the fault, the file that it changes and the test that noticed it are what they were, or all files
+ * of the tests that it names if none did.
  */
 export class Results {
   constructor(file, { source, testFilesOf }) {
     this.file = file;
-    this.keyOf = (fault) => keyOf(fault, source, testFilesOf);
+    this.source = source;
+    this.testFilesOf = testFilesOf;
     this.known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  }
+
+  keyOf(fault, by, folder) {
+    const files = this.testFilesOf(fault).map((name) => join(folder, name));
+    return createHash('sha256')
+      .update(JSON.stringify(fault))
+      .update(substance(join(folder, fault.file)))
+      .update(textOfTest(by, files))
+      .digest('hex')
+      .slice(0, 16);
   }
 
   /** The result of a fault, as far as it holds. */
   of(fault) {
     const { key, ...result } = this.known[fault.name] ?? {};
-    return key === this.keyOf(fault) ? result : undefined;
+    if (key === undefined || key !== this.keyOf(fault, result.by, this.source)) return undefined;
+    return result;
   }
 
-  /** Keeps a result under a key that was taken before the fault was tried. */
-  keep({ name }, key, result) {
-    this.known[name] = { key, ...result };
+  /** Keeps the result of a fault that was tried in a copy of the source. */
+  keep(fault, result, folder) {
+    this.known[fault.name] = { key: this.keyOf(fault, result.by, folder), ...result };
     this.save();
   }
 
@@ -261,7 +291,7 @@ async function tryAll({ trees, area, faults, isWide, done }) {
   const limits = await checkUnmutated(trees, area, sets.values());
   await share(trees, faults, async (tree, fault) => {
     const tests = testsOf(fault);
-    done(fault, await tryFault(tree, area, fault, tests, limits.get(String(tests))));
+    done(fault, await tryFault(tree, area, fault, tests, limits.get(String(tests))), tree);
   });
 }
 
@@ -276,11 +306,10 @@ async function tryAll({ trees, area, faults, isWide, done }) {
 export async function tryFaults(options) {
   const { source, work, faults, results, areas, areaOf, jobs = 1, log = () => {} } = options;
   const isOpen = (fault) => results.of(fault) === undefined;
-  const keys = new Map(faults.map((fault) => [fault, results.keyOf(fault)]));
   mkdirSync(work, { recursive: true });
   const trees = Array.from({ length: jobs }, (_, i) => new Tree(source, join(work, `tree-${i}`)));
-  const save = (fault, result) => {
-    results.keep(fault, keys.get(fault), result);
+  const save = (fault, result, tree) => {
+    results.keep(fault, result, tree.folder);
     log(`${result.outcome.padEnd(16)} ${fault.name}${result.by ? `  (${result.by})` : ''}`);
   };
   try {
@@ -290,8 +319,8 @@ export async function tryFaults(options) {
       if (open.length === 0) continue;
       log(`${name}: ${open.length} faults, first without any`);
       const passed = [];
-      const done = (fault, result) => {
-        if (result.outcome !== 'survived' || fault.equivalent) save(fault, result);
+      const done = (fault, result, tree) => {
+        if (result.outcome !== 'survived' || fault.equivalent) save(fault, result, tree);
         else passed.push(fault);
       };
       await tryAll({ trees, area, faults: open, isWide: false, done });

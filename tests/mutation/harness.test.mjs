@@ -122,21 +122,49 @@ test('a stale fault is an error that names it and how often its text occurs', as
   await assert.rejects(project().tries([wrongSum, wrongSum]), /another fault has this name/);
 });
 
+const numTried = async (toy, faults) =>
+  (await toy.tries(faults)).said.filter((line) => /^(killed|survived)/.test(line)).length;
+
 test('a result holds until the fault, its file or one of its tests changes', async () => {
   const toy = project();
-  const numTried = async (faults) =>
-    (await toy.tries(faults)).said.filter((line) => /^(killed|survived)/.test(line)).length;
   const change = (name, text) => writeFileSync(join(toy.source, name), text);
-  assert.equal(await numTried([wrongSum]), 1);
-  assert.equal(await numTried([wrongSum, comment]), 1);
-  assert.equal(await numTried([wrongSum, comment]), 0);
-  assert.equal(await numTried([{ ...wrongSum, replace: 'b - a' }, comment]), 1);
+  assert.equal(await numTried(toy, [wrongSum]), 1);
+  assert.equal(await numTried(toy, [wrongSum, comment]), 1);
+  assert.equal(await numTried(toy, [wrongSum, comment]), 0);
+  assert.equal(await numTried(toy, [{ ...wrongSum, replace: 'b - a' }, comment]), 1);
   change('sum.mjs', `${program}\n`);
-  assert.equal(await numTried([wrongSum, comment]), 2);
+  assert.equal(await numTried(toy, [wrongSum, comment]), 2);
   change('right.mjs', `${right}\n`);
-  assert.equal(await numTried([wrongSum, comment]), 2);
+  assert.equal(await numTried(toy, [wrongSum, comment]), 2);
   change('weak.mjs', `${weak}\n`);
-  assert.equal(await numTried([wrongSum, comment]), 0, 'neither names this one');
+  assert.equal(await numTried(toy, [wrongSum, comment]), 0, 'neither names this one');
+});
+
+test('a fault that was killed is tried again for the test that did it, not for others', async () => {
+  const named = "test('2 + 3', () => sum(2, 3));\n";
+  const header = "import { sum } from './sum.mjs';\nimport { test } from './test.mjs';\n";
+  const runner = `export function test(name, value) {
+    if (value() !== 5) throw new Error(name);
+  }\n`;
+  const toy = project({ 'right.mjs': header + named, 'test.mjs': runner });
+  const change = (text) => writeFileSync(join(toy.source, 'right.mjs'), header + text);
+  assert.equal(await numTried(toy, [wrongSum]), 1);
+  change(`${named}test('1 + 4', () => sum(1, 4));\n`);
+  assert.equal(await numTried(toy, [wrongSum]), 0);
+  change("test('2 + 3', () => sum(3, 2));\n");
+  assert.equal(await numTried(toy, [wrongSum]), 1);
+});
+
+test('types and comments of TypeScript change no result', async () => {
+  const typed = 'export const sum = (a: number, b: number) => a + b;\n';
+  const toy = project({ 'sum.ts': typed });
+  const inTypes = { ...wrongSum, file: 'sum.ts' };
+  const change = (text) => writeFileSync(join(toy.source, 'sum.ts'), text);
+  assert.equal(await numTried(toy, [inTypes]), 1);
+  change(`// Adds.\nimport type { Sum } from './types.js';\n${typed.replace('=> a', ': number => a')}`);
+  assert.equal(await numTried(toy, [inTypes]), 0);
+  change(typed.replace('sum', 'total'));
+  assert.equal(await numTried(toy, [inTypes]), 1);
 });
 
 test('what changes while faults are tried is tried again', async () => {
