@@ -86,7 +86,7 @@ async function filesOf(source) {
   return names.filter((name) => existsSync(join(source, name)));
 }
 
-/** What a file does, as far as that is told quickly: TypeScript without its types and comments. */
+/** Reads a file; of TypeScript what is left without types and comments. */
 function substance(path) {
   const text = readFileSync(path, 'utf8');
   if (!path.endsWith('.ts')) return text;
