@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
+import { isWiped, keysDrawn, keysRead, slowStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
@@ -211,6 +212,33 @@ test('learner ledger: calls at the same time are made one after the other', asyn
   assert.deepEqual(model, whole.model());
   ledger.dispose();
   whole.dispose();
+  // A first save that took longest must not replace what was saved after it.
+  const slow = slowStore();
+  const first = await dp.learnerLedger({ ...target, store: slow.store });
+  await Promise.all([0, 1, 2].map((i) => first.learn(example(i), [1])));
+  first.dispose();
+  assert.equal(slow.most(), 1, 'saves at the same time');
+  const next = await dp.learnerLedger({ ...target, store: slow.store });
+  assert.equal(next.numExamples, 3);
+  next.dispose();
+});
+
+test('learner ledger: its key is wiped when it is disposed of', async () => {
+  const store = memory();
+  const drawn = await keysDrawn(async () => {
+    const ledger = await dp.learnerLedger({ ...target, store });
+    await ledger.learn(example(0), [1]);
+    return ledger;
+  });
+  const stored = store.bytes.slice(0, 32);
+  assert.deepEqual(drawn.keys, [stored]);
+  drawn.result.dispose();
+  assert.ok(isWiped(drawn.keys[0]), 'a fresh one');
+  const { keys, reading } = keysRead(store);
+  const next = await dp.learnerLedger({ ...target, store: reading });
+  assert.deepEqual(keys, [stored]);
+  next.dispose();
+  assert.ok(isWiped(keys[0]), 'one that was stored');
 });
 
 test('learner ledger: its bytes are those of the library in C++', async () => {

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, entryUrl, importEntry, node } from './support/consumer.mjs';
+import { isWiped, keysDrawn, keysRead, memoryStore, slowStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
@@ -90,6 +91,15 @@ test('ledger: calls at the same time are made one after the other', async () => 
     assert.deepEqual(all[1], all[3]);
     assert.equal(ledger.step, 3);
   });
+  // A first save that took longest must not replace what was saved after it.
+  const { store, most } = slowStore();
+  const ledger = await dp.ledger({ ...target, store });
+  await Promise.all([0, 1, 2].map((step) => ledger.release(step, [0])));
+  ledger.dispose();
+  assert.equal(most(), 1, 'saves at the same time');
+  const next = await dp.ledger({ ...target, store });
+  assert.equal(next.step, 3);
+  next.dispose();
 });
 
 test('ledger: nothing is handed out that could not be stored', async () => {
@@ -116,24 +126,86 @@ test('ledger: nothing is handed out that could not be stored', async () => {
   next.dispose();
 });
 
+test('ledger: a memo that could not be stored is not kept', async () => {
+  let broken = false;
+  const store = memoryStore(async () => {
+    if (broken) throw new Error('disk full');
+  });
+  const memo = (text) => new TextEncoder().encode(text);
+  const ledger = await dp.ledger({ ...target, store });
+  for (const [step, kept] of [[0, undefined], [2, memo('one')]]) {
+    if (kept) await ledger.releaseSteps(1, [[0]], kept);
+    broken = true;
+    await assert.rejects(ledger.releaseSteps(step, [[1]], memo('lost')), /disk full/);
+    assert.deepEqual(ledger.memo, kept);
+    broken = false;
+    // The step is stored now, with the memo that was there before.
+    await ledger.releaseSteps(step, [[1]]);
+    assert.deepEqual(ledger.memo, kept);
+  }
+  ledger.dispose();
+  const next = await dp.ledger({ ...target, store });
+  assert.equal(next.step, 3);
+  assert.deepEqual(next.memo, memo('one'));
+  next.dispose();
+});
+
+test('ledger: each has a fresh key, and with it noise of its own', async () => {
+  const made = [];
+  for (const store of [memoryStore(), memoryStore()]) {
+    const ledger = await dp.ledger({ ...target, store });
+    const releases = await ledger.releaseMany(0, new Float64Array(20));
+    const key = (await store.load()).slice(0, 32);
+    assert.ok(key.some((byte) => byte !== 0), 'a key of zeros is known to everybody');
+    made.push({ key, releases, identity: ledger.identity });
+    ledger.dispose();
+  }
+  const [one, other] = made;
+  for (const name of ['key', 'releases', 'identity']) {
+    assert.notDeepEqual(one[name], other[name], name);
+  }
+});
+
+test('ledger: says when its noise is from a fixed seed, in every life', async () => {
+  for (const [options, insecure] of [[{ insecureSeed: 0 }, true], [{}, false]]) {
+    const store = memoryStore();
+    for (let life = 0; life < 2; ++life) {
+      const ledger = await dp.ledger({ ...target, ...options, store });
+      assert.equal(ledger.insecure, insecure);
+      await ledger.release(life, [1]);
+      ledger.dispose();
+    }
+  }
+});
+
+test('ledger: its key is wiped when it is disposed of, or its state was refused', async () => {
+  const store = memoryStore();
+  const drawn = await keysDrawn(async () => {
+    const ledger = await dp.ledger({ ...target, store });
+    await ledger.release(0, [1]);
+    return ledger;
+  });
+  const stored = (await store.load()).slice(0, 32);
+  assert.deepEqual(drawn.keys, [stored]);
+  drawn.result.dispose();
+  assert.ok(isWiped(drawn.keys[0]), 'a fresh one');
+  const { keys, reading } = keysRead(store);
+  const next = await dp.ledger({ ...target, store: reading });
+  assert.deepEqual(keys, [stored]);
+  next.dispose();
+  assert.ok(isWiped(keys[0]), 'one that was stored');
+  const refused = dp.ledger({ ...target, epsilon: 2, store: reading });
+  await assert.rejects(refused, { code: 'bad_state' });
+  assert.equal(keys.length, 2);
+  assert.ok(isWiped(keys[1]), 'one that was refused');
+  assert.deepEqual((await store.load()).slice(0, 32), stored, 'the store keeps its own');
+});
+
 /** A promise, and what resolves it. */
 function gate() {
   let open;
   const passed = new Promise((resolve) => (open = resolve));
   return { passed, open };
-}
-
-/** A store in memory; saving waits for what `pause` gives. */
-function memoryStore(pause = async () => {}) {
-  let bytes;
-  return {
-    load: async () => bytes,
-    save: async (given) => {
-      await pause();
-      bytes = given;
-    },
-    close: async () => {},
-  };
 }
 
 test('ledger: one at a time has a store, whatever store it is', async () => {
@@ -356,6 +428,16 @@ test('file store: closing waits for what is being saved, and later saves are ref
     assert.equal(next.step, 1);
     await assert.rejects(next.release(0, [1]), { code: 'already_released' });
   });
+});
+
+test('file store: saves at the same time are made one after the other', async () => {
+  const path = place('turns-of-a-file');
+  const store = await FileStore.open(path);
+  const all = [1, 2, 3, 4].map((byte) => Uint8Array.of(byte, byte));
+  await Promise.all(all.map((bytes) => store.save(bytes)));
+  assert.deepEqual(await store.load(), all.at(-1));
+  await store.close();
+  assert.deepEqual(new Uint8Array(readFileSync(path)), all.at(-1));
 });
 
 test('file store: nothing is saved over what others have saved since', async () => {

@@ -100,6 +100,9 @@ test('people sum: parts of a person are added, then clipped; everybody adds up',
     if (t === 2) sums.contribute('d', [0.5]);
   });
   assert.deepEqual(added, [1, 0, 0.5]);
+  const crowd = Array.from({ length: 50 }, (_, i) => `person ${i}`);
+  const ones = new Float64Array(50).fill(1);
+  assert.deepEqual(increments({ numSteps: 1 }, (sums) => sums.contribute(crowd, ones)), [50]);
 });
 
 test('people sum: each record a step, as one by one; totals into an array of ours', () => {

@@ -393,6 +393,7 @@ test('prefix sum: bad options', () => {
     [make({ grid: -1 }), /grid must be .*, got -1/],
     [make({ grid: NaN }), /grid must be .*, got NaN/],
     [make({ insecureSeed: -1 }), /insecureSeed must be an integer from 0 to 2\^53 - 1, got -1/],
+    [make({ insecureSeed: 2 ** 53 }), /insecureSeed must be an integer .*, got 9007199254740992/],
     [make({ insecureSeed: 0.5 }), /insecureSeed must be an integer .*, got 0.5/],
     [make({ insecureSeed: -1n }), /insecureSeed must be from 0 to 2\^64 - 1, got -1n/],
     [

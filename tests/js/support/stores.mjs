@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Stores in memory for ledgers, and the keys that ledgers draw or read.
+
+/** A store in memory; saving waits for what `pause` gives. */
+export function memoryStore(pause = async () => {}) {
+  let bytes;
+  return {
+    load: async () => bytes,
+    save: async (given) => {
+      await pause();
+      bytes = given;
+    },
+    close: async () => {},
+  };
+}
+
+/** A store whose first save takes longest, and the most saves that it had at the same time. */
+export function slowStore() {
+  let milliseconds = 40;
+  let running = 0;
+  let most = 0;
+  const store = memoryStore(async () => {
+    most = Math.max(most, ++running);
+    const wait = milliseconds;
+    milliseconds /= 4;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    --running;
+  });
+  return { store, most: () => most };
+}
+
+/** The result of a call, and the very arrays that it filled with random keys. */
+export async function keysDrawn(use) {
+  const real = crypto.getRandomValues;
+  const keys = [];
+  crypto.getRandomValues = (array) => {
+    if (array.length === 32) keys.push(array);
+    return real.call(crypto, array);
+  };
+  try {
+    return { result: await use(), keys };
+  } finally {
+    crypto.getRandomValues = real;
+  }
+}
+
+/** Another store on the bytes of one, and the keys that are cut out of what it loads. */
+export function keysRead(store) {
+  const keys = [];
+  const load = async () => {
+    const bytes = (await store.load()).slice();
+    bytes.slice = (...range) => {
+      const part = Uint8Array.prototype.slice.apply(bytes, range);
+      keys.push(part);
+      return part;
+    };
+    return bytes;
+  };
+  return { keys, reading: { ...store, load } };
+}
+
+export const isWiped = (key) => key.length === 32 && key.every((byte) => byte === 0);
