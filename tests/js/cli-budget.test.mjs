@@ -274,6 +274,27 @@ test('budget: a copy of a state that is one step behind is refused, one that is 
   assert.equal(read(path).releases[0].step, 5);
 });
 
+test('budget: a copy made while the last run went on is refused, one step behind', async () => {
+  const path = freshPath();
+  const [state, copy] = [`${path}.state`, `${path}.copy`];
+  const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
+  const numLines = ({ stdout }) => stdout.split('\n').length - 1;
+  const { child, ended } = await runningOn('x\n1\n1\n1\n', run(state), (said) => numLines(said) === 4);
+  copyFileSync(state, copy);
+  child.stdin.end('1\n');
+  const end = await ended;
+  assert.deepEqual([end.code, numLines(end)], [0, 5], end.stderr);
+  // It has the mark of the last run: only the number of its steps tells it from the state.
+  const marks = (file) => readFileSync(file).subarray(-40).toString('latin1');
+  assert.equal(marks(copy), marks(state));
+  const before = readFileSync(path, 'utf8');
+  const behind = /is an old copy: 3 steps are released in it, 4 by --budget/;
+  const { stdout } = await fails(run(copy), 2, behind, { input: 'x\n0\n' });
+  assert.equal(stdout, '');
+  assert.equal(readFileSync(path, 'utf8'), before);
+  await accepted(run(state), { input: 'x\n1\n' });
+});
+
 test('budget: a copy of a state is refused whose original was killed before the budget knew', async () => {
   const path = freshPath();
   const [state, copy] = [`${path}.state`, `${path}.copy`];

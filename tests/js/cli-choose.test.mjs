@@ -91,6 +91,38 @@ test('persons: the first rows of each count, and the noise is for as many', asyn
   }
 });
 
+test('choose: the noise is for the neighbours and the persons that are asked for', async () => {
+  const counts = (most) => {
+    const seen = new Map();
+    const histogram = [0, 0, 0, 0, 0, 0];
+    for (const [who, size] of rows) {
+      seen.set(who, (seen.get(who) ?? 0) + 1);
+      if (seen.get(who) <= most) histogram[size - 1] += 1;
+    }
+    return histogram;
+  };
+  const cases = [
+    [['--neighbours', 'replace-one'], counts(Infinity), { neighbours: 'replace-one' }],
+    [persons(3), counts(3), { maxContributions: 3 }],
+  ];
+  for (const [more, histogram, options] of cases) {
+    for (const [choice, choose] of [
+      [['--winner'], (how) => dp.winner({ histogram, epsilon: 0.1, ...how })],
+      [['--quantile', '1/2'], (how) => dp.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how })],
+    ]) {
+      // A seed with which other noise would choose something else.
+      const seeds = Array.from({ length: 1000 }, (_, insecureSeed) => insecureSeed);
+      const seed = seeds.find(
+        (insecureSeed) => choose({ ...options, insecureSeed }) !== choose({ insecureSeed }),
+      );
+      const expected = choose({ ...options, insecureSeed: seed });
+      const args = ['choose', ...choice, ...sizes, '--epsilon', '0.1', '--seed', String(seed)];
+      const { stdout } = await accepted([...args, ...more]);
+      assert.equal(stdout, `size\n${expected + 1}\n`, [...choice, ...more].join(' '));
+    }
+  }
+});
+
 test('persons: of a choice the odds are those of as many rows', () => {
   const histogram = [0, 3];
   const draws = (options) => {

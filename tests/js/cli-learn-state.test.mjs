@@ -106,6 +106,16 @@ test('learn --state: columns are found by name, and others are refused', async (
   await refused(['--range', 'b=0:1'], /it was begun with another --range of the column "b"$/);
 });
 
+test('learn --state: either end of a range is refused when it moves', async () => {
+  const run = [...seeded, '--state', freshState(), '--range'];
+  await modelOf([...run, 'b=0:1'], table(0, 2));
+  for (const range of ['b=0:2', 'b=-1:1']) {
+    const moved = /it was begun with another --range of the column "b"$/;
+    await fails([...run, range], 2, moved, { input: table(2, 3) });
+  }
+  assert.equal((await modelOf([...run, 'b=0:1'], table(2, 3))).numExamples, 3);
+});
+
 test('learn --state: other options are refused by name', async () => {
   const state = freshState();
   const begun = ['--loss', 'huber', '--radius', '2', '--batch', '2'];

@@ -265,6 +265,27 @@ test('learn: losses, domains and batches are those of the library', async () => 
   assert.deepEqual([model.loss, model.numExamples], ['quantile', 400]);
 });
 
+test('learn: the noise and the certificate are for the neighbours that are asked for', async () => {
+  const args = [...learn, '--neighbours', 'replace-one', '--seed', '7', '--json'];
+  const input = 'a,y\n0.5,1\n-0.5,0\n1,1\n';
+  const model = JSON.parse((await dpFtrl(args, { input })).stdout);
+  const learner = dp.learner({
+    mechanism: 'honaker',
+    numSteps: 3,
+    epsilon: 8,
+    delta: 1e-6,
+    dimension: 2,
+    neighbours: 'replace-one',
+    insecureSeed: 7,
+  });
+  learner.learn([0.5, 1, -0.5, 1, 1, 1], [1, 0, 1]);
+  const expected = learner.model();
+  learner.dispose();
+  assert.deepEqual(model.certificate, expected.certificate);
+  assert.equal(model.certificate.neighbours, 'replace-one');
+  assert.deepEqual(model.lastWeights, expected.lastWeights);
+});
+
 test('learn: ranges from the data are not private, and say so', async () => {
   const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
   await fails(args, 2, /--ranges-from-data gives data away: it needs --show-nonprivate/, {

@@ -241,6 +241,7 @@ test('people and events: faults are named, and of a person no text', async () =>
   const cases = [
     [daily, 'when\n2026-01-01\nSECRET\n', 'not_a_time', /row 2 \(line 3\), column "when" must be/],
     [daily, 'when\n2026-01-02\n2026-01-01\n', 'out_of_order', /earlier day than the row above/],
+    [daily, 'when\n2026-01-01\n2026-01-03\n2026-01-02\n', 'out_of_order', /row 3 .* earlier day/],
     [[...daily, ...from], 'when\n2026-01-02\n', 'out_of_order', /before the day of --from/],
     [people(1), 'who,x\na,1\n ,1\n', 'missing', /row 2 \(line 3\), column "who" is missing/],
     [people(1), 'who,x\na,1\nb,SECRET\n', 'not_a_number', /row 2 \(line 3\), column "x" is not/],

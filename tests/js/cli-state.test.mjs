@@ -153,6 +153,28 @@ test('state: who has had his share has none tomorrow', async () => {
   assert.notDeepEqual(await run(state, day(3, 'bob', 3)), await run(other, day(3, 'bob', -3)));
 });
 
+test('state: who counted yesterday does not count today where days must be apart', async () => {
+  const [state, other] = [freshState(), freshState()];
+  const day = (n, who, x) => `2026-03-0${n},${who},${x}\n`;
+  const run = (path, input) => rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
+  // Her day is not the first of the release.
+  const begin = day(1, 'bob', 1) + day(2, 'ann', 1);
+  assert.deepEqual(await run(state, begin), await run(other, begin));
+  assert.deepEqual(await run(state, day(3, 'ann', 3)), await run(other, day(3, 'ann', -3)));
+  assert.notDeepEqual(await run(state, day(4, 'ann', 3)), await run(other, day(4, 'ann', -3)));
+});
+
+test('state: all rows of a person in a bucket are clipped together, also beyond the doubles', async () => {
+  const day = (...rows) => header + rows.map((row) => `2026-03-01,${row}\n`).join('');
+  const run = (input) => rowsOf([...target, ...people, ...daily, '--state', freshState()], input);
+  const [one] = await run(day('ann,3', 'bob,1'));
+  assert.deepEqual(await run(day('ann,2', 'bob,1', 'ann,2')), [one]);
+  assert.deepEqual(await run(day('ann,1.7e308', 'bob,1', 'ann,1.7e308')), [one]);
+  const [below] = await run(day('ann,-3', 'bob,1'));
+  assert.deepEqual(await run(day('ann,-1.7e308', 'bob,1', 'ann,-1.7e308')), [below]);
+  assert.notEqual(one, below);
+});
+
 test('state: the last day of a run is over; --to ends a run later', async () => {
   const path = freshState();
   const args = [...target, ...people, ...daily, '--state', path];
@@ -196,6 +218,25 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   const plain = freshState();
   await rowsOf([...target, '--state', plain], header + days[0]);
   await fails([...target, ...daily, '--state', plain], 2, /begun without/, next);
+});
+
+test('state: releases of one run with the persons of another are refused', async () => {
+  const path = freshState();
+  const run = [...target, ...people, ...daily, '--state', path];
+  await rowsOf(run, header + days[0]);
+  const first = readFileSync(path);
+  await rowsOf(run, header + days[1]);
+  const second = readFileSync(path);
+  const endOf = (bytes) => 40 + bytes.readUInt32LE(36);
+  const mixed = (memo, sums) =>
+    Buffer.concat([memo.subarray(0, endOf(memo)), sums.subarray(endOf(sums))]);
+  for (const bytes of [mixed(first, second), mixed(second, first)]) {
+    writeFileSync(path, bytes);
+    await fails(run, 2, /--state \S+: its parts are of different runs$/, { input: header + days[3] });
+    assert.deepEqual(readFileSync(path), bytes);
+  }
+  writeFileSync(path, mixed(second, second));
+  assert.match((await rowsOf(run, header + days[3])).join(), /^3,/);
 });
 
 const sums = ['release', '--epsilon', '1e6', '--delta', '1e-6', '--clip', '1000', '--quiet'];

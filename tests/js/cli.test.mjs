@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -195,6 +195,37 @@ test('release: --seed gives the numbers of the library, and warns', async () => 
   sums.dispose();
 });
 
+test('release: every option of the guarantee reaches the library', async () => {
+  const { load } = await importEntry('dp-ftrl');
+  const args = ['release', '--epsilon', '2', '--delta', '1e-5', '--clip', '3', '--epochs', '2'];
+  args.push('--neighbours', 'replace-one', '--mechanism', 'tree', '--json', '--quiet');
+  const input = 'x,y\n1,0.5\n-2,1\n4,3\n0,0\n';
+  const seeded = JSON.parse((await dpFtrl([...args, '--seed', '5'], { input })).stdout);
+  const sums = (await load()).prefixSum({
+    mechanism: 'tree',
+    numSteps: 4,
+    dimension: 2,
+    epsilon: 2,
+    delta: 1e-5,
+    clipNorm: 3,
+    neighbours: 'replace-one',
+    participation: { epochs: 2 },
+    insecureSeed: 5,
+  });
+  const noisy = sums.releaseMany([1, 0.5, -2, 1, 4, 3, 0, 0]);
+  assert.deepEqual(seeded.certificate, sums.certificate);
+  const rows = [0, 1, 2, 3].map((t) => {
+    const [x, y] = noisy.subarray(2 * t);
+    return { step: t + 1, sums: { x, y }, std: sums.stddev(t) };
+  });
+  assert.deepEqual(seeded.rows, rows);
+  assert.equal(seeded.private, false, 'a seed makes the noise known');
+  const secret = JSON.parse((await dpFtrl(args, { input })).stdout);
+  assert.deepEqual(secret.certificate, sums.certificate);
+  assert.equal(secret.private, true);
+  sums.dispose();
+});
+
 test('release: without a seed two runs differ', async () => {
   const args = [...release, '--column', 'count', daily];
   assert.notEqual((await dpFtrl(args)).stdout, (await dpFtrl(args)).stdout);
@@ -338,6 +369,26 @@ test('release: a slow reader holds the writer back', async () => {
   assert.ok(accepted < 20, 'the input was swallowed although nobody reads the output');
   child.kill();
   await once(child, 'close');
+});
+
+test('release: an input that loses rows after they were counted is not complete', async () => {
+  const numRows = 400_000;
+  const path = file('shrinking.csv', `x\n${'1\n'.repeat(numRows)}`);
+  const child = spawn(cli, [...release, '--mechanism', 'tree', '--json', path]);
+  child.stdout.pause();
+  // The guarantee is printed after the rows were counted. Far more than pipes hold follows it: the
+  // rows that are lost have not been read when the writer stalls.
+  const [guarantee] = await once(child.stderr.setEncoding('utf8'), 'data');
+  truncateSync(path, 2 + numRows);
+  let stdout = '';
+  let stderr = guarantee;
+  child.stderr.on('data', (text) => (stderr += text));
+  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text)).resume();
+  const [code] = await once(child, 'close');
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps\n$/);
+  const { complete, rows } = JSON.parse(stdout);
+  assert.deepEqual([complete, rows.length], [false, numRows / 2]);
 });
 
 test('release: a closed pipe is a quiet end', async () => {
