@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { defineConfig, mergeConfig } from 'vite';
+import { offline } from './vite.offline.ts';
 import { filesPolicy, shared } from './vite.shared.ts';
 
 /** The page as files, for any static host and any path. */
 export default defineConfig(
   mergeConfig(shared, {
     define: { SINGLE_FILE: 'false' },
-    plugins: [filesPolicy()],
+    plugins: [filesPolicy(), offline()],
     build: {
       outDir: 'dist',
       emptyOutDir: true,

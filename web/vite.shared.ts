@@ -57,7 +57,7 @@ function sha256(text: string): string {
   return `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
 }
 
-function policyTag(script: string, style: string, worker: string): string {
+function policyTag(script: string, style: string, worker: string, more: string[] = []): string {
   const policy = [
     "default-src 'none'",
     `script-src ${script} 'wasm-unsafe-eval'`,
@@ -67,6 +67,7 @@ function policyTag(script: string, style: string, worker: string): string {
     "connect-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
+    ...more,
   ].join('; ');
   return `<meta http-equiv="Content-Security-Policy" content="${policy}">`;
 }
@@ -78,8 +79,10 @@ export function filesPolicy(): Plugin {
   return {
     name: 'files-policy',
     apply: 'build',
-    transformIndexHtml: (html) =>
-      html.replace(charset, `${charset}\n    ${policyTag("'self'", "'self'", "'self'")}`),
+    transformIndexHtml(html) {
+      const tag = policyTag("'self'", "'self'", "'self'", ["manifest-src 'self'"]);
+      return html.replace(charset, `${charset}\n    ${tag}`);
+    },
   };
 }
 

@@ -139,5 +139,10 @@ test('sizes: laboratory without the worker below 130 KB in Brotli, single file b
     /<(?:script|link|img)[^>]+(?:src|href)="(?!data:)[^"#]/,
     'nothing is referred to',
   );
-  assert.deepEqual((await readdir(folder)).sort(), ['assets', 'dp-ftrl.html', 'index.html']);
+  assert.deepEqual((await readdir(folder)).sort(), [
+    'assets',
+    'dp-ftrl.html',
+    'index.html',
+    'service-worker.js',
+  ]);
 });

@@ -17,12 +17,24 @@ export const site = path.join(root, 'web/dist/');
 
 export const policy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
-  "worker-src 'self'; img-src 'self' data:; connect-src 'none'";
+  "worker-src 'self'; img-src 'self' data:; manifest-src 'self'; connect-src 'none'";
+/** Policy of the service worker, which fetches the files that it keeps. */
+const workerPolicy = policy.replace("connect-src 'none'", "connect-src 'self'");
 
-const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+};
 
-/** Serves web/dist below a path that is not the root of the host. */
-export async function serveSite() {
+/**
+ * Serves a folder, web/dist by default, below a path that is not the root of the host. `port`: 0 for
+ * any; `strict`: the service worker may fetch nothing either.
+ */
+export async function serveSite({ folder = site, port = 0, strict = false } = {}) {
   const prefix = '/some/where/';
   const requests = [];
   const server = http.createServer(async (request, response) => {
@@ -31,10 +43,11 @@ export async function serveSite() {
     try {
       if (!pathname.startsWith(prefix)) throw new Error('outside');
       const name = pathname.slice(prefix.length) || 'index.html';
-      const body = await readFile(path.join(site, path.normalize(`/${name}`)));
+      const body = await readFile(path.join(folder, path.normalize(`/${name}`)));
+      const isServiceWorker = name === 'service-worker.js';
       response.writeHead(200, {
         'content-type': types[path.extname(name)] ?? 'application/octet-stream',
-        'content-security-policy': policy,
+        'content-security-policy': isServiceWorker && !strict ? workerPolicy : policy,
         'x-content-type-options': 'nosniff',
       });
       response.end(body);
@@ -42,9 +55,13 @@ export async function serveSite() {
       response.writeHead(404).end();
     }
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${server.address().port}`;
-  return { origin, url: `${origin}${prefix}`, requests, close: () => server.close() };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { origin, url: `${origin}${prefix}`, requests, close };
 }
 
 export async function launch() {
@@ -88,6 +105,8 @@ export async function launchFirefox() {
 export async function openPage(browser, url, options = {}) {
   const { width = 1440, height = 900, scheme = 'light', calm = false, story = false, before } = options;
   const page = await browser.newPage();
+  // A busy machine takes longer than the 30 seconds of puppeteer.
+  page.setDefaultTimeout(120_000);
   const said = [];
   const asked = [];
   page.on('console', (message) => said.push(message.text()));

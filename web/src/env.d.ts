@@ -2,6 +2,9 @@
 
 declare module '*.css';
 
+/** True in the build that is one file. */
+declare const SINGLE_FILE: boolean;
+
 /** Handwriting, made while the page is built: vite.digits.ts. */
 declare module 'virtual:digits' {
   export const numTraining: number;

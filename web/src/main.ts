@@ -4,6 +4,7 @@
 // Each is made when it is first shown, and nothing of the other runs before.
 
 import './style.css';
+import { keepForOffline } from './offline/register.ts';
 import { byId, setText } from './page/dom.ts';
 import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
 import type { App } from './page/app.ts';
@@ -25,6 +26,7 @@ class Page {
       link.addEventListener('click', (event) => this.skip(event, link.hash.slice(1)));
     }
     this.open();
+    if (!SINGLE_FILE && !routeOf(location).embedded) keepForOffline();
   }
 
   private engine(): Promise<Engine> {

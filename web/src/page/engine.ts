@@ -7,9 +7,6 @@ import { serveCsv } from '../data/csv_worker.ts';
 
 export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
 
-/** True in the build that is one file. */
-declare const SINGLE_FILE: boolean;
-
 /** In one file there is no other script to start: the page's own one knows both roles. */
 function ownScriptWorker(): Worker {
   const source = document.querySelector('script[type="module"]')?.textContent ?? '';

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page without a network after one visit, and what installing it needs.
+
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { launch, openPage, readKey, serveSite, settled, site as folder } from './support.mjs';
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+/** Addresses that are kept, by cache. */
+const keptNames = (page) =>
+  page.evaluate(async () => {
+    const all = [];
+    for (const name of await caches.keys()) {
+      const files = await (await caches.open(name)).keys();
+      all.push(files.map(({ url }) => url));
+    }
+    return all;
+  });
+
+/** Waits until a page is kept whole: its own address is stored last. */
+async function untilKept(page, url) {
+  await page.waitForFunction(
+    async (address) => (await caches.match(address)) !== undefined,
+    { timeout: 180_000, polling: 50 },
+    url,
+  );
+  await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+}
+
+/** A host, and a profile of its own, so that nothing is kept from another test. */
+async function onNewHost(options, use) {
+  const [profile, site] = await Promise.all([browser.createBrowserContext(), serveSite(options)]);
+  try {
+    await use(profile, site);
+  } finally {
+    site.close();
+    await profile.close();
+  }
+}
+
+test('after one visit to the story, story and laboratory open and compute without the host', () =>
+  onNewHost({}, async (profile, site) => {
+    const first = await openPage(profile, site.url, { story: true, calm: true });
+    await untilKept(first.page, site.url);
+    const [kept, ...others] = await keptNames(first.page);
+    assert.deepEqual(others, []);
+    const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+    const left = names.filter((name) => !kept.includes(site.url + name)).sort();
+    // One of two scripts is the worker, the other plays its part on pages that have none.
+    assert.match(left.shift(), /^assets\/worker-/);
+    assert.deepEqual(left, ['dp-ftrl.html', 'index.html', 'service-worker.js']);
+    assert.equal(kept.length, names.length - 3, 'nothing else is kept but the page, by its address');
+    assert.ok(kept.includes(site.url));
+    const address = `${site.url}#steps=300&compare=honaker`;
+    const served = await openPage(profile, address, { calm: true });
+    await settled(served.page);
+    const expected = await readKey(served.page, '#sums .panel:last-child');
+    await served.page.close();
+    site.close();
+    const { page, said } = first;
+    await page.reload();
+    await page.waitForSelector('#scene-hero[data-state=ready]');
+    for (const scene of ['attacker', 'take-back', 'tree', 'floor', 'handwriting', 'yours']) {
+      if ((await page.$(`#scene-${scene}`)) === null) continue;
+      await page.$eval(`#scene-${scene}`, (one) => one.scrollIntoView());
+      await page.waitForSelector(`#scene-${scene}[data-state=ready]`, { timeout: 180_000 });
+    }
+    const lab = await openPage(profile, address, { calm: true });
+    await settled(lab.page);
+    const alone = await readKey(lab.page, '#sums .panel:last-child');
+    assert.deepEqual(alone, expected);
+    assert.deepEqual([...said, ...lab.said, ...served.said], []);
+    assert.deepEqual(await lab.page.evaluate(() => window.violations), []);
+  }));
+
+test('where the host forbids it, and from file://, nothing is kept and nothing is said', () =>
+  onNewHost({ strict: true }, async (profile, site) => {
+    const { page, said } = await openPage(profile, `${site.url}#steps=20`, { calm: true });
+    await settled(page);
+    while (!site.requests.some((one) => one.endsWith('/service-worker.js'))) await sleep(50);
+    await page.waitForFunction(
+      async () => (await navigator.serviceWorker.getRegistrations()).length === 0,
+      { polling: 50 },
+    );
+    assert.equal(await page.evaluate(async () => await caches.match(location.href)), undefined);
+    assert.deepEqual(said, []);
+    site.close();
+    const address = `${pathToFileURL(path.join(folder, 'dp-ftrl.html'))}#steps=20`;
+    const calls = () => {
+      window.registered = 0;
+      const { register } = ServiceWorkerContainer.prototype;
+      ServiceWorkerContainer.prototype.register = function (...given) {
+        window.registered += 1;
+        return register.apply(this, given);
+      };
+    };
+    const single = await openPage(profile, address, { calm: true, before: calls });
+    await settled(single.page);
+    assert.equal(await single.page.evaluate(() => window.registered), 0);
+    assert.equal(await single.page.$('link[rel=manifest]'), null);
+    assert.deepEqual(single.said, []);
+  }));
+
+test('the browser finds nothing that keeps the page from being installed; icons have their sizes', () =>
+  onNewHost({}, async (profile, site) => {
+    const { page, said } = await openPage(profile, site.url, { story: true, calm: true });
+    const session = await page.createCDPSession();
+    const { url, errors, data } = await session.send('Page.getAppManifest');
+    assert.deepEqual(errors, []);
+    const manifest = JSON.parse(data);
+    for (const part of ['start_url', 'scope']) {
+      assert.equal(new URL(manifest[part], url).href, site.url, part);
+    }
+    const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+    const reasons = installabilityErrors.map(({ errorId }) => errorId);
+    // Profiles of tests are private ones, in which nothing is installed.
+    assert.deepEqual(reasons.filter((reason) => reason !== 'in-incognito'), []);
+    for (const { src, sizes, type } of manifest.icons) {
+      const response = await fetch(new URL(src, url));
+      assert.equal(response.headers.get('content-type'), type);
+      if (sizes === 'any') continue;
+      const bytes = Buffer.from(await response.arrayBuffer());
+      assert.equal(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, sizes);
+      const drawn = await page.evaluate(async (address) => {
+        const image = new Image();
+        image.src = address;
+        await image.decode();
+        return image.naturalWidth;
+      }, new URL(src, url).href);
+      assert.equal(`${drawn}x${drawn}`, sizes);
+    }
+    assert.deepEqual(said, []);
+  }));

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Adds to the page made of files what makes it installable and keeps it without a network: a
+// manifest with icons, and a service worker that knows the files of this build.
+
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import type { HtmlTagDescriptor, Plugin, Rolldown } from 'vite';
+import { iconPng, iconSvg } from './vite.icons.ts';
+
+interface File {
+  name: string;
+  source: string | Buffer;
+}
+
+/** Hash of texts or bytes, each with its length, so that no two lists are alike. */
+function hash(parts: readonly (string | Uint8Array)[]): string {
+  const sum = createHash('sha256');
+  for (const part of parts) sum.update(`${part.length} `).update(part);
+  return sum.digest('hex').slice(0, 16);
+}
+
+function named(name: string, ending: string, source: string | Buffer): File {
+  return { name: `assets/${name}-${hash([source])}.${ending}`, source };
+}
+
+/** Icons as files, and the manifest that names them; it stands in the same folder. */
+function installable(): { icons: File[]; touch: File; manifest: File } {
+  const pictures = [192, 512].map((size) => ({ size, file: named('icon', 'png', iconPng(size)) }));
+  const drawing = named('icon', 'svg', iconSvg());
+  const icon = ({ name }: File, sizes: string, type: string): object => ({
+    src: name.replace('assets/', ''),
+    sizes,
+    type,
+    purpose: 'any maskable',
+  });
+  const manifest = {
+    name: 'dp-ftrl: private running totals',
+    short_name: 'dp-ftrl',
+    description: 'Private prefix sums and private online learning with correlated noise.',
+    lang: 'en',
+    start_url: '../',
+    scope: '../',
+    display: 'minimal-ui',
+    background_color: '#fbfaf6',
+    theme_color: '#fbfaf6',
+    icons: [
+      icon(drawing, 'any', 'image/svg+xml'),
+      ...pictures.map(({ size, file }) => icon(file, `${size}x${size}`, 'image/png')),
+    ],
+  };
+  const touch = named('icon', 'png', iconPng(180));
+  return {
+    icons: [drawing, ...pictures.map(({ file }) => file), touch],
+    touch,
+    manifest: named('manifest', 'webmanifest', JSON.stringify(manifest)),
+  };
+}
+
+function serviceWorker(files: readonly string[], build: string): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(new URL('src/offline/service_worker.ts', import.meta.url))],
+    bundle: true,
+    format: 'iife',
+    minify: true,
+    write: false,
+    define: { FILES: JSON.stringify(files), BUILD: JSON.stringify(build) },
+  });
+  return outputFiles[0]!.text;
+}
+
+/** Whether a file plays the worker's part where there are no workers: then none keeps it either. */
+const isStandIn = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
+  file.type === 'chunk' && /\/dist\/worker\.js$/.test(file.facadeModuleId ?? '');
+
+export function offline(): Plugin {
+  const { icons, touch, manifest } = installable();
+  const link = (rel: string, { name }: File): HtmlTagDescriptor => ({
+    tag: 'link',
+    attrs: { rel, href: `./${name}` },
+    injectTo: 'head',
+  });
+  return {
+    name: 'offline',
+    apply: 'build',
+    enforce: 'post',
+    transformIndexHtml: () => [link('manifest', manifest), link('apple-touch-icon', touch)],
+    buildStart() {
+      for (const { name, source } of [...icons, manifest]) {
+        this.emitFile({ type: 'asset', fileName: name, source });
+      }
+    },
+    generateBundle: {
+      order: 'post',
+      handler(_, bundle) {
+        const made = Object.values(bundle).filter((file) => !isStandIn(file));
+        made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
+        const contents = made.map((file) => (file.type === 'chunk' ? file.code : file.source));
+        const names = made.map(({ fileName }) => fileName);
+        const build = hash(names.flatMap((name, i) => [name, contents[i]!]));
+        const source = serviceWorker(names.filter((name) => name !== 'index.html'), build);
+        this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
+      },
+    },
+  };
+}
