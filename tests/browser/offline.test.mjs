@@ -3,7 +3,8 @@
 // The page without a network after one visit, and what installing it needs.
 
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,7 +30,7 @@ const keptNames = (page) =>
 async function untilKept(page, url) {
   await page.waitForFunction(
     async (address) => (await caches.match(address)) !== undefined,
-    { timeout: 180_000, polling: 50 },
+    { timeout: 60_000, polling: 50 },
     url,
   );
   await page.evaluate(async () => void (await navigator.serviceWorker.ready));
@@ -48,7 +49,7 @@ async function onNewHost(options, use) {
 
 test('after one visit to the story, story and laboratory open and compute without the host', () =>
   onNewHost({}, async (profile, site) => {
-    const first = await openPage(profile, site.url, { story: true, calm: true });
+    const first = await openPage(profile, site.url, { story: true, calm: true, kept: true });
     await untilKept(first.page, site.url);
     const [kept, ...others] = await keptNames(first.page);
     assert.deepEqual(others, []);
@@ -61,8 +62,11 @@ test('after one visit to the story, story and laboratory open and compute withou
     assert.deepEqual(left, ['dp-ftrl.html', 'index.html', 'service-worker.js']);
     assert.equal(kept.length, names.length - 3, 'nothing else is kept but the page, by its address');
     assert.ok(kept.includes(site.url));
+    const asked = site.requests.map((pathname) => site.origin + pathname);
+    const known = [...kept, `${site.url}service-worker.js`];
+    assert.deepEqual(asked.filter((one) => !known.includes(one)), [], 'nothing else is fetched');
     const address = `${site.url}#steps=300&compare=honaker`;
-    const served = await openPage(profile, address, { calm: true });
+    const served = await openPage(profile, address, { calm: true, kept: true });
     await settled(served.page);
     const expected = await readKey(served.page, '#sums .panel:last-child');
     await served.page.close();
@@ -70,12 +74,11 @@ test('after one visit to the story, story and laboratory open and compute withou
     const { page, said } = first;
     await page.reload();
     await page.waitForSelector('#scene-hero[data-state=ready]');
-    for (const scene of ['attacker', 'take-back', 'tree', 'floor', 'handwriting', 'yours']) {
-      if ((await page.$(`#scene-${scene}`)) === null) continue;
-      await page.$eval(`#scene-${scene}`, (one) => one.scrollIntoView());
-      await page.waitForSelector(`#scene-${scene}[data-state=ready]`, { timeout: 180_000 });
+    for (const scene of await page.$$eval('.scene', (all) => all.map(({ id }) => id))) {
+      await page.$eval(`#${scene}`, (one) => one.scrollIntoView());
+      await page.waitForSelector(`#${scene}[data-state=ready]`, { timeout: 60_000 });
     }
-    const lab = await openPage(profile, address, { calm: true });
+    const lab = await openPage(profile, address, { calm: true, kept: true });
     await settled(lab.page);
     const alone = await readKey(lab.page, '#sums .panel:last-child');
     assert.deepEqual(alone, expected);
@@ -83,9 +86,66 @@ test('after one visit to the story, story and laboratory open and compute withou
     assert.deepEqual(await lab.page.evaluate(() => window.violations), []);
   }));
 
+/** Makes a later build of the one in a folder: its first script has another name, the page another title. */
+async function rebuild(at) {
+  const home = await readFile(path.join(at, 'index.html'), 'utf8');
+  const [script] = /assets\/index-[^"]+\.js/.exec(home);
+  const later = 'assets/index-later.js';
+  await rename(path.join(at, script), path.join(at, later));
+  for (const name of await readdir(at, { recursive: true })) {
+    if (!/\.(?:html|js)$/.test(name)) continue;
+    const file = path.join(at, name);
+    const text = (await readFile(file, 'utf8')).replaceAll(path.basename(script), path.basename(later));
+    await writeFile(
+      file,
+      name === 'service-worker.js'
+        ? text.replace(/"[0-9a-f]{16}"/, '"later"')
+        : text.replace(/<title>.*?<\/title>/, '<title>a later build</title>'),
+    );
+  }
+  return { script, later };
+}
+
+test('a reload shows a new build at once; the old one is removed once its pages are closed', async () => {
+  const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));
+  try {
+    await cp(folder, at, { recursive: true });
+    await onNewHost({ folder: at }, async (profile, site) => {
+      const options = { calm: true, kept: true };
+      const first = await openPage(profile, `${site.url}#steps=20`, options);
+      await untilKept(first.page, site.url);
+      const { script, later } = await rebuild(at);
+      await first.page.reload();
+      await settled(first.page);
+      assert.equal(await first.page.title(), 'a later build');
+      await untilKept(first.page, site.url + later);
+      await first.page.waitForFunction(
+        async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
+        { polling: 50 },
+      );
+      await first.page.close();
+      const second = await openPage(profile, `${site.url}#steps=20`, options);
+      await second.page.waitForFunction(async () => (await caches.keys()).length === 1, { polling: 50 });
+      const [kept] = await keptNames(second.page);
+      assert.ok(kept.includes(site.url + later));
+      assert.ok(!kept.includes(site.url + script));
+      site.close();
+      await second.page.reload();
+      await settled(second.page);
+      assert.equal(await second.page.title(), 'a later build');
+      assert.deepEqual([...first.said, ...second.said], []);
+    });
+  } finally {
+    await rm(at, { recursive: true });
+  }
+});
+
 test('where the host forbids it, and from file://, nothing is kept and nothing is said', () =>
   onNewHost({ strict: true }, async (profile, site) => {
-    const { page, said } = await openPage(profile, `${site.url}#steps=20`, { calm: true });
+    const { page, said } = await openPage(profile, `${site.url}#steps=20`, {
+      calm: true,
+      kept: true,
+    });
     await settled(page);
     while (!site.requests.some((one) => one.endsWith('/service-worker.js'))) await sleep(50);
     await page.waitForFunction(
@@ -104,7 +164,7 @@ test('where the host forbids it, and from file://, nothing is kept and nothing i
         return register.apply(this, given);
       };
     };
-    const single = await openPage(profile, address, { calm: true, before: calls });
+    const single = await openPage(profile, address, { calm: true, kept: true, before: calls });
     await settled(single.page);
     assert.equal(await single.page.evaluate(() => window.registered), 0);
     assert.equal(await single.page.$('link[rel=manifest]'), null);
@@ -113,7 +173,7 @@ test('where the host forbids it, and from file://, nothing is kept and nothing i
 
 test('the browser finds nothing that keeps the page from being installed; icons have their sizes', () =>
   onNewHost({}, async (profile, site) => {
-    const { page, said } = await openPage(profile, site.url, { story: true, calm: true });
+    const { page, said } = await openPage(profile, site.url, { story: true, calm: true, kept: true });
     const session = await page.createCDPSession();
     const { url, errors, data } = await session.send('Page.getAppManifest');
     assert.deepEqual(errors, []);

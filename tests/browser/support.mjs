@@ -31,10 +31,10 @@ const types = {
 };
 
 /**
- * Serves a folder, web/dist by default, below a path that is not the root of the host. `port`: 0 for
- * any; `strict`: the service worker may fetch nothing either.
+ * Serves a folder, web/dist by default, below a path that is not the root of the host. `strict`: the
+ * service worker may fetch nothing either.
  */
-export async function serveSite({ folder = site, port = 0, strict = false } = {}) {
+export async function serveSite({ folder = site, strict = false } = {}) {
   const prefix = '/some/where/';
   const requests = [];
   const server = http.createServer(async (request, response) => {
@@ -55,7 +55,7 @@ export async function serveSite({ folder = site, port = 0, strict = false } = {}
       response.writeHead(404).end();
     }
   });
-  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${server.address().port}`;
   const close = () => {
     server.close();
@@ -99,14 +99,15 @@ export async function launchFirefox() {
 }
 
 /**
- * A page on the site: its laboratory, or the story where `story` says so. `said` collects console output, uncaught errors and violations of the policy;
- * `asked` every address it loads; frames are counted, and can be timed.
+ * A page on the site: its laboratory, or the story where `story` says so. The browser has service
+ * workers only where `kept` says so; elsewhere nothing is fetched while a test runs. `said` collects
+ * console output, uncaught errors and violations of the policy; `asked` every address it loads; frames
+ * are counted, and can be timed.
  */
 export async function openPage(browser, url, options = {}) {
-  const { width = 1440, height = 900, scheme = 'light', calm = false, story = false, before } = options;
+  const { width = 1440, height = 900, scheme = 'light', calm = false, story = false } = options;
+  const { kept = false, before } = options;
   const page = await browser.newPage();
-  // A busy machine takes longer than the 30 seconds of puppeteer.
-  page.setDefaultTimeout(120_000);
   const said = [];
   const asked = [];
   page.on('console', (message) => said.push(message.text()));
@@ -131,6 +132,7 @@ export async function openPage(browser, url, options = {}) {
       window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
     });
   });
+  if (!kept) await page.evaluateOnNewDocument(() => delete Navigator.prototype.serviceWorker);
   if (before) await page.evaluateOnNewDocument(before);
   await page.goto(story ? url : inLaboratory(url));
   return { page, said, asked };
