@@ -18,7 +18,11 @@ const SIDE = 64;
 const background: Colour = [11, 95, 165];
 /** Within the middle circle of 80 %, which is all that some systems leave of an icon. */
 const lines: readonly Line[] = [
-  { points: [[13, 46], [20, 27], [26, 47], [32, 20], [39, 42], [45, 17], [51, 34]], width: 2.5, colour: [143, 193, 232] },
+  {
+    points: [[13, 46], [20, 27], [26, 47], [32, 20], [39, 42], [45, 17], [51, 34]],
+    width: 2.5,
+    colour: [143, 193, 232],
+  },
   { points: [[13, 47], [22, 39], [30, 36], [40, 26], [51, 20]], width: 5.5, colour: [255, 255, 255] },
 ];
 

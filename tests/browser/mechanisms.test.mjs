@@ -124,6 +124,10 @@ test('parameters go into the address and come back, and another mechanism forget
     await textOf(page, '#set-b_weights-error'),
     'decays and weights must be given together',
   );
+  // The run with five bands, which may still be on its way, does not take back what was typed since.
+  await settled(page);
+  assert.equal(await page.$eval('#set-b_decays', (input) => input.value), '0.9, 0.5');
+  assert.equal(await page.$eval('#set-b_weights-error', (error) => error.hidden), false);
   await enter(page, '#set-b_weights', '0.2 0.1');
   await page.waitForFunction(() => location.hash.includes('b-weights'));
   await settled(page);

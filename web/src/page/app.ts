@@ -269,7 +269,9 @@ export class App {
     }
     const { typed, run } = this;
     const waits = error instanceof IncompleteError;
-    if (run !== null && !waits) this.goBackTo(run);
+    // A run that is on its way would put back what has been typed since.
+    if (waits) this.runs.abandon();
+    else if (run !== null) this.goBackTo(run);
     const remains = run === null || waits ? '' : 'The controls are back at what is shown.';
     this.failures.show(error, typed, remains);
     this.typed = null;

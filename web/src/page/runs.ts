@@ -34,6 +34,8 @@ function isAbort(error: unknown): boolean {
 
 export class Runs {
   private next: Request | null = null;
+  /** The one that is still wanted, also while it is made. */
+  private latest: Request | null = null;
   private working = false;
 
   constructor(
@@ -45,8 +47,16 @@ export class Runs {
 
   start(request: Request): void {
     this.next = request;
+    this.latest = request;
     this.searchBar.cancel();
     if (!this.working) void this.work();
+  }
+
+  /** Gives up what is being made. */
+  abandon(): void {
+    this.next = null;
+    this.latest = null;
+    this.searchBar.cancel();
   }
 
   private async work(): Promise<void> {
@@ -57,10 +67,10 @@ export class Runs {
       this.next = null;
       try {
         const run = await this.make(request);
-        if (this.next === null) this.events.made(run, request);
+        if (this.latest === request) this.events.made(run, request);
         else run.dispose();
       } catch (error) {
-        if (this.next !== null) continue;
+        if (this.latest !== request) continue;
         if (isAbort(error)) this.events.givenUp();
         else this.events.failed(error);
       }
@@ -69,7 +79,8 @@ export class Runs {
     this.events.busy(false);
   }
 
-  private async make({ settings, table, step }: Request): Promise<Run> {
+  private async make(request: Request): Promise<Run> {
+    const { settings, table, step } = request;
     const { numSteps } = settings;
     const run = await Run.create(this.engine, settings, table, (choice) =>
       this.searchBar.watch({ mechanism: choice.mechanism, numSteps }, (options) =>
@@ -78,7 +89,7 @@ export class Runs {
     );
     try {
       const target = Math.min(step, run.numSteps);
-      while (run.step < target && this.next === null) await run.advance(target - run.step);
+      while (run.step < target && this.latest === request) await run.advance(target - run.step);
     } catch (error) {
       run.dispose();
       throw error;
