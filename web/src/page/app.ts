@@ -212,6 +212,8 @@ export class App {
       checkTogether(settings, table?.numColumns ?? settings.dimension);
       this.runs.start({ settings, table, step, playing });
     } catch (error) {
+      // A run that is on its way would take back what has been typed since, and this message.
+      this.runs.abandon();
       this.fail(error);
     }
   }
@@ -269,9 +271,7 @@ export class App {
     }
     const { typed, run } = this;
     const waits = error instanceof IncompleteError;
-    // A run that is on its way would put back what has been typed since.
-    if (waits) this.runs.abandon();
-    else if (run !== null) this.goBackTo(run);
+    if (run !== null && !waits) this.goBackTo(run);
     const remains = run === null || waits ? '' : 'The controls are back at what is shown.';
     this.failures.show(error, typed, remains);
     this.typed = null;
