@@ -213,7 +213,7 @@ export class App {
       this.runs.start({ settings, table, step, playing });
     } catch (error) {
       // A run that is on its way would take back what has been typed since, and this message.
-      this.runs.abandon();
+      if (this.run !== null) this.runs.abandon();
       this.fail(error);
     }
   }
