@@ -3,11 +3,12 @@
 // The options that say what is released with which mechanism, shared by the commands.
 
 import { DEFAULT_MECHANISM } from '../../core/defaults.js';
+import { given } from '../../core/given.js';
 import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../../core/parameters.js';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Neighbours, Participation } from '../../types/all.js';
 import { Misuse, unknownName } from '../failure.js';
-import type { Args, Known } from './args.js';
+import { required, type Args, type Known } from './args.js';
 
 /** `epochLength` -> `epoch-length`. */
 function optionOf(name: ParameterName): string {
@@ -92,9 +93,7 @@ export function readMechanism(
   const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(args, name)] as const);
   return {
     mechanism,
-    ...(Object.fromEntries(
-      parameters.filter(([, value]) => value !== undefined),
-    ) as MechanismParameters),
+    ...(given(Object.fromEntries(parameters)) as MechanismParameters),
   };
 }
 
@@ -113,6 +112,15 @@ export function readNeighbours(args: Args): Neighbours {
   const known = text !== undefined && Object.hasOwn(NEIGHBOURS_ELSEWHERE, text);
   if (known) return NEIGHBOURS_ELSEWHERE[text]!;
   return args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
+}
+
+/** Reads the privacy target of a release, and what its records are clipped to. */
+export function readTarget(args: Args) {
+  return {
+    epsilon: required('epsilon', args.positive('epsilon')),
+    delta: required('delta', args.probability('delta')),
+    clipNorm: required('clip', args.positive('clip')),
+  };
 }
 
 export function readParticipation(args: Args): Participation {

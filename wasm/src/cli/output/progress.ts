@@ -4,8 +4,8 @@
 // its own draws it: a piece of a search can keep this one for many seconds.
 
 import { Worker } from 'node:worker_threads';
-import type { OptimizeProgress } from '../../types/all.js';
-import type { Pieces } from '../../api/searches.js';
+import { foundFirst, type Pieces } from '../../api/searches.js';
+import type { DpFtrl, OptimizeProgress } from '../../types/all.js';
 
 /** Data that both threads see. */
 interface Shared {
@@ -88,4 +88,13 @@ export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T
   } finally {
     line.end();
   }
+}
+
+/** Searches for the parameters of a mechanism, if that takes long, with the line in sight. */
+export function findFirst<Options extends object>(
+  dp: DpFtrl,
+  how: Options,
+  what: string,
+): Promise<Options> {
+  return watch(foundFirst(dp, how), new ProgressLine(what));
 }

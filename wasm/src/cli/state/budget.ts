@@ -16,7 +16,7 @@ import {
   replaceFile,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import type { Composition, DpFtrl, Neighbours } from '../../types/all.js';
+import type { Certificate, Composition, DpFtrl, Neighbours } from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
 import { costsOf, newFile, parseFile } from './budget-file.js';
 import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
@@ -40,6 +40,15 @@ export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step
   costs: Costs;
   neighbours: Neighbours;
   unit: string;
+}
+
+/** Returns what a release by steps spends. */
+export function spendingOf(
+  { mu, rho, epsilon, delta, neighbours, numSteps }: Certificate,
+  { mechanism, columns, unit }: Pick<Spending, 'mechanism' | 'columns' | 'unit'>,
+): Spending {
+  const costs = { mu, rho };
+  return { costs, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
 }
 
 /** A file that does not exist is begun with these, and one that exists must have them. */

@@ -2,8 +2,9 @@
 
 // Bound of the regret theorem for a learner of the command, from public numbers alone.
 
-import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../types/all.js';
-import { roundedUp } from '../output/report.js';
+import { given } from '../../../core/given.js';
+import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
+import { roundedUp } from '../../output/report.js';
 
 /** The square of the greatest slope there can be. */
 function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: LearnerOptions): number {
@@ -42,8 +43,7 @@ export function regretBoundText(
   if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: there is one point';
   const { domain, radius, lambda, descent, doubling, batchSize } = how;
   const rule = { domain, radius, lambda, descent, doubling, batchSize, dimension: weights.length };
-  const given = Object.entries(rule).filter(([, value]) => value !== undefined);
-  const { expected } = dp.regretBounds(certificate, Object.fromEntries(given));
+  const { expected } = dp.regretBounds(certificate, given(rule));
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
   const { step, numWaiting, batchSize: perStep } = learner;

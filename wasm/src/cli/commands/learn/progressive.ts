@@ -2,8 +2,8 @@
 
 // Losses of predictions, measured on the data: NOT private.
 
-import { classifies } from '../../api/learning/loss.js';
-import type { LearnedModel, Learner } from '../../types/all.js';
+import { classifies } from '../../../api/learning/loss.js';
+import type { LearnedModel, Learner } from '../../../types/all.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 

@@ -2,11 +2,11 @@
 
 // Measurements of a learner on the data: NOT private.
 
-import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../types/all.js';
-import type { LearnerOptions, Twin } from '../../types/all.js';
-import { Misuse } from '../failure.js';
-import { Examples } from '../input/examples.js';
-import { RowStream } from '../input/stream.js';
+import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
+import type { LearnerOptions, Twin } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
+import { Examples } from '../../input/examples.js';
+import { RowStream } from '../../input/stream.js';
 import { Progressive, type Losses } from './progressive.js';
 
 /** Limit on how many numbers of the examples are kept for the best fixed weights: 128 MB. */

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A learner on its way through the rows, in this run alone or with --state in several.
+
+import { scaled } from '../../../api/learning/model.js';
+import { refusalOf } from '../../../core/errors.js';
+import type {
+  DpFtrl,
+  Learner,
+  LearnerLedger,
+  LearnerOptions,
+  ModelInput,
+} from '../../../types/all.js';
+import { addNote, inOptions, Misuse } from '../../failure.js';
+import { Examples, RowsHash } from '../../input/examples.js';
+import type { Batch } from '../../input/rows.js';
+import type { Chosen } from '../../options/strategy.js';
+import { Interruption } from '../../signals.js';
+import { LearnerState, optionsOf } from '../../state/learn-state.js';
+import { unfinished } from '../../state/state-file.js';
+import { Hindsight } from './hindsight.js';
+import type { Problem } from './problem.js';
+import type { Settings } from './settings.js';
+
+/** A learner of this run alone, or one that goes on, with columns in the order of its first run. */
+interface Made {
+  learner: Learner | LearnerLedger;
+  examples: Examples;
+  inputs: readonly ModelInput[];
+  /** Present for a learner of several runs. */
+  state: LearnerState | undefined;
+}
+
+async function makeLearner(
+  dp: DpFtrl,
+  settings: Settings,
+  { how, chosen, problem }: { how: LearnerOptions; chosen: Chosen; problem: Problem },
+): Promise<Made> {
+  const { rows, examples, inputs } = problem;
+  const { state: file, label } = settings;
+  if (!file) return { learner: dp.learner(how), examples, inputs, state: undefined };
+  const options = optionsOf(how, { ...settings, chosen });
+  const wanted = { options, columns: rows.columns, inputs };
+  const state = await LearnerState.open(dp, file, { how, wanted });
+  rows.arrange(state.columns);
+  const { learner, columns } = state;
+  return { learner, examples: new Examples(columns, label), inputs: state.inputs, state };
+}
+
+/** A learner, and how far it is. */
+export class Learning {
+  /** Number of rows learned from so far: with --state those whose learning is stored. */
+  private numLearned = 0;
+  /** Number of rows after these whose learning a failed save may or may not have kept. */
+  private numInDoubt = 0;
+  /** Number of steps that are known to be stored. */
+  step: number;
+  /** Present where the learner is measured on the data. */
+  hindsight: Hindsight | undefined;
+  readonly learner: Learner | LearnerLedger;
+  readonly inputs: readonly ModelInput[];
+  readonly state: LearnerState | undefined;
+  private readonly examples: Examples;
+  /** With --state, where a batch that is not full goes on in the next run. */
+  private readonly interruption: Interruption | undefined;
+
+  private constructor({ learner, examples, inputs, state }: Made) {
+    this.learner = learner;
+    this.examples = examples;
+    this.inputs = inputs;
+    this.state = state;
+    this.step = learner.step;
+    if (state) this.interruption = new Interruption();
+  }
+
+  static async open(
+    dp: DpFtrl,
+    settings: Settings,
+    given: { how: LearnerOptions; chosen: Chosen; problem: Problem },
+  ): Promise<Learning> {
+    return new Learning(await makeLearner(dp, settings, given));
+  }
+
+  /** Makes one pass after the other, each over the same rows. */
+  async learnAll(
+    { rows, digest }: Problem,
+    { passes, report }: { passes: number; report: () => void },
+  ): Promise<void> {
+    const { interruption, learner, hindsight } = this;
+    for (let pass = 1; pass <= passes; ++pass) {
+      if (pass > 1) await rows.rewind();
+      const hash = new RowsHash();
+      const batches = rows.rows();
+      for await (const batch of interruption?.of(batches) ?? batches) {
+        if (passes > 1) hash.see(batch);
+        if (batch.numRows > 0) await this.learnFrom(batch, pass === 1);
+        if (batch.fault) throw batch.fault;
+        report();
+        interruption?.check();
+      }
+      if (!interruption && learner.numWaiting > 0) {
+        await learner.endBatch();
+        hindsight?.endBatch();
+      }
+      // Another row in the place of one is another person's.
+      if (passes > 1 && hash.digest() !== digest) {
+        throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
+      }
+    }
+  }
+
+  /** Ends the reaction to signals, and the measurements. */
+  endMeasuring(): void {
+    this.interruption?.end();
+    this.hindsight?.dispose();
+  }
+
+  async close(): Promise<void> {
+    if (this.state) await this.state.close();
+    else this.learner.dispose();
+  }
+
+  /** Adds to the error that ends a run of a state which rows must not come again. */
+  withRows(failure: unknown): unknown {
+    const { state, numLearned, numInDoubt } = this;
+    if (!state) return failure;
+    const done = `rows 1 to ${numLearned} of this input are learned from: leave them`;
+    const error = numLearned === 0 ? failure : unfinished(failure, done);
+    if (numInDoubt > 0 && error instanceof Error) {
+      const rows = `rows ${numLearned + 1} to ${numLearned + numInDoubt}`;
+      const tells = 'a run on the header alone says how many examples are';
+      addNote(error, `whether ${rows} are learned from is not known: ${tells}`);
+    }
+    return error;
+  }
+
+  /** Learns from a batch; a row that is refused is named. */
+  private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
+    const { learner, examples, inputs, hindsight } = this;
+    const { numRows } = batch;
+    const { dimension } = learner;
+    const features = new Float64Array(numRows * dimension).fill(1);
+    const labels = new Float64Array(numRows);
+    for (let i = 0; i < numRows; ++i) {
+      const row = examples.row(batch, i).map((value, j) => scaled(value, inputs[j]!));
+      features.set(row, i * dimension);
+      labels[i] = examples.label(batch, i);
+    }
+    const predictions = hindsight && new Float64Array(numRows * learner.numScores);
+    try {
+      await learner.learn(features, labels, predictions);
+    } catch (error) {
+      const { learned, code } = error as { learned?: number; code?: string };
+      if (code === 'store_failed') this.numInDoubt = numRows;
+      if (learned === undefined) throw error;
+      this.count(learned);
+      throw this.refusedRow(error, batch, learned);
+    }
+    this.count(numRows);
+    hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+  }
+
+  private count(numRows: number): void {
+    this.numLearned += numRows;
+    this.step = this.learner.step;
+  }
+
+  /** Names the row of the batch at which the learner stopped. */
+  private refusedRow(error: unknown, batch: Batch, i: number): Misuse {
+    const { code = 'internal' } = error as { code?: string };
+    const [row, line] = [batch.firstRow + i, batch.lines[i]!];
+    const where = `row ${row} (line ${line})`;
+    if (code === 'past_horizon') {
+      const what = `${where} is past the horizon of --steps ${this.learner.numSteps}`;
+      return new Misuse(what, { code, row, line });
+    }
+    // The value may be of a private row.
+    const { value, row: example, ...refusal } = refusalOf(error);
+    const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
+    return new Misuse(`${where}: ${what}`, { code, row, line }, value);
+  }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The model that dp-ftrl learn ends with, and a table of it for people.
+
+import type { DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import { report } from '../../output/report.js';
+import { heldOut, MAX_KEPT } from './hindsight.js';
+import type { Learning } from './learning.js';
+import { regretBoundText } from './regret-bound.js';
+import type { Settings } from './settings.js';
+
+/** Returns the model as it is now, with what is told of it. */
+export async function modelOf(
+  dp: DpFtrl,
+  settings: Settings,
+  { learning, protects }: { learning: Learning; protects: string },
+): Promise<LearnedModel> {
+  const { learner, inputs, hindsight } = learning;
+  const { intercept, seed, showTrue, label, test: file } = settings;
+  const model: LearnedModel = {
+    ...(await learner.model()),
+    inputs: [...inputs],
+    intercept,
+    private: seed === undefined && !showTrue,
+    protects,
+  };
+  if (!hindsight) return model;
+  const heldOutLoss =
+    file === undefined ? undefined : await heldOut(dp, { learner, model, label, file });
+  const nonprivate = { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) };
+  return { ...model, nonprivate };
+}
+
+/** Returns the regret with its gap, by which it may be larger. */
+function regretFacts(
+  regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
+  { domain, radius = 1 }: LearnerOptions,
+) {
+  if (!regret) {
+    const why = `not measured: needs more than ${MAX_KEPT} numbers of memory`;
+    return { 'regret (NOT private)': why };
+  }
+  const { bestLoss, gap } = regret;
+  const within = domain === 'whole-space' ? ` of norm at most ${radius}` : '';
+  const most = gap.toPrecision(1);
+  const text = (value: number) => `${Number(value.toPrecision(6))}, at most ${most} more`;
+  return {
+    [`loss of the best fixed weights${within} (NOT private)`]: bestLoss,
+    'regret against them (NOT private)': text(regret.private),
+    'regret of the twin (NOT private)': text(regret.twin),
+  };
+}
+
+/** Returns what was measured on the data. */
+function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: LearnerOptions) {
+  const { progressiveLoss, zeroLoss, progressiveAccuracy, twin, regret, heldOutLoss } = nonprivate;
+  return {
+    'progressive loss (NOT private)': progressiveLoss,
+    'loss of predicting 0 (NOT private)': zeroLoss,
+    ...(progressiveAccuracy !== null && {
+      'progressive accuracy (NOT private)': progressiveAccuracy,
+    }),
+    ...(twin && { 'loss of the twin without noise (NOT private)': twin.progressiveLoss }),
+    ...(regret !== undefined && regretFacts(regret, how)),
+    ...(heldOutLoss && {
+      'held-out loss of the average (NOT private)': heldOutLoss.average,
+      'held-out loss of the last (NOT private)': heldOutLoss.last,
+    }),
+  };
+}
+
+/** Returns one row for each weight. */
+function weightFacts({ inputs, intercept, weights, numClasses }: LearnedModel) {
+  const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
+  const rows = weights.map((weight, j) => {
+    const ofClass = numClasses ? ` of class ${Math.floor(j / names.length)}` : '';
+    return [`weight ${names[j % names.length]}${ofClass}`, weight] as const;
+  });
+  return Object.fromEntries(rows);
+}
+
+/** Returns the table of a model. */
+export function describe(
+  dp: DpFtrl,
+  model: LearnedModel,
+  { learner, how }: { learner: Learning['learner']; how: LearnerOptions },
+): string {
+  const { lambda, batchSize, numWaiting } = learner;
+  const { certificate, loss, numExamples, nonprivate } = model;
+  const facts = {
+    loss,
+    examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
+    ...(numWaiting > 0 && { 'in a batch that is not full, and not in the weights': numWaiting }),
+    private: model.private ? 'yes' : 'NO',
+    epsilon: certificate.epsilon,
+    delta: certificate.delta,
+    neighbours: certificate.neighbours,
+    protects: model.protects,
+    'gradients clipped to': certificate.clipNorm,
+    regularisation: lambda,
+    'bound on the expected regret': regretBoundText(dp, model, { how, learner }),
+    ...(nonprivate && measuredFacts(nonprivate, how)),
+    ...weightFacts(model),
+  };
+  return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
+}

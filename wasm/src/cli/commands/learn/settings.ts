@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The options of dp-ftrl learn, read and checked against each other.
+
+import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
+import { given } from '../../../core/given.js';
+import type { Participation } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
+import { required, type Args, type Known } from '../../options/args.js';
+import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
+import { readTarget, STRATEGY_OPTIONS } from '../../options/mechanism.js';
+import { MODE_OPTIONS, readMode } from '../../options/mode.js';
+import { chosenParticipation, whatIsProtected, type Chosen } from '../../options/strategy.js';
+import { warn } from '../../output/notices.js';
+import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
+import { readState } from '../../state/state-file.js';
+
+export const options: Known = {
+  ...STRATEGY_OPTIONS,
+  loss: 'value',
+  label: 'value',
+  column: 'values',
+  range: 'values',
+  'ranges-from-data': 'flag',
+  'no-intercept': 'flag',
+  epsilon: 'value',
+  delta: 'value',
+  clip: 'value',
+  steps: 'value',
+  quantile: 'value',
+  'huber-threshold': 'value',
+  classes: 'value',
+  descent: 'flag',
+  momentum: 'value',
+  'momentum-through': 'value',
+  rates: 'value',
+  test: 'value',
+  domain: 'value',
+  radius: 'value',
+  regularisation: 'value',
+  doubling: 'flag',
+  batch: 'value',
+  passes: 'value',
+  ...PARTICIPATION_OPTIONS,
+  ...BUDGET_OPTIONS,
+  state: 'value',
+  neighbours: 'value',
+  ...MODE_OPTIONS,
+  seed: 'value',
+  model: 'value',
+  'show-nonprivate': 'flag',
+  json: 'flag',
+  quiet: 'flag',
+};
+
+/** Reads the options that belong to one loss each. */
+function readLoss(args: Args) {
+  const loss = args.oneOf('loss', [...LOSSES, 'softmax'], 'logistic');
+  const only = { quantile: 'quantile', 'huber-threshold': 'huber', classes: 'softmax' };
+  for (const [name, wanted] of Object.entries(only)) {
+    if (wanted !== loss && args.has(name)) throw new Misuse(`--${name} needs --loss ${wanted}`);
+  }
+  return {
+    loss,
+    quantile: args.probability('quantile'),
+    huberThreshold: args.positive('huber-threshold'),
+    numClasses: loss === 'softmax' ? required('classes', args.count('classes')) : undefined,
+  };
+}
+
+/** Gradient descent instead of FTRL, where it is asked for. */
+function readDescent(args: Args) {
+  const stray = ['momentum', 'momentum-through', 'rates'].find((name) => args.has(name));
+  if (!args.has('descent')) {
+    if (stray !== undefined) throw new Misuse(`--${stray} needs --descent`);
+    return undefined;
+  }
+  const wanted = 'a number from 0 to below 1';
+  return {
+    momentum: args.number('momentum', wanted, (beta) => beta >= 0 && beta < 1) ?? 0,
+    ...(args.has('rates') && { rates: args.numbers('rates')! }),
+    ...(args.has('momentum-through') && {
+      through: args.oneOf('momentum-through', ['post-processing', 'workload'], 'post-processing'),
+    }),
+  };
+}
+
+/** @throws Misuse for options that show data and do not say so. */
+function requireShown(args: Args): void {
+  if (args.has('show-nonprivate')) return;
+  if (args.has('ranges-from-data')) {
+    throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
+  }
+  if (args.has('test')) {
+    throw new Misuse('--test measures a loss on data: it needs --show-nonprivate');
+  }
+}
+
+/** Reads the kind of model and the way it is learned, without defaults of the library. */
+function readLearner(args: Args, batchSize: number) {
+  const { loss, ...parameters } = readLoss(args);
+  const { mode, how } = readMode(args);
+  const descent = readDescent(args);
+  const radius = args.positive('radius');
+  const lambda = args.positive('regularisation');
+  const target = {
+    ...readTarget(args),
+    neighbours: readNeighbours(args),
+    loss,
+    domain: args.oneOf('domain', DOMAINS, 'ball'),
+    doubling: args.has('doubling'),
+    batchSize,
+    ...how,
+    ...given({ ...parameters, descent, radius, lambda }),
+  };
+  return { target, mode };
+}
+
+export function readSettings(args: Args) {
+  requireShown(args);
+  const batchSize = args.count('batch') ?? 1;
+  const passes = args.count('passes') ?? 1;
+  const state = readState(args);
+  if (state && passes > 1) {
+    const instead = 'for rows that come again in a later run there is --epochs';
+    throw new Misuse(`--state does not go with --passes; ${instead}`);
+  }
+  return {
+    ...readLearner(args, batchSize),
+    batchSize,
+    label: required('label', args.text('label')),
+    passes,
+    state,
+    intercept: !args.has('no-intercept'),
+    budget: Budget.read(args),
+    seed: args.seed(),
+    fromData: args.has('ranges-from-data'),
+    showTrue: args.has('show-nonprivate'),
+    test: args.text('test'),
+    model: args.text('model'),
+    json: args.has('json'),
+    quiet: args.has('quiet'),
+  };
+}
+
+export type Settings = ReturnType<typeof readSettings>;
+
+/** Reads how often a user takes part. */
+export function readPattern(
+  args: Args,
+  chosen: Chosen,
+  { batchSize, passes }: Settings,
+): Participation {
+  const other = Object.keys(PARTICIPATION_OPTIONS).find((name) => args.has(name));
+  if (passes > 1 && other !== undefined) {
+    throw new Misuse(`--passes says when a row comes again: not with --${other}`);
+  }
+  const participation = passes > 1 ? { epochs: passes } : chosenParticipation(args, chosen);
+  if (passes === 1 && batchSize > 1 && participation !== 'single') {
+    throw new Misuse('--batch protects one row: not with --epochs or --participations');
+  }
+  const warning = whatIsProtected(participation, chosen);
+  if (warning !== undefined) warn('learn', warning);
+  return participation;
+}
+
