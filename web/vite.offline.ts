@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { HtmlTagDescriptor, Plugin, Rolldown } from 'vite';
+import { digits, framed } from './src/offline/framed.ts';
 import { iconPng, iconSvg } from './vite.icons.ts';
 
 interface File {
@@ -14,11 +15,8 @@ interface File {
   source: string | Buffer;
 }
 
-/** Hash of texts or bytes, each with its length, so that no two lists are alike. */
 function hash(parts: readonly (string | Uint8Array)[]): string {
-  const sum = createHash('sha256');
-  for (const part of parts) sum.update(`${part.length} `).update(part);
-  return sum.digest('hex').slice(0, 16);
+  return createHash('sha256').update(framed(parts)).digest('hex').slice(0, digits);
 }
 
 function named(name: string, ending: string, source: string | Buffer): File {

@@ -3,6 +3,7 @@
 // The page without a network after one visit, and what installing it needs.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -86,6 +87,17 @@ test('after one visit to the story, story and laboratory open and compute withou
     assert.deepEqual(await lab.page.evaluate(() => window.violations), []);
   }));
 
+/** Hash of the build in a folder, whose service worker names its files. */
+async function hashOf(at, worker) {
+  const names = [...new Set(worker.match(/assets\/[\w.-]+/g)), 'index.html'].sort();
+  const sum = createHash('sha256');
+  for (const name of names) {
+    const content = await readFile(path.join(at, name));
+    for (const part of [name, content]) sum.update(`${Buffer.byteLength(part)} `).update(part);
+  }
+  return sum.digest('hex').slice(0, 16);
+}
+
 /** Makes a later build of the one in a folder: its first script has another name, the page another title. */
 async function rebuild(at) {
   const home = await readFile(path.join(at, 'index.html'), 'utf8');
@@ -96,13 +108,11 @@ async function rebuild(at) {
     if (!/\.(?:html|js)$/.test(name)) continue;
     const file = path.join(at, name);
     const text = (await readFile(file, 'utf8')).replaceAll(path.basename(script), path.basename(later));
-    await writeFile(
-      file,
-      name === 'service-worker.js'
-        ? text.replace(/"[0-9a-f]{16}"/, '"later"')
-        : text.replace(/<title>.*?<\/title>/, '<title>a later build</title>'),
-    );
+    await writeFile(file, text.replace(/<title>.*?<\/title>/, '<title>a later build</title>'));
   }
+  const file = path.join(at, 'service-worker.js');
+  const worker = await readFile(file, 'utf8');
+  await writeFile(file, worker.replace(/"[0-9a-f]{16}"/g, `"${await hashOf(at, worker)}"`));
   return { script, later };
 }
 
@@ -134,6 +144,40 @@ test('a reload shows a new build at once; the old one is removed once its pages 
       await settled(second.page);
       assert.equal(await second.page.title(), 'a later build');
       assert.deepEqual([...first.said, ...second.said], []);
+    });
+  } finally {
+    await rm(at, { recursive: true });
+  }
+});
+
+test('a build that is replaced while it is being kept is never kept in part', async () => {
+  const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));
+  try {
+    await cp(folder, at, { recursive: true });
+    const { script, later } = await rebuild(at);
+    // The host still has the worker and the files of the build before, but no longer its page.
+    const worker = path.join(at, 'service-worker.js');
+    const newer = await readFile(worker);
+    for (const name of ['service-worker.js', script]) await cp(path.join(folder, name), path.join(at, name));
+    await onNewHost({ folder: at }, async (profile, site) => {
+      const { page, said } = await openPage(profile, site.url, { story: true, calm: true, kept: true });
+      const isAsked = () => site.requests.filter((one) => one.endsWith('/service-worker.js')).length;
+      while (isAsked() === 0) await sleep(20);
+      await page.waitForFunction(
+        async () => (await navigator.serviceWorker.getRegistration()) === undefined,
+        { polling: 50, timeout: 60_000 },
+      );
+      assert.deepEqual(await keptNames(page), [], 'no part of it');
+      await writeFile(worker, newer);
+      await untilKept(page, site.url);
+      const [kept, ...others] = await keptNames(page);
+      assert.deepEqual(others, []);
+      assert.ok(kept.includes(site.url + later) && !kept.includes(site.url + script));
+      site.close();
+      await page.reload();
+      await page.waitForSelector('#scene-hero[data-state=ready]');
+      assert.equal(await page.title(), 'a later build');
+      assert.deepEqual(said, []);
     });
   } finally {
     await rm(at, { recursive: true });

@@ -4,6 +4,7 @@
 // and which builds it keeps.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, test } from 'node:test';
@@ -11,10 +12,26 @@ import vm from 'node:vm';
 import { site } from './support.mjs';
 
 const scope = 'http://host/some/where/';
-const source = await readFile(path.join(site, 'service-worker.js'), 'utf8');
-const script = /assets\/index-[^"]+js/.exec(source)[0];
+const built = await readFile(path.join(site, 'service-worker.js'), 'utf8');
+const script = /assets\/index-[^"]+js/.exec(built)[0];
+
+/** Returns the content of a file as the host of a build has it. */
+const contentOf = (build, url) => `${build} ${url}`;
+
+/** The worker of a build whose files say which build they are of, with its hash put in. */
+function workerOf(build, code = built) {
+  const names = [...new Set(code.match(/assets\/[\w.-]+/g)), 'index.html'].sort();
+  const sum = createHash('sha256');
+  for (const name of names) {
+    const content = contentOf(build, scope + (name === 'index.html' ? '' : name));
+    for (const part of [name, content]) sum.update(`${Buffer.byteLength(part)} ${part}`);
+  }
+  const hash = sum.digest('hex').slice(0, 16);
+  return code.replace(/"[0-9a-f]{16}"/g, `"${hash}"`);
+}
+const source = workerOf('first');
 /** The worker of a build whose scripts have other names. */
-const laterSource = source.replace(/"[0-9a-f]{16}"/, '"later"').replaceAll('assets/', 'assets/later-');
+const laterSource = workerOf('second', built.replaceAll('assets/', 'assets/later-'));
 
 const urlOf = (request) => (typeof request === 'string' ? request : request.url);
 
@@ -23,20 +40,26 @@ class World {
   caches = new Map();
   build = 'first';
   online = true;
+  /** Files that can be stored before there is no room left. */
+  room = Infinity;
+  /** Called before each answer. */
+  asked = () => {};
 
   async fetch(request) {
     if (!this.online) throw new TypeError('out of reach');
-    return `${this.build} ${urlOf(request)}`;
+    this.asked(urlOf(request));
+    return new Response(contentOf(this.build, urlOf(request)));
   }
 
   open(name) {
     if (!this.caches.has(name)) this.caches.set(name, new Map());
     const kept = this.caches.get(name);
-    const add = async (request) => kept.set(urlOf(request), await this.fetch(request));
     return {
-      match: async (request) => kept.get(urlOf(request)),
-      add,
-      addAll: (requests) => Promise.all(requests.map(add)),
+      match: async (request) => kept.get(urlOf(request))?.clone(),
+      put: async (request, response) => {
+        if (--this.room < 0) throw new Error('no room');
+        kept.set(urlOf(request), response);
+      },
     };
   }
 
@@ -45,6 +68,9 @@ class World {
     const all = () => [...this.caches.values()];
     vm.runInNewContext(code, {
       URL,
+      TextEncoder,
+      Uint8Array,
+      crypto,
       registration: { scope },
       fetch: (request) => this.fetch(request),
       Request: function (url) {
@@ -54,7 +80,8 @@ class World {
         keys: async () => [...this.caches.keys()],
         open: async (name) => this.open(name),
         delete: async (name) => this.caches.delete(name),
-        match: async (request) => all().find((kept) => kept.has(urlOf(request)))?.get(urlOf(request)),
+        match: async (request) =>
+          all().find((kept) => kept.has(urlOf(request)))?.get(urlOf(request)).clone(),
       },
       addEventListener: (type, listener) => (listeners[type] = listener),
     });
@@ -66,12 +93,12 @@ class World {
     return {
       install: () => live('install'),
       activate: () => live('activate'),
-      /** Undefined: it leaves the address to the browser. */
+      /** Text of the answer. Undefined: it leaves the address to the browser. */
       async ask(address, { mode = 'cors', method = 'GET' } = {}) {
         const request = { url: new URL(address, scope).href, mode, method };
         let answer;
         listeners.fetch({ request, respondWith: (promise) => (answer = promise) });
-        return answer;
+        return (await answer)?.text();
       },
     };
   }
@@ -110,10 +137,8 @@ test('a newer build is seen at once, and kept; the older one goes when its pages
   assert.equal(await worker.ask('', opened), `second ${scope}`, 'while pages of the first are open');
   assert.equal(await worker.ask(script), `first ${scope}${script}`);
   await later.activate();
-  assert.deepEqual(
-    [...world.caches.keys()].map((name) => name.split(' ').at(-1)),
-    ['page', 'later'],
-  );
+  const [elsewhere, ...kept] = world.caches.keys();
+  assert.deepEqual([elsewhere, kept.length], ['of another page', 1]);
   assert.equal(await later.ask('', opened), `second ${scope}`);
 });
 
@@ -121,4 +146,38 @@ test('a build that could not be kept whole is not shown', async () => {
   world.online = false;
   await assert.rejects(world.start(laterSource).install(), /out of reach/);
   assert.equal(await worker.ask('', opened), `first ${scope}`);
+});
+
+/** Nothing but the first build is kept, and it is whole. */
+async function onlyFirstIsKept() {
+  assert.equal(world.caches.size, 1);
+  world.online = false;
+  assert.equal(await worker.ask('', opened), `first ${scope}`);
+  assert.equal(await worker.ask(script), `first ${scope}${script}`);
+}
+
+test('a build that is replaced while it is being kept leaves the one before as it was', async () => {
+  world.build = 'second';
+  let left = 3;
+  world.asked = () => {
+    if (left-- === 0) world.build = 'third';
+  };
+  await assert.rejects(world.start(laterSource).install(), /another build/);
+  assert.ok(left < 0);
+  await onlyFirstIsKept();
+});
+
+test('the page of a later build is not kept with the files of an earlier one', async () => {
+  world.asked = (url) => (world.build = url === scope ? 'third' : 'second');
+  await assert.rejects(world.start(laterSource).install(), /another build/);
+  await onlyFirstIsKept();
+});
+
+test('a build for which there is no room leaves the one before as it was', async () => {
+  world.build = 'second';
+  for (const room of [0, 1, 5]) {
+    world.room = room;
+    await assert.rejects(world.start(laterSource).install(), /no room/);
+  }
+  await onlyFirstIsKept();
 });
