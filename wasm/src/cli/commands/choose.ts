@@ -13,6 +13,7 @@ import {
 } from '../input/histogram.js';
 import type { Domain } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
+import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { pureCosts } from '../state/composition.js';
@@ -92,10 +93,9 @@ export async function run(args: Args): Promise<void> {
   });
   const place = quantile === undefined ? dp.winner(given) : dp.quantile({ ...given, quantile });
   const cells = cellsAt(domains, place);
-  const say = (line: string) => process.stderr.write(`dp-ftrl choose: ${line}\n`);
-  if (seed !== undefined) say('warning: --seed makes the choice known to anyone: NOT private');
-  else if (!args.has('quiet') && !args.has('json')) {
-    say(`${epsilon}-differentially private, ${neighbours} neighbours: ${whom.text}`);
+  warnNotPrivate('choose', { '--seed makes the choice known to anyone': seed !== undefined });
+  if (seed === undefined && !args.has('quiet') && !args.has('json')) {
+    say('choose', `${epsilon}-differentially private, ${neighbours} neighbours: ${whom.text}`);
   }
   const values = Object.fromEntries(columns.map((column, i) => [column, cells[i]!]));
   const about = { private: seed === undefined, protects: whom.unit, neighbours, epsilon, choice };

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Answers of dp-ftrl queries as text.
+
+import type { Queries, QueryAnswers } from '../../../types/all.js';
+import { csvCell } from '../../input/csv.js';
+import type { Workload } from './asked.js';
+
+/** Output for one query. */
+export interface Answer {
+  query: string;
+  answer: number;
+  std: number;
+}
+
+/** Returns the answers in rows or, with `whole` the number of rows, in fractions of them. */
+export function answersOf(
+  queries: Queries,
+  { answers }: QueryAnswers,
+  { names, whole }: { names: Workload; whole: number },
+): Answer[] {
+  return Array.from(answers, (answer, i) => ({
+    query: names.nameOf(i, queries.label(i)),
+    answer: answer / whole,
+    std: queries.standardErrors[i]! / whole,
+  }));
+}
+
+export function asCsv(answers: readonly Answer[], isFraction: boolean): string {
+  const lines = answers.map(({ query, answer, std }) => {
+    const shown = Number(isFraction ? answer.toPrecision(9) : answer.toFixed(6)) + 0;
+    return `${csvCell(query)},${shown},${Number(std.toPrecision(6))}\n`;
+  });
+  return `query,answer,std\n${lines.join('')}`;
+}
+
+export function asJson(
+  answers: readonly Answer[],
+  queries: Queries,
+  about: { private: boolean; protects: string } & Record<string, unknown>,
+): string {
+  const { neighbours, noise, mu, unitError, lowerBound, ratio, numMeasurements } = queries;
+  const { private: isPrivate, protects, ...privacy } = about;
+  const rmsError = Math.sqrt(answers.reduce((sum, { std }) => sum + std * std, 0) / answers.length);
+  const facts = { neighbours, ...privacy, noise, mu, unitError, lowerBound, ratio };
+  const result = { private: isPrivate, protects, ...facts, numMeasurements, rmsError, answers };
+  return `${JSON.stringify(result)}\n`;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --workload of dp-ftrl queries: what is asked, and the name of each query in the words of the file.
+
+import { existsSync } from 'node:fs';
+import type { QueryWorkload } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
+import type { Domain } from '../../input/histogram.js';
+import { readNumbers } from '../../options/workload.js';
+
+/** Turns labels of the core, which count values, into the names used here. */
+type Naming = (label: string) => string;
+
+/** A workload, or one of several that are asked together. */
+interface Asked {
+  workload: QueryWorkload;
+  numQueries: number;
+  naming: Naming;
+}
+
+const WANTED = 'ranges, prefix, identity, marginals=K, parities=K or a CSV file, joined by +';
+
+/** Asks for all tables of `order` of the columns. */
+function askMarginals(domains: readonly Domain[], order: number): Asked {
+  const sizes = domains.map(({ labels }) => labels.length);
+  // Number of queries over the first columns: those of the tables of 0, 1, ... of them.
+  let counts = [1];
+  for (const size of sizes) {
+    counts = [...counts, 0].map((count, k) => count + size * (counts[k - 1] ?? 0));
+  }
+  const naming: Naming = (label) =>
+    label.replace(/a(\d+)=(\d+)/g, (_, a: string, value: string) => {
+      const { column, labels } = domains[Number(a)]!;
+      return `${column}=${labels[Number(value)]}`;
+    });
+  return { workload: { marginals: sizes, order }, numQueries: counts[order]!, naming };
+}
+
+/** Asks for all parities of `order` of the bits. */
+function askParities(bits: number, order: number): Asked {
+  let numQueries = 1;
+  for (let k = 0; k < order; ++k) numQueries = (numQueries * (bits - k)) / (k + 1);
+  return { workload: { parities: bits, order }, numQueries, naming: (label) => label };
+}
+
+function askNamed(
+  kind: 'ranges' | 'prefix' | 'identity',
+  domains: readonly Domain[],
+): Asked {
+  const sizes = domains.map(({ labels }) => labels.length);
+  const parts = sizes.map((size) => ({ [kind]: size }) as unknown as QueryWorkload);
+  const workload = parts.length === 1 ? parts[0]! : { product: parts };
+  const each = sizes.map((size) => (kind === 'ranges' ? (size * (size + 1)) / 2 : size));
+  const naming: Naming = (label) => {
+    const pieces = label.split(' x ');
+    return domains
+      .map(({ labels }, i) => pieces[i]!.replace(/\d+/g, (value) => labels[Number(value)]!))
+      .join(' x ');
+  };
+  return { workload, numQueries: each.reduce((product, count) => product * count, 1), naming };
+}
+
+async function readPart(text: string, domains: readonly Domain[]): Promise<Asked> {
+  const size = domains.reduce((product, { labels }) => product * labels.length, 1);
+  const named = /^(marginals|parities)=(\d{1,4})$/.exec(text);
+  if (named) {
+    const isTables = named[1] === 'marginals';
+    const most = isTables ? domains.length : Math.log2(size);
+    if (!Number.isInteger(most)) {
+      throw new Misuse(`--workload parities needs a power of two of values, got ${size}`);
+    }
+    const [least, of] = isTables ? [1, 'columns'] : [0, 'bits'];
+    const order = Number(named[2]);
+    if (order < least || order > most) {
+      throw new Misuse(`--workload ${named[1]} must be of ${least} to ${most} ${of}, got ${order}`);
+    }
+    return isTables ? askMarginals(domains, order) : askParities(most, order);
+  }
+  if (text === 'ranges' || text === 'prefix' || text === 'identity') {
+    return askNamed(text, domains);
+  }
+  if (text === '' || /^\w+=/.test(text)) {
+    throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
+  }
+  const matrix = await readNumbers(text);
+  const width = matrix[0]?.length ?? 0;
+  if (width !== size) {
+    throw new Misuse(`--workload ${text} has ${width} columns, the domain has ${size} values`);
+  }
+  return { workload: { matrix }, numQueries: matrix.length, naming: (label) => `query ${label}` };
+}
+
+export interface Workload {
+  workload: QueryWorkload;
+  nameOf(query: number, label: string): string;
+}
+
+/** Reads one workload, or several joined by +. */
+export async function readWorkload(text: string, domains: readonly Domain[]): Promise<Workload> {
+  const texts = existsSync(text) ? [text] : text.split('+');
+  const parts = await Promise.all(texts.map((part) => readPart(part, domains)));
+  const workloads = parts.map(({ workload }) => workload);
+  return {
+    workload: workloads.length === 1 ? workloads[0]! : { union: workloads },
+    nameOf(query, label) {
+      let first = 0;
+      const part = parts.find(({ numQueries }) => query < (first += numQueries));
+      return part!.naming(label);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The options of dp-ftrl release, read and checked against each other.
+
+import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
+import { readTimes, TIME_OPTIONS } from '../../input/time.js';
+import type { Args, Known } from '../../options/args.js';
+import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
+import { readParticipation, readTarget, STRATEGY_OPTIONS } from '../../options/mechanism.js';
+import { MODE_OPTIONS, readMode } from '../../options/mode.js';
+import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
+import { readState } from '../../state/state-file.js';
+import { STATE_OPTIONS } from '../../state/state.js';
+
+export const options: Known = {
+  ...STRATEGY_OPTIONS,
+  epsilon: 'value',
+  delta: 'value',
+  clip: 'value',
+  steps: 'value',
+  ...PARTICIPATION_OPTIONS,
+  ...PEOPLE_OPTIONS,
+  ...TIME_OPTIONS,
+  ...BUDGET_OPTIONS,
+  ...STATE_OPTIONS,
+  column: 'values',
+  neighbours: 'value',
+  ...MODE_OPTIONS,
+  seed: 'value',
+  output: 'value',
+  'show-nonprivate': 'flag',
+  json: 'flag',
+  quiet: 'flag',
+};
+
+export function readSettings(args: Args) {
+  const people = readPeople(args);
+  return {
+    target: {
+      ...readTarget(args),
+      neighbours: readNeighbours(args),
+      participation: people ? participationOf(people) : readParticipation(args),
+    },
+    people,
+    times: readTimes(args),
+    budget: Budget.read(args),
+    state: readState(args),
+    ...readMode(args),
+    seed: args.seed(),
+    showTrue: args.has('show-nonprivate'),
+    output: args.text('output'),
+    json: args.has('json'),
+    quiet: args.has('quiet'),
+  };
+}
+
+export type Settings = ReturnType<typeof readSettings>;

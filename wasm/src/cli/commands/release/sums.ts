@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The running totals of dp-ftrl release: their horizon, and what turns rows into their steps.
+
+import type { DpFtrl, PrefixSumOptions } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
+import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
+import type { RowSums, Stepper, Sums } from '../../input/steps.js';
+import type { RowStream } from '../../input/stream.js';
+import { Clock } from '../../input/time.js';
+import { LedgerStepper } from '../../state/ledger-steps.js';
+import { LedgerTotals } from '../../state/state.js';
+import type { Settings } from './settings.js';
+
+/** Returns the horizon as given, or the number of steps of the input, which is then read twice. */
+export async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
+  const { people, times } = settings;
+  // With --state the times say where this run ends, not how long all of them are.
+  const isRange = times?.last !== undefined && !settings.state;
+  const range = isRange ? times.last! - times.first! + 1 : undefined;
+  if (steps !== undefined) {
+    // A saved strategy has its own horizon.
+    if (range !== undefined && range !== steps) {
+      throw new Misuse(`--from and --to span ${range} steps, the strategy is for ${steps}`);
+    }
+    return { numSteps: steps, surveyed: false };
+  }
+  if (range !== undefined) return { numSteps: range, surveyed: false };
+  let numSteps = 0;
+  const clock = times && new Clock(times);
+  await rows.survey((batch) => {
+    const { numRows, firstRow, lines, texts } = batch;
+    for (let i = 0; i < numRows; ++i) {
+      if (people) personOf(batch, i, people.column, texts[0]!);
+      const where = { row: firstRow + i, line: lines[i]! };
+      numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, where) : numSteps);
+    }
+  });
+  return { numSteps, surveyed: true };
+}
+
+export interface Made {
+  sums: RowSums;
+  stepper: Stepper;
+  /** Present for a release of several runs. */
+  state?: LedgerTotals;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a running total of this run alone, or one that goes on, and what turns rows into its steps.
+ */
+export async function makeSums(
+  dp: DpFtrl,
+  settings: Settings,
+  { how, rows }: { how: PrefixSumOptions; rows: RowStream },
+): Promise<Made> {
+  const { people, state, times, target, showTrue } = settings;
+  const options = { columns: textColumns(people, times), clipNorm: target.clipNorm, showTrue };
+  if (state) {
+    const wanted = { columns: rows.columns, people, times };
+    const totals = await LedgerTotals.open(dp, state, { options: how, wanted });
+    rows.arrange(totals.columns);
+    const sums = { people: undefined, totals };
+    try {
+      const stepper =
+        people || times
+          ? new LedgerStepper({ totals, columns: options.columns, people, times })
+          : new RowStepper({ ...options, sums });
+      return { sums, stepper, state: totals, close: () => totals.close() };
+    } catch (error) {
+      await totals.close();
+      throw error;
+    }
+  }
+  const sums: Sums = people
+    ? { people, totals: dp.peopleSum(how) }
+    : { people, totals: dp.prefixSum(how) };
+  const stepper = times
+    ? new BucketStepper({ ...options, sums, times })
+    : new RowStepper({ ...options, sums });
+  return { sums, stepper, close: () => Promise.resolve(sums.totals.dispose()) };
+}

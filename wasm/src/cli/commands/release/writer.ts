@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Releases as text: CSV, or one JSON object with a row a line.
+
+import type { Certificate, Totals } from '../../../types/all.js';
+import { faultOf, Misuse } from '../../failure.js';
+import { csvCell } from '../../input/csv.js';
+import type { Released } from '../../input/steps.js';
+import type { Sink } from '../../output/output.js';
+
+interface Line {
+  step: number;
+  time: string | undefined;
+  noisy: Float64Array;
+  truth: readonly number[] | undefined;
+  std: number;
+}
+
+/** Writes one release after the other. */
+export class Writer {
+  private rows = 0;
+  private readonly header: string[];
+
+  constructor(
+    private readonly sink: Sink,
+    private readonly columns: string[],
+    private readonly options: { json: boolean; showTrue: boolean; timeColumn: string | undefined },
+  ) {
+    const { showTrue, timeColumn } = options;
+    const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
+    const times = timeColumn === undefined ? [] : [timeColumn];
+    const header = ['step', ...times, ...columns, ...trueNames, 'std'];
+    const twice = header.find((name, i) => header.indexOf(name) < i);
+    if (twice !== undefined) {
+      const name = JSON.stringify(twice);
+      throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
+    }
+    this.header = header;
+  }
+
+  async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
+    if (this.options.json) {
+      const head = { ...about, certificate, columns: this.columns };
+      await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
+    } else {
+      await this.sink.write(`${this.header.map(csvCell).join(',')}\n`);
+    }
+  }
+
+  /** Writes some steps; returns the fault that ends the run, if there is one. */
+  async steps(
+    { first, noisy, truths, labels, fault }: Released,
+    totals: Pick<Totals, 'dimension' | 'stddev'>,
+  ): Promise<Error | undefined> {
+    const { dimension } = totals;
+    let text = '';
+    for (let k = 0; k < noisy.length / dimension; ++k) {
+      text += this.line({
+        step: first + k + 1,
+        time: labels?.[k],
+        noisy: noisy.subarray(k * dimension, (k + 1) * dimension),
+        truth: truths?.[k],
+        std: totals.stddev(first + k),
+      });
+    }
+    if (text !== '') await this.sink.write(text);
+    return fault;
+  }
+
+  private line({ step, time, noisy, truth, std }: Line): string {
+    const times = time === undefined ? [] : [time];
+    if (!this.options.json) {
+      return `${[step, ...times, ...noisy, ...(truth ?? []), std].join(',')}\n`;
+    }
+    const named = (values: ArrayLike<number>) =>
+      Object.fromEntries(this.columns.map((name, j) => [name, values[j]]));
+    const trueSums = truth && { trueSums: named(truth) };
+    const row = { step, ...(time && { time }), sums: named(noisy), ...trueSums, std };
+    return `${this.rows++ === 0 ? '' : ','}\n${JSON.stringify(row)}`;
+  }
+
+  /**
+   * Closes the JSON object, so that rows already written can be read after a fault too. It says
+   * where the fault is, never what: the cell belongs to the input, which is not private.
+   */
+  async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
+    if (!this.options.json) return;
+    const tail = fault
+      ? { ...about, complete: false, error: faultOf(fault) }
+      : { ...about, complete: true };
+    await this.sink.write(`\n],${JSON.stringify(tail).slice(1)}\n`);
+  }
+}
