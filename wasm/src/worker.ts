@@ -8,10 +8,12 @@
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
 import { DpError, refusalOf } from './core/errors.js';
-import type { DpFtrl, Noise, OptimizeProgress, Queries } from './types/all.js';
-import type { Simulation, SimulationChunk } from './types/all.js';
 import { load } from './index.js';
-import { BatchCall, rowsBefore, type Stream } from './worker/batches.js';
+import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types/all.js';
+import { BatchCall, rowsBefore } from './worker/batches.js';
+import { joinChunks } from './worker/chunks.js';
+import { OBJECTS, type FunctionName, type Kind } from './worker/methods.js';
+import type { Objects, Stream, StreamKind } from './worker/methods.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
 import type { Port, Request } from './worker/protocol.js';
 
@@ -20,10 +22,53 @@ const SLICE_MILLISECONDS = 8;
 
 /** An object that lives here for the client. */
 interface Held {
-  object: Simulation | Stream | Queries | Noise;
+  kind: Kind;
+  object: Objects[Kind];
   epoch: number;
   /** For simulations: number of steps that took about a slice, learnt as they run. */
   sliceSteps: number;
+}
+
+type Name = FunctionName | Kind;
+type Piecewise = (api: DpFtrl, options: never) => Pieces<unknown>;
+
+/** A function of the library after the search for the mechanism that it is for. */
+const afterSearch = (name: Name): Piecewise =>
+  function* (api, options) {
+    return api[name as 'error'](yield* foundFirst(api, options));
+  };
+
+/** Functions that can take long, and tell how far they are. */
+const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
+  error: errorInPieces,
+  errorPerStep: afterSearch('errorPerStep'),
+  matrices: afterSearch('matrices'),
+  compare: compareInPieces,
+  optimize: searching,
+  certificate: certificateInPieces,
+  prefixSum: afterSearch('prefixSum'),
+  peopleSum: afterSearch('peopleSum'),
+  learner: afterSearch('learner'),
+  queries: queriesInPieces,
+  noise: afterSearch('noise'),
+  simulation: afterSearch('simulation'),
+};
+
+/** Returns a property, or what a method returns. */
+function reply(object: object, name: string, args: unknown[]): unknown {
+  const member = (object as Record<string, unknown>)[name];
+  return typeof member === 'function'
+    ? (member as (...args: unknown[]) => unknown).apply(object, args)
+    : member;
+}
+
+/** Returns the facts of an object; arrays are copies, since they are handed over. */
+function infoOf(kind: Kind, object: Objects[Kind]): object {
+  const all = OBJECTS[kind].facts.map((name) => {
+    const fact = (object as unknown as Record<string, unknown>)[name];
+    return [name, fact instanceof Float64Array ? fact.slice() : fact] as const;
+  });
+  return Object.fromEntries(all);
 }
 
 function nextTask(): Promise<void> {
@@ -35,43 +80,6 @@ function nextTask(): Promise<void> {
     };
     channel.port2.postMessage(null);
   });
-}
-
-function join<A extends Float64Array | Uint8Array>(parts: A[], empty: A): A {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const whole = new (empty.constructor as new (length: number) => A)(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-function joinChunks(chunks: SimulationChunk[]): SimulationChunk {
-  const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return first;
-  const doubles = (pick: (chunk: SimulationChunk) => Float64Array) =>
-    join(chunks.map(pick), new Float64Array());
-  const bytes = (pick: (chunk: SimulationChunk) => Uint8Array) =>
-    join(chunks.map(pick), new Uint8Array());
-  return {
-    firstStep: first?.firstStep ?? 0,
-    numSteps: chunks.reduce((sum, chunk) => sum + chunk.numSteps, 0),
-    trueSums: doubles((chunk) => chunk.trueSums),
-    noisySums: doubles((chunk) => chunk.noisySums),
-    stddev: doubles((chunk) => chunk.stddev),
-    privateLoss: doubles((chunk) => chunk.privateLoss),
-    twinLoss: doubles((chunk) => chunk.twinLoss),
-    privateCorrect: bytes((chunk) => chunk.privateCorrect),
-    twinCorrect: bytes((chunk) => chunk.twinCorrect),
-    regret: {
-      steps: doubles((chunk) => chunk.regret.steps),
-      private: doubles((chunk) => chunk.regret.private),
-      twin: doubles((chunk) => chunk.regret.twin),
-      gap: doubles((chunk) => chunk.regret.gap),
-    },
-  };
 }
 
 function buffersOf(value: unknown): ArrayBuffer[] {
@@ -116,7 +124,7 @@ class Server {
       this.drop(request.id); // The call may have been answered already.
     } else if (request?.dpFtrl === 'call') {
       this.queue.push(request);
-      if (!this.running) void this.run();
+      if (!this.running) void this.answerAll();
     }
   }
 
@@ -139,7 +147,7 @@ class Server {
     return this.stale(epoch) || this.aborted.has(id);
   }
 
-  private async run(): Promise<void> {
+  private async answerAll(): Promise<void> {
     this.running = true;
     for (let request = this.queue.shift(); request; request = this.queue.shift()) {
       const { id } = request;
@@ -169,135 +177,42 @@ class Server {
     switch (method) {
       case 'load':
         return api.version;
-      case 'mechanisms':
-        return api.mechanisms();
-      case 'liveHandles':
-        return api.liveHandles;
-      case 'calibrate':
-      case 'bounds':
-      case 'pureMu':
-      case 'pureRho':
-      case 'compose':
-      case 'choose':
-      case 'winner':
-      case 'quantile':
-        return api[method](argument as never);
-      case 'errorPerStep':
-      case 'matrices': {
-        const options = await this.inPieces(call, foundFirst(api, argument as object));
-        return options && api[method](options as never);
+      case 'call': {
+        const { name, args } = argument as Methods['call'][0];
+        return this.run(api, { call, name, args });
       }
-      case 'error':
-        return this.inPieces(call, errorInPieces(api, argument as Methods['error'][0]));
-      case 'certificate':
-        return this.inPieces(call, certificateInPieces(api, argument as Methods['certificate'][0]));
-      case 'compare':
-        return this.inPieces(call, compareInPieces(api, argument as Methods['compare'][0]));
-      case 'optimize':
-        return this.inPieces(call, searching(api, argument as Methods['optimize'][0]));
-      case 'createQueries':
-        return this.createQueries(api, call);
-      case 'createNoise': {
-        const given = argument as Methods['createNoise'][0];
-        const options = await this.inPieces(call, foundFirst(api, given));
-        return options && this.createNoise(api, options, call);
-      }
-      case 'regretBounds': {
-        const { certificate, options } = argument as Methods['regretBounds'][0];
-        return api.regretBounds(certificate, options);
-      }
-      case 'predict': {
-        const { model, features } = argument as Methods['predict'][0];
-        return api.predict(model, features);
-      }
-      case 'createSimulation': {
-        const given = argument as Methods['createSimulation'][0];
-        const options = await this.inPieces(call, foundFirst(api, given));
-        return options && this.createSimulation(api, options, call);
-      }
-      case 'advance':
-        return this.advance(call);
-      case 'heldOutRisk': {
-        const { id, numExamples } = argument as Methods['heldOutRisk'][0];
-        return (this.held(id).object as Simulation).heldOutRisk(numExamples);
-      }
-      case 'createStream': {
-        const { kind, options: given } = argument as Methods['createStream'][0];
-        const isSearched = kind !== 'twin' && kind !== 'comparator';
-        const pieces = isSearched && foundFirst(api, given as object);
-        const options = pieces ? await this.inPieces(call, pieces) : given;
-        return options && this.createStream(api, { kind, options: options as never }, call);
+      case 'make':
+        return this.make(api, call);
+      case 'ask': {
+        const { id, name, args } = argument as Methods['ask'][0];
+        return reply(this.held(id).object, name, args);
       }
       case 'batch':
         return this.batch(call);
-      case 'ask': {
-        const { id, name, args } = argument as Methods['ask'][0];
-        const { object } = this.held(id);
-        const value = (object as unknown as Record<string, unknown>)[name];
-        return typeof value === 'function'
-          ? (value as (...args: unknown[]) => unknown).apply(object, args)
-          : value;
-      }
+      case 'advance':
+        return this.advance(call);
       case 'dispose':
         return this.drop((argument as Methods['dispose'][0]).id);
     }
   }
 
-  private keep({ id, epoch }: Call, object: Held['object']): number {
-    this.handles.set(id, { object, epoch, sliceSteps: 1 });
-    return id;
+  /** Runs a function of the library; undefined once the call was given up. */
+  private async run(
+    api: DpFtrl,
+    { call, name, args }: { call: Call; name: Name; args: unknown[] },
+  ): Promise<unknown> {
+    const pieces = IN_PIECES[name]?.(api, args[0] as never);
+    return pieces ? this.inPieces(call, pieces) : reply(api, name, args);
   }
 
-  private createSimulation(
-    api: DpFtrl,
-    options: Methods['createSimulation'][0],
-    call: Call,
-  ): Methods['createSimulation'][1] {
-    const simulation = api.simulation(options);
-    const id = this.keep(call, simulation);
-    const { certificate, dimension, numSteps, learns, classifies } = simulation;
-    const { clippingImpossible, grid, lambda, regretBound } = simulation;
-    return {
-      id,
-      info: {
-        certificate: { ...certificate },
-        dimension,
-        numSteps,
-        learns,
-        classifies,
-        clippingImpossible,
-        grid,
-        lambda,
-        regretBound,
-      },
-    };
-  }
-
-  private createStream(
-    api: DpFtrl,
-    { kind, options }: Methods['createStream'][0],
-    call: Call,
-  ): Methods['createStream'][1] {
-    const stream: Stream = api[kind](options);
-    const id = this.keep(call, stream);
-    if (!('certificate' in stream)) {
-      const { dimension, numScores } = stream;
-      return { id, info: { dimension, numScores } };
-    }
-    const { certificate, dimension, numSteps, grid, insecure } = stream;
-    const facts = { certificate: { ...certificate }, dimension, numSteps, grid, insecure };
-    const { lambda } = stream as { lambda?: number };
-    return { id, info: { ...facts, ...(lambda !== undefined && { lambda }) } };
-  }
-
-  private createNoise(
-    api: DpFtrl,
-    options: Methods['createNoise'][0],
-    call: Call,
-  ): Methods['createNoise'][1] {
-    const noise = api.noise(options);
-    const id = this.keep(call, noise);
-    return { id, info: { dimension: noise.dimension, numSteps: noise.numSteps } };
+  private async make(api: DpFtrl, call: Call): Promise<Methods['make'][1] | undefined> {
+    const { kind, options } = call.argument as Methods['make'][0];
+    const made = await this.run(api, { call, name: kind, args: [options] });
+    if (made === undefined) return undefined;
+    const object = made as Objects[Kind];
+    const { id, epoch } = call;
+    this.handles.set(id, { kind, object, epoch, sliceSteps: 1 });
+    return { id, info: infoOf(kind, object) };
   }
 
   private held(id: number): Held {
@@ -307,30 +222,15 @@ class Server {
   }
 
   private async batch(call: Call): Promise<Float64Array | undefined> {
-    const { id, method, args } = call.argument as Methods['batch'][0];
-    const batch = new BatchCall(this.held(id).object as Stream, method, args);
+    const { id, name, args } = call.argument as Methods['batch'][0];
+    const { kind, object } = this.held(id);
+    const batch = new BatchCall(kind as StreamKind, object as Stream, name, args);
     while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
       const { progress } = batch;
       this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
       await nextTask();
     }
     return batch.result();
-  }
-
-  private async createQueries(
-    api: DpFtrl,
-    call: Call,
-  ): Promise<Methods['createQueries'][1] | undefined> {
-    const options = call.argument as Methods['createQueries'][0];
-    const queries = await this.inPieces(call, queriesInPieces(api, options));
-    if (!queries) return undefined;
-    const id = this.keep(call, queries);
-    const { numQueries, numValues, numMeasurements, neighbours, noise, mu } = queries;
-    const { unitError, lowerBound, ratio, textbookRatio } = queries;
-    const sizes = { numQueries, numValues, numMeasurements };
-    const errors = { unitError, lowerBound, ratio, textbookRatio };
-    const standardErrors = queries.standardErrors.slice();
-    return { id, info: { ...sizes, neighbours, noise, mu, ...errors, standardErrors } };
   }
 
   /**

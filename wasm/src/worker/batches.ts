@@ -3,31 +3,8 @@
 // Long batches in a worker: piece by piece, with a look at the messages between two pieces.
 
 import { ofRow, type RefusalError } from '../core/errors.js';
-import type { Comparator, Learner, PeopleSum, PrefixSum, Twin } from '../types/all.js';
-
-/**
- * Objects that can live in a worker and take batches, by the name of the function that makes them.
- */
-export interface Streams {
-  prefixSum: PrefixSum;
-  peopleSum: PeopleSum;
-  learner: Learner;
-  twin: Twin;
-  comparator: Comparator;
-}
-export type StreamKind = keyof Streams;
-export type Stream = Streams[StreamKind];
-
-/** Methods of streams that take or give many rows. */
-export type BatchMethod =
-  | 'releaseMany'
-  | 'releaseEach'
-  | 'contribute'
-  | 'endSteps'
-  | 'learn'
-  /** Gives predictions. */
-  | 'predictAndLearn'
-  | 'append';
+import type { Twin } from '../types/all.js';
+import { columnsOf, type BatchMethod, type Stream, type StreamKind } from './methods.js';
 
 export interface BatchProgress {
   /** Rows dealt with. */
@@ -48,15 +25,14 @@ interface Batch {
 
 type Call = (...args: unknown[]) => Float64Array | void;
 
-function methodOf(stream: Stream, method: BatchMethod): Call {
-  if (method !== 'predictAndLearn') {
-    return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
-  }
-  const { numScores } = stream as Twin;
+/** A twin gives the predictions, which it made before it saw the labels. */
+function methodOf(kind: StreamKind, stream: Stream, method: BatchMethod): Call {
+  if (kind !== 'twin') return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
+  const twin = stream as Twin;
   return (features, labels) => {
     // The twin refuses what is no list.
-    const out = isList(labels) ? new Float64Array(labels.length * numScores) : undefined;
-    (stream as Twin).learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
+    const out = isList(labels) ? new Float64Array(labels.length * twin.numScores) : undefined;
+    twin.learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
     return out;
   };
 }
@@ -81,23 +57,20 @@ function isList(value: unknown): value is List {
   return Array.isArray(value) || value instanceof Float64Array;
 }
 
-function batchOf(stream: Stream, method: BatchMethod, args: unknown[]): Batch {
+function countBatch({ dimension }: Stream, end: Call, numSteps: unknown = 1): Batch {
+  const isCount = Number.isSafeInteger(numSteps) && (numSteps as number) > 0;
+  if (!isCount) return { numRows: undefined, run: () => end(numSteps), width: dimension };
+  return { numRows: numSteps as number, run: (from, to) => end(to - from), width: dimension };
+}
+
+function batchOf(kind: StreamKind, stream: Stream, method: BatchMethod, args: unknown[]): Batch {
   const { dimension } = stream;
-  if (method === 'endSteps') {
-    const [numSteps] = args as [number];
-    const { endSteps } = stream as PrefixSum;
-    const isCount = Number.isSafeInteger(numSteps) && numSteps > 0;
-    const run = (from: number, to: number) => endSteps.call(stream, to - from);
-    if (isCount) return { numRows: numSteps, run, width: dimension };
-    return { numRows: undefined, run: () => endSteps.call(stream, numSteps), width: dimension };
-  }
-  const call = methodOf(stream, method);
-  const width = method === 'predictAndLearn' ? (stream as Twin).numScores : dimension;
+  const columns = columnsOf(kind, method);
+  const call = methodOf(kind, stream, method);
+  if (columns[0] === 'count') return countBatch(stream, call, args[0]);
+  const width = kind === 'twin' ? (stream as Twin).numScores : dimension;
   if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
-  // Rows have `dimension` entries, what is beside them one.
-  const areExamples = method === 'learn' || method === 'predictAndLearn' || method === 'append';
-  const rowsAt = areExamples ? 0 : args.length - 1;
-  const lists = args.map((list, i): [List, number] => [list, i === rowsAt ? dimension : 1]);
+  const lists = args.map((list, i): [List, number] => [list, columns[i] === 'record' ? dimension : 1]);
   return overLists(call, lists, width);
 }
 
@@ -140,8 +113,8 @@ export class BatchCall {
   /** Totals of all rows, as soon as there are some. */
   private totals: Float64Array | undefined;
 
-  constructor(stream: Stream, method: BatchMethod, args: unknown[]) {
-    this.batch = batchOf(stream, method, args);
+  constructor(kind: StreamKind, stream: Stream, method: BatchMethod, args: unknown[]) {
+    this.batch = batchOf(kind, stream, method, args);
   }
 
   get progress(): BatchProgress {

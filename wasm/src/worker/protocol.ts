@@ -3,122 +3,31 @@
 // Messages between worker and client.
 
 import type * as api from '../types/all.js';
-import type { BatchMethod, BatchProgress, RowsBefore, StreamKind } from './batches.js';
+import type { BatchProgress, RowsBefore } from './batches.js';
+import type { BatchMethod, FunctionName, Info, Kind } from './methods.js';
 
-/** Facts of a simulation that do not change. */
-export type SimulationInfo = Pick<
-  api.Simulation,
-  | 'certificate'
-  | 'dimension'
-  | 'numSteps'
-  | 'learns'
-  | 'classifies'
-  | 'clippingImpossible'
-  | 'grid'
-  | 'lambda'
-  | 'regretBound'
->;
-
+export type SimulationInfo = Info<'simulation'>;
 /** Facts of totals or of a learner that do not change. */
-export type StreamInfo = Pick<
-  api.Totals,
-  'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'
-> & { lambda?: number };
-
+export type StreamInfo = Info<'prefixSum'> & { lambda?: number };
 /** Facts of a twin or comparator that do not change. */
-export type HindsightInfo = Pick<api.Twin, 'dimension' | 'numScores'>;
-
-/** Facts of queries that do not change. */
-export type QueriesInfo = Pick<
-  api.Queries,
-  | 'numQueries'
-  | 'numValues'
-  | 'numMeasurements'
-  | 'neighbours'
-  | 'noise'
-  | 'mu'
-  | 'unitError'
-  | 'lowerBound'
-  | 'ratio'
-  | 'textbookRatio'
-  | 'standardErrors'
->;
-
-/** Facts of noise that do not change. */
-export type NoiseInfo = Pick<api.Noise, 'dimension' | 'numSteps'>;
-
-/** Properties and short methods of objects that live in the worker: name -> answer. */
-export interface Questions {
-  step: number;
-  numDropped: number;
-  stddev: number;
-  model: api.LearnedModel;
-  numWaiting: number;
-  endBatch: void;
-  best: api.BestFixed;
-  weights: Float64Array;
-  losses: Float64Array;
-  label: string;
-  labels: string[];
-  matrices: api.QueryMatrices;
-  release: api.QueryAnswers;
-  seek: void;
-  rounded: Float64Array;
-  checkpoint: Uint8Array;
-}
-
-/**
- * Functions of the library that take one argument and are the same in the worker. `error`,
- * `errorPerStep`, `matrices`, `compare`, `optimize` and `certificate` report progress meanwhile.
- */
-type Answered =
-  | 'mechanisms'
-  | 'calibrate'
-  | 'error'
-  | 'errorPerStep'
-  | 'matrices'
-  | 'compare'
-  | 'bounds'
-  | 'optimize'
-  | 'certificate'
-  | 'choose'
-  | 'winner'
-  | 'quantile'
-  | 'pureMu'
-  | 'pureRho'
-  | 'compose';
-
-type AnsweredMethods = {
-  [name in Answered]: [Parameters<api.DpFtrl[name]>[0], ReturnType<api.DpFtrl[name]>];
-};
+export type HindsightInfo = Info<'twin'>;
+export type QueriesInfo = Info<'queries'>;
+export type NoiseInfo = Info<'noise'>;
 
 /** Methods of the worker: name -> [argument, result]. */
-export interface Methods extends AnsweredMethods {
+export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
-  /** Reports its progress meanwhile. */
-  createSimulation: [api.SimulationOptions, { id: number; info: SimulationInfo }];
+  /** A function of the library. Those that search report progress meanwhile. */
+  call: [{ name: FunctionName; args: unknown[] }, unknown];
+  /** Makes an object that stays in the worker. Reports the progress of searches meanwhile. */
+  make: [{ kind: Kind; options: unknown }, { id: number; info: object }];
+  /** A property or method of such an object. */
+  ask: [{ id: number; name: string; args: unknown[] }, unknown];
   /** In pieces, and reports its progress meanwhile. */
+  batch: [{ id: number; name: BatchMethod; args: unknown[] }, Float64Array | undefined];
+  /** Steps of a simulation, in pieces; reports its progress meanwhile. */
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
-  heldOutRisk: [{ id: number; numExamples: number }, api.HeldOutRisk];
-  /** Reports its progress meanwhile. */
-  createStream: [
-    { kind: StreamKind; options: never },
-    { id: number; info: StreamInfo | HindsightInfo },
-  ];
-  /** In pieces, and reports its progress meanwhile. */
-  batch: [{ id: number; method: BatchMethod; args: unknown[] }, Float64Array | undefined];
-  ask: [{ id: number; name: keyof Questions; args: unknown[] }, Questions[keyof Questions]];
   dispose: [{ id: number }, undefined];
-  /** Reports its progress meanwhile. */
-  createQueries: [api.QueriesOptions, { id: number; info: QueriesInfo }];
-  /** Reports its progress meanwhile. */
-  createNoise: [api.NoiseOptions, { id: number; info: NoiseInfo }];
-  regretBounds: [
-    { certificate: api.Certificate; options: api.RegretBoundsOptions | undefined },
-    api.RegretBounds,
-  ];
-  predict: [{ model: api.LearnedModel; features: ArrayLike<number> }, Float64Array];
-  liveHandles: [undefined, number];
 }
 
 /**

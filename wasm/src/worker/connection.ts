@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The calls of a client that wait for the worker's answers.
+
+import { optionsObject, wrongType } from '../core/check.js';
+import { DpError, makeError, recalled } from '../core/errors.js';
+import type * as api from '../types/all.js';
+import type { BatchProgress } from './batches.js';
+import type { Takes } from './methods.js';
+import { listen, type Failure, type Methods, type Port, type Response } from './protocol.js';
+
+/** Options of a call that may take long. */
+export interface CallOptions {
+  /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
+  signal?: api.LoadOptions['signal'];
+}
+
+/** Options of a call that may search. */
+export interface OptimizeCallOptions extends CallOptions {
+  /** Called now and then while a search goes on, or a comparison; not where none takes long. */
+  onProgress?: (progress: api.OptimizeProgress) => void;
+}
+
+/** Options of a call with many rows. */
+export interface BatchCallOptions extends CallOptions {
+  /** Called after each piece of about 8 ms. */
+  onProgress?: (progress: BatchProgress) => void;
+}
+
+/** Options of a call that runs steps of a simulation. */
+export interface AdvanceOptions extends BatchCallOptions {
+  /** Returns with fewer steps after about this time. Default: no limit. */
+  maxMilliseconds?: number;
+}
+
+type OnProgress = (progress: never) => void;
+
+interface Pending {
+  epoch: number;
+  onProgress: OnProgress | undefined;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** The options of a call, and the function that a refusal names. */
+interface Call extends CallOptions {
+  where?: string;
+  epoch?: number;
+  onProgress?: OnProgress;
+}
+
+function errorOf({ code, message, refusal, rows }: Failure): Error {
+  return Object.assign(recalled(code, message, refusal), rows);
+}
+
+export class Connection {
+  private readonly pending = new Map<number, Pending>();
+  private lastId = 0;
+  private closed: DpError | undefined;
+  private readonly collected: FinalizationRegistry<number> | undefined;
+  epoch = 0;
+
+  constructor(private readonly port: Port) {
+    listen(port, 'message', (data) => this.receive(data as Response));
+    for (const type of ['error', 'messageerror']) {
+      listen(port, type, (event) => {
+        const why = (event as { message?: string })?.message || 'its script could not be loaded';
+        this.close(new DpError('load_failed', `worker: it failed: ${why}`, { cause: event }));
+      });
+    }
+    // A worker of Node, a port: nothing comes after that.
+    for (const type of ['exit', 'close']) {
+      listen(port, type, (code) => {
+        const how = typeof code === 'number' ? ` with exit code ${code}` : '';
+        this.close(new DpError('disposed', `worker: it has ended${how}`));
+      });
+    }
+    port.start?.();
+    if (typeof FinalizationRegistry !== 'function') return;
+    this.collected = new FinalizationRegistry((id) => this.disposeOf(id));
+  }
+
+  /** Has it disposed of in the worker when it is collected here. */
+  watch(remote: object, id: number): void {
+    this.collected?.register(remote, id, remote);
+  }
+
+  forget(remote: object): void {
+    this.collected?.unregister(remote);
+  }
+
+  disposeOf(id: number): void {
+    this.call('dispose', { id }).catch(() => {}); // Without a worker there is nothing left.
+  }
+
+  call<M extends keyof Methods>(
+    method: M,
+    argument: Methods[M][0],
+    { where = method, epoch = this.epoch, signal, onProgress }: Call = {},
+  ): Promise<Methods[M][1]> {
+    if (this.closed) return Promise.reject(this.closed);
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const id = ++this.lastId;
+    const onAbort = (): void => this.abort(id, signal?.reason);
+    const answer = new Promise<Methods[M][1]>((resolve, reject) => {
+      this.pending.set(id, {
+        epoch,
+        onProgress,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+      try {
+        this.port.postMessage({ dpFtrl: 'call', id, epoch, method, argument }, []);
+      } catch (cause) {
+        // Something in the argument cannot be sent, such as a function.
+        this.pending.delete(id);
+        const why = cause instanceof Error ? cause.message : String(cause);
+        reject(
+          makeError('wrong_type', where, {
+            parameter: 'options',
+            constraint: 'must be something that can be sent to a worker',
+            value: why,
+          }),
+        );
+      }
+    });
+    return signal ? answer.finally(() => signal.removeEventListener('abort', onAbort)) : answer;
+  }
+
+  private abort(id: number, reason: unknown): void {
+    const waiting = this.pending.get(id);
+    if (!waiting) return;
+    this.pending.delete(id);
+    this.port.postMessage({ dpFtrl: 'abort', id }, []);
+    waiting.reject(reason);
+  }
+
+  cancel(): void {
+    ++this.epoch;
+    if (!this.closed) this.port.postMessage({ dpFtrl: 'cancel', epoch: this.epoch }, []);
+    this.rejectOlderThan(this.epoch, new DpError('cancelled', 'this call was cancelled'));
+  }
+
+  terminate(): void {
+    if (this.port.terminate) void this.port.terminate();
+    else this.port.close?.();
+    this.close(new DpError('disposed', 'the worker was terminated'));
+  }
+
+  private close(error: DpError): void {
+    this.closed ??= error;
+    this.rejectOlderThan(undefined, error);
+  }
+
+  private rejectOlderThan(epoch: number | undefined, error: DpError): void {
+    for (const [id, waiting] of this.pending) {
+      if (epoch !== undefined && waiting.epoch >= epoch) continue;
+      this.pending.delete(id);
+      waiting.reject(error);
+    }
+  }
+
+  private receive(response: Response): void {
+    if (!['result', 'failure', 'progress'].includes(response?.dpFtrl)) return;
+    const waiting = this.pending.get(response.id);
+    if (!waiting) return;
+    if (response.dpFtrl === 'progress') return waiting.onProgress?.(response.progress as never);
+    this.pending.delete(response.id);
+    if (response.dpFtrl === 'result') waiting.resolve(response.value);
+    else waiting.reject(errorOf(response.failure));
+  }
+}
+
+/** Options of a call, by how it goes. */
+const CALL_OPTIONS: Readonly<Record<Takes, readonly string[]>> = {
+  plain: [],
+  abortable: ['signal'],
+  searching: ['signal', 'onProgress'],
+};
+
+/** Returns the options of a call, checked. */
+export function readCall(
+  where: string,
+  call: object | undefined,
+  takes: Takes,
+  others: readonly string[] = [],
+): Call {
+  if (takes === 'plain') return { where };
+  const known = [...others, ...CALL_OPTIONS[takes]];
+  const { signal, onProgress }: Call = optionsObject(where, call ?? {}, known);
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw wrongType(where, 'signal', 'an AbortSignal', signal);
+  }
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw wrongType(where, 'onProgress', 'a function', onProgress);
+  }
+  return { where, signal, ...(onProgress && { onProgress }) };
+}

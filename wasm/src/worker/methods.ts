@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The one table of what a worker does for its client: messages, worker, client and types go by it.
+
+import type * as api from '../types/all.js';
+
+/**
+ * Functions of the library with the number of their arguments, by what a call takes beside these:
+ * nothing, a signal, or a signal and `onProgress`.
+ */
+export const FUNCTIONS = {
+  plain: { mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1, compose: 1 },
+  abortable: { bounds: 1, regretBounds: 2, predict: 2, choose: 1, winner: 1, quantile: 1 },
+  searching: { error: 1, errorPerStep: 1, matrices: 1, compare: 1, optimize: 1, certificate: 1 },
+} as const satisfies Record<string, { [Name in keyof api.DpFtrl]?: number }>;
+
+/** How a call of a function goes. */
+export type Takes = keyof typeof FUNCTIONS;
+export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[Takes];
+
+/** Objects that can live in a worker, by the name of the function that makes them. */
+export interface Objects {
+  prefixSum: api.PrefixSum;
+  peopleSum: api.PeopleSum;
+  learner: api.Learner;
+  twin: api.Twin;
+  comparator: api.Comparator;
+  queries: api.Queries;
+  noise: api.Noise;
+  simulation: api.Simulation;
+}
+export type Kind = keyof Objects;
+
+/**
+ * Contents of an argument with many rows: `dimension` numbers a row, one entry a row, or the number
+ * of rows itself.
+ */
+type Column = 'record' | 'entry' | 'count';
+
+interface Members<T> {
+  /** Properties that never change. */
+  facts: readonly (keyof T)[];
+  /** Other properties and short methods, with the number of arguments. */
+  asks: { [Name in keyof T]?: number };
+  /** Methods that take a signal beside these, with the number of arguments. */
+  calls?: { [Name in keyof T]?: number };
+  /** Methods on many rows, with their arguments. They run in pieces, and report progress. */
+  batches?: { [Name in keyof T]?: readonly Column[] };
+}
+
+const ofTotals = ['certificate', 'dimension', 'numSteps', 'grid', 'insecure'] as const;
+const ofHindsight = ['dimension', 'numScores'] as const;
+
+export const OBJECTS = {
+  prefixSum: {
+    facts: ofTotals,
+    asks: { step: 0, stddev: 1 },
+    batches: { endSteps: ['count'], releaseMany: ['record'], contribute: ['record'] },
+  },
+  peopleSum: {
+    facts: ofTotals,
+    asks: { step: 0, stddev: 1, numDropped: 0 },
+    batches: {
+      endSteps: ['count'],
+      contribute: ['entry', 'record'],
+      releaseEach: ['entry', 'record'],
+    },
+  },
+  learner: {
+    facts: [...ofTotals, 'lambda'],
+    asks: { step: 0, numWaiting: 0, endBatch: 0, losses: 2, model: 0 },
+    batches: { learn: ['record', 'entry'] },
+  },
+  twin: {
+    facts: ofHindsight,
+    asks: { endBatch: 0, weights: 0 },
+    batches: { learn: ['record', 'entry'] },
+  },
+  comparator: {
+    facts: ofHindsight,
+    asks: {},
+    calls: { best: 0 },
+    batches: { append: ['record', 'entry'] },
+  },
+  queries: {
+    facts: [
+      'numQueries',
+      'numValues',
+      'numMeasurements',
+      'neighbours',
+      'noise',
+      'mu',
+      'unitError',
+      'lowerBound',
+      'ratio',
+      'textbookRatio',
+      'standardErrors',
+    ],
+    asks: { label: 1, labels: 0 },
+    calls: { matrices: 0, release: 2 },
+  },
+  noise: {
+    facts: ['dimension', 'numSteps'],
+    asks: { step: 0, seek: 1, checkpoint: 0 },
+    calls: { rounded: 1 },
+  },
+  simulation: {
+    facts: [
+      'certificate',
+      'dimension',
+      'numSteps',
+      'learns',
+      'classifies',
+      'clippingImpossible',
+      'grid',
+      'lambda',
+      'regretBound',
+    ],
+    asks: {},
+    calls: { heldOutRisk: 1 },
+  },
+} as const satisfies { [Each in Kind]: Members<Objects[Each]> };
+
+type Table = typeof OBJECTS;
+type KeysOf<K extends Kind, Part extends keyof Members<never>> = Table[K] extends {
+  [Each in Part]: infer Names;
+}
+  ? keyof Names
+  : never;
+
+/** Facts of an object that do not change. */
+export type Info<K extends Kind> = Pick<Objects[K], Table[K]['facts'][number] & keyof Objects[K]>;
+/** Names of what is asked of an object. */
+export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | KeysOf<K, 'batches'>;
+/** Names of the methods on many rows. */
+export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
+/** Kinds of objects that have such methods. */
+export type StreamKind = { [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never }[Kind];
+export type Stream = Objects[StreamKind];
+
+/** The columns of a batch. */
+export function columnsOf(kind: Kind, method: BatchMethod): readonly Column[] {
+  const { batches } = OBJECTS[kind] as { batches?: Record<string, readonly Column[]> };
+  return batches?.[method] ?? [];
+}

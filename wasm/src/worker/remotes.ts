@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Objects of the library that live in the worker, as the client sees them.
+
+import { outOfRange, wrongType } from '../core/check.js';
+import { DpError } from '../core/errors.js';
+import type * as api from '../types/all.js';
+import { readCall, type AdvanceOptions, type BatchCallOptions } from './connection.js';
+import type { CallOptions, Connection } from './connection.js';
+import { OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
+import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './protocol.js';
+import type { StreamInfo } from './protocol.js';
+
+/**
+ * Something that lives in the worker, where it counts as one handle. When it is collected here, it
+ * is disposed of there.
+ */
+export type RemoteHandle = api.Handle;
+
+/**
+ * Totals that live in the worker. Batches are made in pieces of about 8 ms, one batch after the
+ * other. One that is aborted has been dealt with up to some row: `step` tells.
+ */
+export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
+  /** As in the library: {@link api.Totals.step}. */
+  step(): Promise<number>;
+  /** As in the library: {@link api.Totals.stddev}. */
+  stddev(step: number): Promise<number>;
+  /** As in the library: {@link api.Totals.endSteps}. */
+  endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
+}
+
+/** A prefix sum that lives in the worker. */
+export interface RemotePrefixSum extends RemoteTotals {
+  /** As in the library: {@link api.PrefixSum.releaseMany}. */
+  releaseMany(records: ArrayLike<number>, call?: BatchCallOptions): Promise<Float64Array>;
+  /** As in the library: {@link api.PrefixSum.contribute}. */
+  contribute(records: ArrayLike<number>, call?: BatchCallOptions): Promise<void>;
+}
+
+/** A people sum that lives in the worker. */
+export interface RemotePeopleSum extends RemoteTotals {
+  /** It depends on the data: NOT private. */
+  numDropped(): Promise<number>;
+  /** As in the library: {@link api.PeopleSum.contribute}. */
+  contribute(
+    people: string | ArrayLike<string>,
+    records: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  /** As in the library: {@link api.PeopleSum.releaseEach}. */
+  releaseEach(
+    people: ArrayLike<string>,
+    records: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<Float64Array>;
+}
+
+/** A learner that lives in the worker. */
+export interface RemoteLearner extends StreamInfo, RemoteHandle {
+  /** As in the library: {@link api.Learner.lambda}. */
+  readonly lambda: number;
+  /** As in the library: {@link api.Learner.step}. */
+  step(): Promise<number>;
+  /** As in the library: {@link api.Learner.numWaiting}. */
+  numWaiting(): Promise<number>;
+  /** As in the library: {@link api.Learner.endBatch}. */
+  endBatch(): Promise<void>;
+  /** As in the library: {@link api.Learner.losses}. */
+  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Promise<Float64Array>;
+  /** As in the library: {@link api.Learner.learn}. */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  /** As in the library: {@link api.Learner.model}. */
+  model(): Promise<api.LearnedModel>;
+}
+
+/** A twin that lives in the worker: NOT private, like all it gives. */
+export interface RemoteTwin extends HindsightInfo, RemoteHandle {
+  /** As in the library; resolves with the predictions. */
+  learn(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<Float64Array>;
+  endBatch(): Promise<void>;
+  weights(): Promise<Float64Array>;
+}
+
+/** A comparator that lives in the worker: NOT private, like all it gives. */
+export interface RemoteComparator extends HindsightInfo, RemoteHandle {
+  append(
+    features: ArrayLike<number>,
+    labels: ArrayLike<number>,
+    call?: BatchCallOptions,
+  ): Promise<void>;
+  /** One piece: given up at once, it ends in its own time. */
+  best(call?: CallOptions): Promise<api.BestFixed>;
+}
+
+/** Linear queries that live in the worker. */
+export interface RemoteQueries extends QueriesInfo, RemoteHandle {
+  /** As in the library: {@link api.Queries.label}. */
+  label(query: number): Promise<string>;
+  /** As in the library: {@link api.Queries.labels}. */
+  labels(): Promise<string[]>;
+  /** As in the library: {@link api.Queries.matrices}. */
+  matrices(call?: CallOptions): Promise<api.QueryMatrices>;
+  /** As in the library: each call is a release of its own, also one that is aborted. */
+  release(
+    histogram: ArrayLike<number>,
+    options?: api.QueryReleaseOptions,
+    call?: CallOptions,
+  ): Promise<api.QueryAnswers>;
+}
+
+/** Noise that lives in the worker; as in the library, but for `restore`. */
+export interface RemoteNoise extends NoiseInfo, RemoteHandle {
+  /** As in the library: {@link api.Noise.step}. */
+  step(): Promise<number>;
+  /** As in the library: {@link api.Noise.seek}. */
+  seek(step: number): Promise<void>;
+  /** Rows of a call that is aborted may have been made: `step` tells. */
+  rounded(
+    options: Parameters<api.Noise['rounded']>[0],
+    call?: CallOptions,
+  ): Promise<Float64Array>;
+  /** As in the library: {@link api.Noise.checkpoint}. */
+  checkpoint(): Promise<Uint8Array>;
+}
+
+/** A simulation that lives in the worker. */
+export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
+  /** Steps whose results have arrived. */
+  readonly step: number;
+  /** Whether the results of all steps have arrived. */
+  readonly finished: boolean;
+  /**
+   * Runs at most `maxSteps` steps. The worker looks for messages about every 8 ms meanwhile, and
+   * hands the arrays over without copying. One that is aborted may have made some steps, whose
+   * results are lost: the `firstStep` of the next chunk tells.
+   */
+  advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
+  /** As in the library: {@link api.Simulation.heldOutRisk}. */
+  heldOutRisk(numExamples: number, call?: CallOptions): Promise<api.HeldOutRisk>;
+}
+
+/** Objects in the worker, by the name of the function that makes them. */
+export interface Remotes {
+  prefixSum: RemotePrefixSum;
+  peopleSum: RemotePeopleSum;
+  learner: RemoteLearner;
+  twin: RemoteTwin;
+  comparator: RemoteComparator;
+  queries: RemoteQueries;
+  noise: RemoteNoise;
+  simulation: RemoteSimulation;
+}
+
+/** An object of the worker, known by the call that made it. */
+class Remote {
+  private gone = false;
+  private readonly epoch: number;
+
+  constructor(
+    protected readonly connection: Connection,
+    protected readonly id: number,
+    private readonly kind: Kind,
+  ) {
+    this.epoch = connection.epoch;
+    connection.watch(this, id);
+  }
+
+  get disposed(): boolean {
+    return this.gone || this.epoch < this.connection.epoch;
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.gone = true;
+    this.connection.forget(this);
+    this.connection.disposeOf(this.id);
+  }
+
+  protected requireAlive(): void {
+    if (!this.disposed) return;
+    const noun = this.kind === 'simulation' ? this.kind : 'handle';
+    throw new DpError('disposed', `this ${noun} was disposed of`);
+  }
+
+  /** Makes a member of which the first `numArgs` arguments are sent; options of the call follow. */
+  method(how: 'ask' | 'batch', takes: Takes, [name, numArgs]: readonly [string, number]) {
+    return async (...given: unknown[]): Promise<unknown> => {
+      const options = readCall(name, given[numArgs] as object | undefined, takes);
+      this.requireAlive();
+      const argument = { id: this.id, name: name as never, args: given.slice(0, numArgs) };
+      return this.connection.call(how, argument, options);
+    };
+  }
+}
+
+/** A simulation, which knows how far its results have come. */
+class RemoteRun extends Remote {
+  step = 0;
+
+  async advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk> {
+    const given = readCall('advance', options, 'searching', ['maxMilliseconds']);
+    const { maxMilliseconds = Infinity } = options ?? {};
+    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
+    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
+      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
+    }
+    if (!(maxMilliseconds >= 0)) {
+      throw outOfRange('advance', 'maxMilliseconds', 'at least 0', maxMilliseconds);
+    }
+    this.requireAlive();
+    const argument = { id: this.id, maxSteps, maxMilliseconds };
+    const chunk = await this.connection.call('advance', argument, given);
+    this.step = chunk.firstStep + chunk.numSteps;
+    return chunk;
+  }
+}
+
+/** Returns the members that the table gives an object of a kind. */
+function membersOf(remote: Remote, kind: Kind): Record<string, unknown> {
+  const { asks, calls, batches } = OBJECTS[kind] as {
+    asks: Record<string, number>;
+    calls?: Record<string, number>;
+    batches?: Record<string, readonly unknown[]>;
+  };
+  const members: Record<string, unknown> = {};
+  for (const each of Object.entries(asks)) members[each[0]] = remote.method('ask', 'plain', each);
+  for (const each of Object.entries(calls ?? {})) {
+    members[each[0]] = remote.method('ask', 'abortable', each);
+  }
+  for (const [name, { length }] of Object.entries(batches ?? {})) {
+    members[name] = remote.method('batch', 'searching', [name, length]);
+  }
+  return members;
+}
+
+/** Adds the members of every handle to those of an object. */
+function handle(remote: Remote, members: object): object {
+  Object.defineProperty(members, 'disposed', { get: () => remote.disposed, enumerable: true });
+  const dispose = { value: () => remote.dispose() };
+  Object.defineProperty(members, 'dispose', { ...dispose, enumerable: true });
+  // Not every browser has it yet.
+  if (typeof Symbol.dispose === 'symbol') Object.defineProperty(members, Symbol.dispose, dispose);
+  return Object.freeze(members);
+}
+
+function simulationOf(run: RemoteRun, { numSteps }: Info<'simulation'>): object {
+  const advance = (...args: Parameters<RemoteRun['advance']>) => run.advance(...args);
+  return Object.defineProperties(
+    { advance },
+    {
+      step: { get: () => run.step, enumerable: true },
+      finished: { get: () => run.step === numSteps, enumerable: true },
+    },
+  );
+}
+
+/** Every member of the table is declared for its kind: a row with others does not compile. */
+type Declared = { [K in Kind]: Asked<K> | keyof Info<K> extends keyof Remotes[K] ? K : never };
+
+/** Makes an object in the worker. */
+export async function make<K extends Declared[Kind]>(
+  connection: Connection,
+  kind: K,
+  options: unknown,
+  call: CallOptions | undefined,
+): Promise<Remotes[K]> {
+  const given = readCall(kind, call, 'searching');
+  const { id, info } = await connection.call('make', { kind, options }, given);
+  const Type = kind === 'simulation' ? RemoteRun : Remote;
+  const remote = new Type(connection, id, kind);
+  const own = remote instanceof RemoteRun ? simulationOf(remote, info as Info<'simulation'>) : {};
+  return handle(remote, Object.assign(own, info, membersOf(remote, kind))) as Remotes[K];
+}
