@@ -228,11 +228,7 @@ for (const [width, height] of [
       const { page } = await openPage(browser, site.url, { width, height, scheme, calm: true });
       for (const { name, hash, full } of pictures) {
         await page.evaluate((text) => (location.hash = text), hash);
-        await page.waitForFunction(
-          (n) => document.querySelectorAll('#sums .panel').length === n,
-          {},
-          full ? 2 : 1,
-        );
+        await page.waitForSelector(`#sums .panel[data-mechanism$=${full ? 'tree' : 'independent'}]`);
         await settled(page);
         if (full) {
           await revealAll(page);

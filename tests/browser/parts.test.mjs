@@ -228,7 +228,7 @@ test('CSV: numbers, separators, quotes, empty lines; every mistake has its place
 });
 
 test('the address: what is written is read back; the defaults are not written', () => {
-  const { readAddress, writeAddress } = parts.url;
+  const { readAddress, writeAddress, writeQueriesAddress } = parts.url;
   const { defaults } = parts.settings;
   assert.equal(writeAddress(defaults), 'mechanism=optimal');
   assert.equal(writeAddress(parts.settings.opening), 'lab');
@@ -240,6 +240,11 @@ test('the address: what is written is read back; the defaults are not written', 
     epsilon: 0.1 + 0.2,
     delta: 1e-12,
     neighbours: 'replace-one',
+    participation: 'separated',
+    participations: 3,
+    minSeparation: 7,
+    budget: 2.5,
+    releases: 9,
     clipNorm: 1e-3,
     source: 'own',
     columns: ['a & b', 'c=d', 'é'],
@@ -268,8 +273,19 @@ test('the address: what is written is read back; the defaults are not written', 
   assert.deepEqual(Object.keys(settings).sort(), Object.keys(defaults).sort());
   for (const key of Object.keys(defaults)) assert.notDeepEqual(settings[key], defaults[key], key);
   const read = readAddress(`#${writeAddress(settings)}`);
-  assert.deepEqual(read.settings, settings);
+  const { histogram, queries, queriesView } = defaults;
+  assert.deepEqual(read.settings, { ...settings, histogram, queries, queriesView });
   assert.equal(read.refused.size + read.unknown.length, 0);
+  // The view of histograms has its own settings, and the privacy of all.
+  assert.equal(writeQueriesAddress(defaults), 'queries');
+  const asked = readAddress(`#${writeQueriesAddress(settings)}`);
+  const { epsilon, delta, neighbours, noiseSeed, deployed } = settings;
+  assert.deepEqual(asked.settings, {
+    ...defaults,
+    ...{ epsilon, delta, neighbours, noiseSeed, deployed },
+    ...{ histogram: '0,999999,3,4', queries: 'tables', queriesView: 'errors' },
+  });
+  assert.equal(asked.refused.size + asked.unknown.length, 0);
 });
 
 test('numbers are written for readers', () => {

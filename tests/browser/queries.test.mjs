@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 5: a histogram that is drawn, typed or loaded, and what is answered about it.
+// The view of histograms: one that is drawn, typed or loaded, and what is answered about it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { launch, openPage, readKey, reveal, serveSite, settled, textOf } from './support.mjs';
+import {
+  complaints,
+  enter,
+  launch,
+  openPage,
+  readKey,
+  reveal,
+  serveSite,
+  settled,
+  textOf,
+} from './support.mjs';
 
 let site;
 let browser;
@@ -19,8 +29,7 @@ after(async () => {
 });
 
 async function open(hash = '') {
-  const opened = await openPage(browser, `${site.url}#steps=20&${hash}`, { calm: true });
-  await settled(opened.page);
+  const opened = await openPage(browser, `${site.url}#${hash || 'queries'}`, { calm: true });
   await reveal(opened.page, 'queries', '.map');
   return opened;
 }
@@ -59,6 +68,16 @@ function expected(workload, histogram, more = {}) {
   return rows;
 }
 
+/** Adds up the layout shifts of the page. */
+function watchShifts() {
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) {
+      if (!hadRecentInput) window.shift += value;
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+}
+
 const countsOf = (page) =>
   page.$$eval('.bar-slot', (all) => all.map((bar) => Number(bar.getAttribute('aria-valuenow'))));
 
@@ -80,7 +99,7 @@ test('queries: answers, errors and matrices are those of the library', async () 
     await table(page, { queries: 9 }),
     expected({ product: [{ ranges: 2 }, { ranges: 2 }] }, [5, 0, 40, 7]),
   );
-  await page.click('#deployed');
+  await page.click('#queries-deployed');
   await reveal(page, 'queries', '.map');
   await page.waitForFunction(() => !document.querySelector('#queries .key-group.secret'));
   assert.equal((await table(page, { queries: 9 }))[0].length, 5, 'no true answers');
@@ -141,7 +160,6 @@ test('queries: bars are drawn with the pointer and with the keyboard', async () 
   const hash = decodeURIComponent(await page.evaluate(() => location.hash));
   assert.match(hash, new RegExp(`histogram=${typed.join(',')}(&|$)`));
   await page.reload();
-  await settled(page);
   await reveal(page, 'queries', '.map');
   assert.deepEqual(await countsOf(page), typed);
   await page.select('#histogram-size', '8');
@@ -191,8 +209,86 @@ test('queries: a histogram of a CSV stays here, and says what lies outside', asy
 });
 
 test('queries: what an address cannot mean is told', async () => {
-  const { page } = await openPage(browser, `${site.url}#steps=20&histogram=1,2,3`, { calm: true });
-  await settled(page);
+  const { page } = await openPage(browser, `${site.url}#histogram=1,2,3&nonsense=1`, { calm: true });
+  await page.waitForSelector('#notice:not([hidden])');
+  assert.match(await textOf(page, '#notice'), /there is no setting “nonsense”/);
   assert.match(await textOf(page, '#notice'), /histogram must be 4, 8, 16, 32 counts/);
+  await page.close();
+});
+
+test('queries: hiding the secrets hides the true answers', async () => {
+  const { page } = await open('queries&secrets=hidden');
+  await reveal(page, 'queries', '.key');
+  await page.$eval('#queries-numbers', (details) => (details.open = true));
+  const answers = await page.waitForSelector('#queries-numbers table');
+  assert.equal(await answers.$$eval('thead th', (cells) => cells.length), 5);
+  assert.equal(await answers.$eval('tbody tr', (row) => row.cells.length), 5);
+  const spoken = await page.$eval('#queries .plot[role=slider]', (one) =>
+    one.getAttribute('aria-valuetext'),
+  );
+  assert.match(spoken, /^query .*: factorization /);
+  const key = await page.$eval('#queries .key', (one) => one.textContent);
+  for (const text of [spoken, key, await answers.evaluate((one) => one.textContent)]) {
+    assert.doesNotMatch(text, /true answer|secret/i);
+  }
+  await page.close();
+});
+
+test('queries: a view of its own, whose privacy is set there, and which the laboratory links', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#epsilon=2&steps=20`, { calm: true });
+  await settled(page);
+  assert.equal(await page.$('.bench #queries'), null, 'no part of the laboratory');
+  await page.click('#to-queries');
+  await page.waitForFunction(() => document.documentElement.dataset.view === 'queries');
+  assert.equal(await page.evaluate(() => location.hash), '#queries&epsilon=2');
+  await reveal(page, 'queries', '.map');
+  assert.deepEqual(
+    await table(page, { queries: 136 }),
+    expected({ ranges: 16 }, await countsOf(page), { epsilon: 2 }).slice(0, 40),
+  );
+  assert.ok(await page.$eval('#player', (player) => player.getClientRects().length === 0));
+  await page.select('#ask-neighbours', 'replace-one');
+  await page.waitForFunction(() => location.hash === '#queries&epsilon=2&neighbours=replace-one');
+  await enter(page, '#ask-epsilon', '-1');
+  assert.match(await textOf(page, '#ask-epsilon-error'), /epsilon must be a finite number > 0, got/);
+  await page.goBack();
+  await page.waitForFunction(() => document.getElementById('ask-neighbours').value === 'zero-out');
+  await page.click('.masthead .to-lab');
+  await page.waitForFunction(() => document.documentElement.dataset.view === 'lab');
+  await settled(page);
+  assert.equal(await page.evaluate(() => location.hash), '#epsilon=2&steps=20');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('queries: an address of before opens the view, and nothing of the laboratory runs', async () => {
+  const old = 'mechanism=tree&epsilon=3&histogram=5,0,40,7&queries=prefix&queries-by=errors';
+  const { page } = await open(old);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.view), 'queries');
+  assert.deepEqual(
+    await table(page, { queries: 4 }),
+    expected({ prefix: 4 }, [5, 0, 40, 7], { epsilon: 3 }),
+  );
+  assert.equal(await page.$eval('#player', (player) => player.dataset.state), 'loading');
+  await page.close();
+});
+
+test('queries: the view is clean for axe in both themes, fits 320 px and does not shift', async () => {
+  for (const scheme of ['light', 'dark']) {
+    const options = { scheme, width: 320, before: watchShifts };
+    const { page } = await openPage(browser, `${site.url}#queries`, options);
+    await reveal(page, 'queries', '.map');
+    assert.deepEqual(await complaints(page), []);
+    const { scrollWidth } = await page.evaluate(() => ({
+      scrollWidth: document.documentElement.scrollWidth,
+    }));
+    assert.ok(scrollWidth <= 320, `${scrollWidth} px`);
+    await page.close();
+  }
+  const { page } = await openPage(browser, `${site.url}#queries`, { before: watchShifts });
+  await page.waitForSelector('#queries .map');
+  const shift = await page.evaluate(() => window.shift);
+  console.log(`layout shift of the view of histograms: ${shift}`);
+  assert.ok(shift <= 0.02, `${shift}`);
   await page.close();
 });

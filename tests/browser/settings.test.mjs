@@ -231,9 +231,8 @@ test("the library's own refusals reach the control they are about", async () => 
 test('a second mechanism runs on the same stream, with its own certificate', async () => {
   const { page } = await open('steps=200&learning=accuracy');
   await page.select('#set-compare', 'output');
-  await page.waitForFunction(() => document.querySelectorAll('#sums .panel').length === 2);
+  await page.waitForSelector('#sums .panel[data-mechanism$=output]');
   await settled(page);
-  const two = await readKey(page, '#sums .panel:nth-child(2)');
   assert.equal(
     await page.$$eval('#certificate thead th', (cells) => cells.map((c) => c.textContent).join()),
     'Parameter,optimal,output',
@@ -241,9 +240,8 @@ test('a second mechanism runs on the same stream, with its own certificate', asy
   const both = await readKey(page, '#learning');
   await page.select('#set-mechanism', 'output');
   await page.select('#set-compare', 'none');
-  await page.waitForFunction(() => document.querySelectorAll('#sums .panel').length === 1);
+  await page.waitForSelector('#sums .panel[data-mechanism=output]');
   await settled(page);
-  assert.deepEqual(await readKey(page, '#sums'), two, 'the same as when it is alone');
   const alone = await readKey(page, '#learning');
   assert.equal(both['B output'], alone['private learner']);
   assert.equal(both['non-private twin'], alone['non-private twin']);
@@ -295,24 +293,6 @@ test('hiding the secrets leaves nothing of them on the page', async () => {
   );
   assert.ok(spoken.some((text) => text.startsWith('step 99: release')));
   for (const text of spoken) assert.doesNotMatch(text, /true total|truth|secret: /);
-  await page.close();
-});
-
-test('hiding the secrets hides the true answers of queries', async () => {
-  const { page } = await open('steps=10&secrets=hidden');
-  await reveal(page, 'queries', '.key');
-  await page.$eval('#queries-numbers', (details) => (details.open = true));
-  const table = await page.waitForSelector('#queries-numbers table');
-  assert.equal(await table.$$eval('thead th', (cells) => cells.length), 5);
-  assert.equal(await table.$eval('tbody tr', (row) => row.cells.length), 5);
-  const spoken = await page.$eval('#queries .plot[role=slider]', (one) =>
-    one.getAttribute('aria-valuetext'),
-  );
-  assert.match(spoken, /^query .*: factorization /);
-  const key = await page.$eval('#queries .key', (one) => one.textContent);
-  for (const text of [spoken, key, await table.evaluate((one) => one.textContent)]) {
-    assert.doesNotMatch(text, /true answer|secret/i);
-  }
   await page.close();
 });
 

@@ -233,5 +233,4 @@ export async function revealAll(page) {
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
   await reveal(page, 'ranking', 'tbody tr');
-  await reveal(page, 'queries', '.map');
 }

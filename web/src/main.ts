@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story and the laboratory are two views of one document; the address says which one is shown.
+// The story, the laboratory and the histograms are views of one document; the address says which one
+// is shown.
 // Each is made when it is first shown, and nothing of the other runs before.
 
 import './style.css';
@@ -8,6 +9,7 @@ import { keepForOffline } from './offline/register.ts';
 import { byId, setText } from './page/dom.ts';
 import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
 import type { App } from './page/app.ts';
+import type { QueriesPage } from './page/queries_page.ts';
 import { setUpTheme } from './page/theme.ts';
 import { routeOf } from './story/route.ts';
 import { Story } from './story/story.ts';
@@ -16,10 +18,13 @@ class Page {
   private started: Promise<Engine> | null = null;
   private story: Story | null = null;
   private lab: Promise<App> | null = null;
+  private queries: Promise<QueriesPage> | null = null;
   /** The laboratory as it was left. */
-  private labAddress = byId<HTMLAnchorElement>('to-lab').hash;
+  private labAddress = '';
+  private readonly toLab = document.querySelectorAll<HTMLAnchorElement>('a.to-lab');
 
   constructor() {
+    this.labAddress = this.toLab[0]!.hash;
     setUpTheme(byId<HTMLButtonElement>('theme'), () => this.restyle());
     window.addEventListener('hashchange', (event) => this.moved(new URL(event.oldURL)));
     for (const link of document.querySelectorAll<HTMLAnchorElement>('.skip')) {
@@ -53,10 +58,15 @@ class Page {
     const before = dataset['view'];
     dataset['view'] = route.view;
     dataset['embedded'] = String(route.embedded);
-    byId<HTMLAnchorElement>('to-lab').hash = this.labAddress;
+    for (const link of this.toLab) link.hash = this.labAddress;
     if (before !== undefined && before !== route.view) scrollTo(0, 0);
     if (route.view === 'lab') {
       void this.openLab();
+      return;
+    }
+    if (route.view === 'queries') {
+      this.queries ??= import('./page/queries_page.ts').then(({ QueriesPage: View }) => new View());
+      void this.queries.then((queries) => queries.open());
       return;
     }
     this.story ??= new Story(byId('story'), () => this.engine(), route);
@@ -83,6 +93,7 @@ class Page {
   private restyle(): void {
     this.story?.restyle();
     void this.lab?.then((lab) => lab.restyle());
+    void this.queries?.then((queries) => queries.restyle());
   }
 }
 

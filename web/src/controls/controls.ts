@@ -25,6 +25,11 @@ const labels: Partial<Record<Key, string>> = {
   epsilon: 'ε',
   delta: 'δ',
   neighbours: 'Neighbours',
+  participation: 'One user has',
+  participations: 'Times',
+  minSeparation: 'Separation',
+  budget: 'Total ε',
+  releases: 'Releases',
   clipNorm: 'Clip norm',
   stream: 'Stream',
   numSteps: 'Horizon',
@@ -40,6 +45,7 @@ const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
 const spoken: Partial<Record<Key, string>> = {
   epsilon: 'epsilon',
+  budget: 'epsilon of the budget',
   delta: 'delta',
   lambda: 'lambda',
 };
@@ -50,6 +56,11 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   neighbours: [
     ['zero-out', 'zero-out'],
     ['replace-one', 'replace-one'],
+  ],
+  participation: [
+    ['single', 'one record'],
+    ['epochs', 'one an epoch'],
+    ['separated', 'several'],
   ],
   stream: [
     ['stationary', 'stationary'],
@@ -86,7 +97,11 @@ export class Controls {
   private readonly controls = new Map<Key, Control>();
   private readonly sliders: HTMLInputElement[] = [];
 
-  constructor(private readonly changed: (key: Key, text: string) => void) {}
+  /** `prefix`: of ids, which two forms of one document do not share. */
+  constructor(
+    private readonly changed: (key: Key, text: string) => void,
+    private readonly prefix = 'set',
+  ) {}
 
   /** A titled group of controls. */
   group(title: string, keys: readonly Key[], ...extra: Node[]): HTMLElement {
@@ -175,7 +190,7 @@ export class Controls {
   }
 
   private make(key: Key): Control {
-    const id = `set-${key}`;
+    const id = `${this.prefix}-${key}`;
     const options = choices[key];
     const attributes = { id, name: key, 'aria-describedby': `${id}-error ${id}-hint` };
     const input = options
@@ -205,6 +220,7 @@ export class Controls {
       if (parameterSpecs[partsOf(key).name].kind === 'list') input.inputMode = 'text';
     }
     if (key === 'lambda') input.inputMode = 'text';
+    if (key === 'budget') input.placeholder = 'none';
   }
 
   private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {

@@ -32,6 +32,10 @@ export const hints: Partial<Record<Key, string>> = {
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
     'e to the ε, but for δ. Smaller is more private and noisier.',
   delta: 'The slack in that promise. Keep it far below one in the number of records.',
+  participations: 'Most records of one user, or the number of epochs. More of them, more noise.',
+  minSeparation: 'Steps between two records of one user, j − i. The further apart, the less noise.',
+  budget: 'The most that all releases of these records may spend together, at the same δ.',
+  releases: 'How many such releases there are to be, each with noise of its own.',
   clipNorm:
     'Longer records or gradients are scaled down to this length, and the noise is proportional ' +
     'to it. Choose it without looking at the data.',

@@ -10,7 +10,9 @@ import type {
   Neighbours,
   StreamName,
 } from 'dp-ftrl';
+import { maxReleases } from './budget.ts';
 import { mechanismNames } from './mechanisms.ts';
+import { participationNames } from './participation.ts';
 import {
   libraryParameters,
   objectives,
@@ -25,6 +27,7 @@ import {
   type ParameterValue,
   type Side,
 } from './parameters.ts';
+import { queriesNames } from '../story/route.ts';
 import { decimal } from '../data/csv.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
@@ -34,6 +37,16 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   epsilon: number;
   delta: number;
   neighbours: Neighbours;
+  /** Pattern of the steps to which one user may contribute. */
+  participation: (typeof participationNames)[number];
+  /** Most records of one user, or number of epochs; no matter where it is 'single'. */
+  participations: number;
+  /** Least distance j - i of two steps of one user; for 'separated'. */
+  minSeparation: number;
+  /** Epsilon that all releases may spend together, at the same delta; null: none is stated. */
+  budget: number | null;
+  /** Releases like this one. */
+  releases: number;
   clipNorm: number;
   /** 'synthetic', 'own', or the name of an example. */
   source: string;
@@ -97,6 +110,11 @@ export const defaults: Readonly<Settings> = {
   epsilon: 1,
   delta: 1e-6,
   neighbours: 'zero-out',
+  participation: 'single',
+  participations: 4,
+  minSeparation: 1,
+  budget: null,
+  releases: 4,
   clipNorm: 1,
   source: 'synthetic',
   columns: [],
@@ -131,6 +149,8 @@ const viewKeys = [
   'ghosts',
   'errors',
   'ranking',
+  'budget',
+  'releases',
   'histogram',
   'queries',
   'queriesView',
@@ -276,6 +296,18 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     write: (value) => (value < 1e-3 ? value.toExponential() : String(value)),
   },
   neighbours: choice('neighbours', 'neighbours', ['zero-out', 'replace-one'] as const),
+  participation: choice('participation', 'participation', participationNames),
+  participations: integer('participations', 'participations', 1, maxSteps),
+  budget: {
+    name: 'budget',
+    read(text) {
+      if (/^(none)?$/.test(text.trim())) return null;
+      return readNumber('budget', 'budget', `“none” or ${positive}`, (v) => v > 0)(text);
+    },
+    write: (value) => (value === null ? '' : String(value)),
+  },
+  releases: integer('releases', 'releases', 1, maxReleases),
+  minSeparation: integer('minSeparation', 'min-separation', 1, maxSteps),
   clipNorm: {
     name: 'clip',
     read: readNumber('clipNorm', 'clip', positive, (v) => v > 0),
@@ -336,7 +368,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
   ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),
   histogram: {
-    name: 'histogram',
+    name: queriesNames.histogram,
     read(text) {
       if (readCounts(text) !== null) return text;
       const wanted = `${sizes.join(', ')} counts up to ${maxCount} with commas between them`;
@@ -344,8 +376,8 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     },
     write: String,
   },
-  queries: choice('queries', 'queries', queryKinds),
-  queriesView: choice('queriesView', 'queries-by', ['answers', 'errors'] as const),
+  queries: choice('queries', queriesNames.queries, queryKinds),
+  queriesView: choice('queriesView', queriesNames.queriesView, ['answers', 'errors'] as const),
 };
 
 /** A mechanism with its parameters, as the library takes it. */

@@ -2,7 +2,7 @@
 
 // Optimised mechanisms, searched for once and remembered: every figure uses the same numbers.
 
-import type { CatalogueEntry, OptimizeProgress, SavedStrategy } from 'dp-ftrl';
+import type { CatalogueEntry, OptimizeProgress, Participation, SavedStrategy } from 'dp-ftrl';
 import type { Engine } from '../page/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
@@ -39,15 +39,15 @@ export class Strategies {
   /** The strategy for a choice; null where there is nothing to search for. */
   async find(
     { mechanism, parameters }: Choice,
-    numSteps: number,
+    problem: { numSteps: number; participation?: Participation },
     options: SearchOptions,
   ): Promise<SavedStrategy | null> {
     if (!this.searched.has(mechanism)) return null;
     if (notSearched.some((name) => parameters[name] !== undefined)) return null;
-    const key = JSON.stringify([mechanism, numSteps, parameters]);
+    const key = JSON.stringify([mechanism, problem, parameters]);
     let strategy = this.found.get(key);
     this.found.delete(key);
-    strategy ??= await this.engine.optimize({ ...parameters, mechanism, numSteps }, options);
+    strategy ??= await this.engine.optimize({ ...parameters, mechanism, ...problem }, options);
     this.found.set(key, strategy);
     for (const old of [...this.found.keys()].slice(0, -maxRemembered)) this.found.delete(old);
     return strategy;

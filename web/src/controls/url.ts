@@ -2,7 +2,7 @@
 
 // The state of the page as the part of the address after `#`, which browsers do not send to anyone.
 
-import { laboratory } from '../story/route.ts';
+import { laboratory, queriesNames } from '../story/route.ts';
 import { defaults, opening, rules, SettingError, type Key, type Settings } from './settings.ts';
 
 export interface ReadAddress {
@@ -14,6 +14,17 @@ export interface ReadAddress {
 }
 
 const keys = Object.keys(rules) as (keyof typeof rules)[];
+/** Settings of the view of histograms, the kind of queries left out; the last five are shared. */
+const queriesKeys = [
+  'histogram',
+  'queriesView',
+  'epsilon',
+  'delta',
+  'neighbours',
+  'noiseSeed',
+  'deployed',
+] as const satisfies readonly (typeof keys)[number][];
+const labKeys = keys.filter((key) => !(key in queriesNames));
 
 export function readAddress(hash: string): ReadAddress {
   const text = hash.replace(/^#/, '');
@@ -23,7 +34,7 @@ export function readAddress(hash: string): ReadAddress {
   const unknown: string[] = [];
   const seen = new Set<string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (name === laboratory && value === '') continue;
+    if ([laboratory, queriesNames.queries].includes(name) && value === '') continue;
     if (name === 'column') {
       settings.columns.push(value);
       continue;
@@ -49,13 +60,19 @@ export function readAddress(hash: string): ReadAddress {
  * The mechanism is always named where nothing else would be: without settings there is the story.
  */
 export function writeAddress(settings: Settings): string {
-  const text = written(settings);
-  return text === written(opening) ? laboratory : text || `mechanism=${settings.mechanism}`;
+  const text = written(settings, labKeys);
+  return text === written(opening, labKeys) ? laboratory : text || `mechanism=${settings.mechanism}`;
 }
 
-function written(settings: Settings): string {
+/** As above, for the view of histograms, which is named by one of its settings. */
+export function writeQueriesAddress(settings: Settings): string {
+  const text = written({ ...settings, source: 'synthetic' }, ['queries', ...queriesKeys]);
+  return settings.queries === defaults.queries ? `queries${text && `&${text}`}` : text;
+}
+
+function written(settings: Settings, names: readonly (typeof keys)[number][]): string {
   const parts = new URLSearchParams();
-  for (const key of keys) {
+  for (const key of names) {
     if (settings[key] === defaults[key]) continue;
     const rule = rules[key] as { name: string; write(value: unknown): string };
     parts.append(rule.name, rule.write(settings[key]));

@@ -12,6 +12,7 @@ import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { Lane } from '../page/run.ts';
+import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
 interface Curve {
@@ -58,11 +59,12 @@ export class ErrorsFigure {
     const settings = this.settings;
     if (settings === null) return;
     const { lanes } = this;
-    const asked = JSON.stringify([choicesOf(settings), settings.numSteps]);
+    const problem = { numSteps: settings.numSteps, ...participationOf(settings) };
+    const asked = JSON.stringify([choicesOf(settings), problem]);
     if (asked === this.asked && settings.errors === this.drawnScale) return;
     this.host.setAttribute('aria-busy', 'true');
     try {
-      if (asked !== this.asked) this.curves = await this.compute(lanes, settings.numSteps);
+      if (asked !== this.asked) this.curves = await this.compute(lanes, problem);
       this.asked = asked;
       this.draw(settings);
       this.drawnScale = settings.errors;
@@ -75,12 +77,15 @@ export class ErrorsFigure {
     this.host.removeAttribute('aria-busy');
   }
 
-  private async compute(lanes: readonly Lane[], numSteps: number): Promise<Curve[]> {
+  private async compute(
+    lanes: readonly Lane[],
+    problem: Pick<ErrorOptions, 'numSteps' | 'participation'>,
+  ): Promise<Curve[]> {
     const engine = await this.analyst.engine();
     return Promise.all(
       lanes.map(async ({ mechanism, parameters, saved }) => {
         const options: ErrorOptions =
-          saved === null ? { ...parameters, mechanism, numSteps } : { mechanism: saved, numSteps };
+          saved === null ? { ...parameters, mechanism, ...problem } : { mechanism: saved, ...problem };
         const [stddev, error] = await Promise.all([
           engine.errorPerStep(options),
           engine.error(options),

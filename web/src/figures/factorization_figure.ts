@@ -9,6 +9,7 @@ import { count, quantity } from '../page/format.ts';
 import { blankMap, HeatMap } from './heat_map.ts';
 import { Lazily } from '../page/lazily.ts';
 import { extentOf, type Matrix } from '../data/matrix.ts';
+import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
 export const maxPictureSteps = 64;
@@ -71,6 +72,7 @@ export class FactorizationFigure {
       ...parameters,
       mechanism,
       numSteps,
+      ...(isShorterSingle(settings) ? {} : participationOf(settings)),
     }));
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
@@ -121,14 +123,16 @@ export class FactorizationFigure {
       this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
     }
     this.host.removeAttribute('aria-busy');
-    this.describe(numSteps, settings.numSteps);
+    this.describe(numSteps, settings);
     this.fillTables();
   }
 
-  private describe(numSteps: number, horizon: number): void {
+  private describe(numSteps: number, settings: Settings): void {
+    const horizon = settings.numSteps;
+    const users = isShorterSingle(settings) ? ' and for users with one record' : '';
     const shorter =
       numSteps < horizon
-        ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}, to show every entry. `
+        ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}${users}, to show every entry. `
         : '';
     setText(
       byId('factorization-note'),
@@ -166,6 +170,11 @@ export class FactorizationFigure {
     );
     this.details.querySelector('.scroll')!.replaceChildren(...tables);
   }
+}
+
+/** Epochs of the horizon have no place in a shorter one. */
+function isShorterSingle({ numSteps, participation }: Settings): boolean {
+  return numSteps > maxPictureSteps && participation === 'epochs';
 }
 
 /** A⁻¹ B: what each step adds to the noise of the total, C⁻¹ where C is square. */

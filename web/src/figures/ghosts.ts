@@ -3,6 +3,7 @@
 // The noise of other runs: what else might have been released, for the same records.
 
 import type { NoiseOptions } from 'dp-ftrl';
+import { participationOf } from '../controls/participation.ts';
 import type { Analyst } from '../page/analyst.ts';
 import type { Lane, Run } from '../page/run.ts';
 
@@ -34,7 +35,7 @@ export class Ghosts {
     const { noiseStddev } = history.info.certificate;
     const ghosts: Float64Array[] = [];
     for (let i = 1; i <= numGhosts; ++i) {
-      const common = { numSteps, insecureSeed: noiseSeed + i };
+      const common = { numSteps, insecureSeed: noiseSeed + i, ...participationOf(run.settings) };
       const options: NoiseOptions =
         saved === null ? { ...parameters, mechanism, ...common } : { mechanism: saved, ...common };
       const noise = await engine.noise(options);

@@ -12,6 +12,9 @@ export interface Regret {
   gap: number[];
 }
 
+/** Part of the chunks that is kept. */
+export type Kept = 'all' | 'sums' | 'learning';
+
 export class History {
   /** Steps recorded. */
   step = 0;
@@ -27,10 +30,16 @@ export class History {
   readonly twinAccuracy: Float64Array;
   readonly regret: Regret = { steps: [], private: [], twin: [], gap: [] };
 
-  constructor(readonly info: SimulationInfo) {
-    const { numSteps, dimension, learns, classifies } = info;
-    this.trueSums = new Float64Array(numSteps * dimension);
-    this.noisySums = new Float64Array(numSteps * dimension);
+  constructor(
+    readonly info: SimulationInfo,
+    private readonly kept: Kept = 'all',
+  ) {
+    const { numSteps, dimension } = info;
+    const learns = info.learns && kept !== 'sums';
+    const classifies = info.classifies && kept !== 'sums';
+    const numSums = kept === 'learning' ? 0 : numSteps * dimension;
+    this.trueSums = new Float64Array(numSums);
+    this.noisySums = new Float64Array(numSums);
     this.stddev = new Float64Array(numSteps);
     this.privateLoss = new Float64Array(learns ? numSteps : 0);
     this.twinLoss = new Float64Array(learns ? numSteps : 0);
@@ -43,9 +52,19 @@ export class History {
     if (firstStep !== this.step) {
       throw new Error(`history: step ${this.step} is next, got ${firstStep}`);
     }
-    this.trueSums.set(chunk.trueSums, firstStep * this.info.dimension);
-    this.noisySums.set(chunk.noisySums, firstStep * this.info.dimension);
     this.stddev.set(chunk.stddev, firstStep);
+    if (this.kept !== 'learning') this.appendSums(chunk);
+    if (this.kept !== 'sums') this.appendLearning(chunk);
+    this.step += numSteps;
+  }
+
+  private appendSums({ firstStep, trueSums, noisySums }: SimulationChunk): void {
+    this.trueSums.set(trueSums, firstStep * this.info.dimension);
+    this.noisySums.set(noisySums, firstStep * this.info.dimension);
+  }
+
+  private appendLearning(chunk: SimulationChunk): void {
+    const { firstStep } = chunk;
     average(this.privateLoss, firstStep, chunk.privateLoss);
     average(this.twinLoss, firstStep, chunk.twinLoss);
     average(this.privateAccuracy, firstStep, chunk.privateCorrect);
@@ -53,7 +72,6 @@ export class History {
     for (const key of ['steps', 'private', 'twin', 'gap'] as const) {
       this.regret[key].push(...chunk.regret[key]);
     }
-    this.step += numSteps;
   }
 }
 

@@ -19,9 +19,8 @@ export class Legend {
   /** Characters of the longest text that each value has had: it keeps that room. */
   private readonly widths: number[] = [];
 
-  constructor(published: KeyEntry[], secret: KeyEntry[], heading = '') {
-    const title = heading !== '' && h('h3', {}, heading);
-    this.element = h('div', { class: 'key' }, h('div', { class: 'key-head' }, title, this.at));
+  constructor(published: KeyEntry[], secret: KeyEntry[]) {
+    this.element = h('div', { class: 'key' }, h('div', { class: 'key-head' }, this.at));
     if (published.length > 0) this.element.append(this.group('published', published));
     if (secret.length > 0) this.element.append(this.group('secret', secret));
   }

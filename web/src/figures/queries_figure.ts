@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 5: many counts of one histogram at once, with noise on each answer and with noise on what
+// Many counts of one histogram at once, with noise on each answer and with noise on what
 // is best measured for them.
 
 import type { QueryMatrices, QueryWorkload } from 'dp-ftrl';
@@ -129,6 +129,11 @@ export class QueriesFigure {
     this.bars.show(this.counts);
     if (this.wanted() !== this.asked) this.controller?.abort();
     this.lazily.request();
+  }
+
+  /** Whether the counts are those of a table of one's own, which no address has. */
+  get hasOwn(): boolean {
+    return this.own !== null;
   }
 
   restyle(): void {

@@ -8,6 +8,7 @@ import { byId, h, setText } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { parametersText } from '../controls/parameters.ts';
+import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
 export interface RankingEvents {
@@ -34,7 +35,8 @@ export class Ranking {
 
   private async update(): Promise<void> {
     const settings = this.settings!;
-    const options = { numSteps: settings.numSteps, objective: settings.ranking };
+    const { numSteps, ranking: objective } = settings;
+    const options = { numSteps, objective, ...participationOf(settings) };
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
     this.host.setAttribute('aria-busy', 'true');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 1: the private running total and the true one, and beside them the error alone. Mechanisms
-// that sum the same records share one panel and one true curve; learners make gradients of their own.
+// Figure 1: the private running total and the true one, and beside them the error alone. All
+// mechanisms sum the same records, and share one true curve.
 
 import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
@@ -30,7 +30,6 @@ interface Curve {
 }
 
 interface PanelSetup {
-  heading: string;
   title: string;
   tracks: readonly Track[];
   curves: readonly Curve[];
@@ -80,7 +79,7 @@ class Panel {
       this.keyed()
         .filter((one) => one.secret === secret)
         .map(({ name, colour, kind }) => ({ name, colour, kind: kind as KeyEntry['kind'] }));
-    this.legend = new Legend(entries(false), entries(true), setup.heading);
+    this.legend = new Legend(entries(false), entries(true));
     const attributes = { class: 'panel', 'data-mechanism': setup.tracks.map(({ name }) => name) };
     this.element = h('div', attributes, this.legend.element, this.chart.element);
   }
@@ -218,7 +217,7 @@ function ghostCurve(noise: Float64Array, colour: Colour): Curve {
 
 export class SumsFigure {
   tracks: Track[] = [];
-  private panels: Panel[] = [];
+  private totals: Panel | null = null;
   private errors: Panel | null = null;
   private range = new GrowingRange([0, 1]);
 
@@ -233,34 +232,26 @@ export class SumsFigure {
   show(run: Run, view: number, deployed: boolean, ghosts: Float64Array[][] = []): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.range = new GrowingRange([-1, 1]);
-    const { dimension, learns } = run.first.info;
+    const { dimension } = run.first.info;
     const shown = Math.min(view, dimension);
     this.tracks = run.lanes.map(
-      (lane) => new Track(lane.mechanism, new SumsView(lane.history, shown)),
+      (lane) => new Track(lane.mechanism, new SumsView(lane.sums, shown)),
     );
     const two = run.lanes.length > 1;
-    const groups = two && learns ? this.tracks.map((_, i) => [i]) : [this.tracks.map((_, i) => i)];
-    const widthOf = (host: HTMLElement, panels: number): number =>
-      Math.max(200, Math.round(host.clientWidth / panels));
-    const common = { numSteps: run.numSteps, deployed };
-    this.host.classList.toggle('two', groups.length > 1);
-    this.panels = groups.map((lanes) => {
-      const setup = this.totalSetup(run, lanes, two);
-      const width = widthOf(this.host, groups.length);
-      return new Panel({ ...common, ...setup, width }, this.range, this.moved);
-    });
-    this.host.replaceChildren(...this.panels.map((panel) => panel.element));
+    const widthOf = (host: HTMLElement): number => Math.max(200, Math.round(host.clientWidth));
+    const common = { numSteps: run.numSteps, deployed, tracks: this.tracks };
+    const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host) };
+    this.totals = new Panel(setup, this.range, this.moved);
+    this.host.replaceChildren(this.totals.element);
     this.errors = new Panel(
       {
         ...common,
-        heading: '',
         title: 'Error of the release: cursor over the steps',
-        tracks: this.tracks,
         curves: this.tracks.flatMap((_, i) => [
           ...(ghosts[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
           ...errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
         ]),
-        width: widthOf(this.errorHost, 1),
+        width: widthOf(this.errorHost),
       },
       new GrowingRange([-1, 1]),
       this.moved,
@@ -285,26 +276,20 @@ export class SumsFigure {
     for (const panel of this.all()) panel.chart.restyle();
   }
 
-  /** The first panel, for a smaller drawing. */
+  /** The totals, for a smaller drawing. */
   miniature(): { lines: MiniLine[]; range: [number, number] } {
-    return { lines: this.panels[0]?.lines() ?? [], range: this.range.get() };
+    return { lines: this.totals?.lines() ?? [], range: this.range.get() };
   }
 
   private all(): Panel[] {
-    return this.errors === null ? this.panels : [...this.panels, this.errors];
+    return [this.totals, this.errors].filter((panel) => panel !== null);
   }
 
-  /** A panel of some lanes that have one truth. */
-  private totalSetup(
-    run: Run,
-    lanes: readonly number[],
-    two: boolean,
-  ): Pick<PanelSetup, 'heading' | 'title' | 'tracks' | 'curves'> {
-    const tracks = lanes.map((lane) => this.tracks[lane]!);
-    const shared = lanes.length > 1;
-    const [first] = lanes as [number];
+  /** All lanes over one truth. */
+  private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'curves'> {
+    const { tracks } = this;
     const curves = tracks.flatMap((track, i) =>
-      laneCurves(track, i, shared ? 'AB'[i]! : '', colours[lanes[i]!]!),
+      laneCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
     );
     curves.push(truthCurve('true total', 'dash', (at) => at[0]!.truth));
     const unclipped = run.unclipped(tracks[0]!.view.view);
@@ -312,11 +297,7 @@ export class SumsFigure {
       curves.push(truthCurve('unclipped', 'dot', (_, step) => unclipped[step]!));
     }
     const names = tracks.map(({ name }) => name).join(' and ');
-    return {
-      heading: two && !shared ? `${'AB'[first]}\u2002${names}` : '',
-      title: `Running total, ${names} mechanism${shared ? 's' : ''}: cursor over the steps`,
-      tracks,
-      curves,
-    };
+    const title = `Running total, ${names} mechanism${two ? 's' : ''}: cursor over the steps`;
+    return { title, curves };
   }
 }

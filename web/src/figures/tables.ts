@@ -52,7 +52,7 @@ function laneSuffix(run: Run, lane: number): string {
 }
 
 export function sumsTable(run: Run, view: number, deployed: boolean): HTMLElement {
-  const columns = run.lanes.flatMap(({ history }, i): TableColumn[] => {
+  const columns = run.lanes.flatMap(({ sums: history }, i): TableColumn[] => {
     const sums = new SumsView(history, Math.min(view, history.info.dimension));
     const suffix = laneSuffix(run, i);
     const tag = i === 0 ? '' : '-b';

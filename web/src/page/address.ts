@@ -2,15 +2,17 @@
 
 // The address bar: it follows the settings, and Back undoes what was changed on purpose.
 
-import { writeAddress } from '../controls/url.ts';
 import type { Settings } from '../controls/settings.ts';
-import { byId, setText } from './dom.ts';
+import { setText } from './dom.ts';
 
 /** Changes of one setting that follow each other faster than this are one change, in ms. */
 const sameChange = 1500;
 
 export class Address {
   private last = { what: '', time: -Infinity };
+
+  /** `textOf`: what stands after `#`. */
+  constructor(private readonly textOf: (settings: Settings) => string) {}
 
   /** Whether the page wrote the address in force, rather than someone who entered it or came by it. */
   get isOwn(): boolean {
@@ -19,7 +21,7 @@ export class Address {
 
   /** `what`: names of the settings that were changed on purpose; empty if none were. */
   write(settings: Settings, what: string): void {
-    const text = writeAddress(settings);
+    const text = this.textOf(settings);
     const goesOn = what === this.last.what && performance.now() - this.last.time < sameChange;
     const isSame = location.hash.replace(/^#/, '') === text;
     if (what === '' || goesOn || isSame) history.replaceState({ own: true }, '', `#${text}`);
@@ -29,8 +31,7 @@ export class Address {
 }
 
 /** The button that copies the address; `note` is added to what it says. */
-export function connectShare(note: () => string): void {
-  const button = byId('share');
+export function connectShare(button: HTMLElement, note: () => string): void {
   const label = button.textContent ?? '';
   let timer = 0;
   button.addEventListener('click', async () => {

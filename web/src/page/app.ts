@@ -4,6 +4,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
 import { parameterKey, parameterNames, type Side } from '../controls/parameters.ts';
 import { Player } from '../controls/player.ts';
@@ -23,7 +24,7 @@ import {
 } from '../controls/settings.ts';
 import { Strategies } from '../controls/strategies.ts';
 import { TargetFields } from '../controls/target_fields.ts';
-import { readAddress } from '../controls/url.ts';
+import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
 import { DataPanel } from '../data/data_panel.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';
@@ -50,11 +51,12 @@ export class App {
   private readonly controls: Controls;
   private readonly data: DataPanel;
   private readonly targets: TargetFields;
+  private readonly budget: BudgetMeter;
   private readonly form: Form;
   private readonly views: Views;
   private readonly runs: Runs;
   private readonly failures: Failures;
-  private readonly address = new Address();
+  private readonly address = new Address(writeAddress);
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
 
   constructor(engine: Engine, catalogue: readonly CatalogueEntry[]) {
@@ -70,7 +72,8 @@ export class App {
     byId('mini-epsilon').append(this.controls.makeSlider());
     this.failures = new Failures(this.controls);
     this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
-    this.form = new Form(this.controls, this.data, catalogue);
+    this.budget = new BudgetMeter(engine, { chosen: (epsilon) => this.enterEpsilon(epsilon) });
+    this.form = new Form(this.controls, this.data, this.budget, catalogue);
     this.targets = new TargetFields({
       epsilonOf: async (target) => (await engine.calibrate(target)).epsilon,
       chosen: (epsilon) => this.enterEpsilon(epsilon),
@@ -153,7 +156,7 @@ export class App {
   }
 
   private connectShare(engine: Engine): void {
-    connectShare(() => (this.wanted.source === 'own' ? ', without your data' : ''));
+    connectShare(byId('share'), () => (this.wanted.source === 'own' ? ', without your data' : ''));
     connectKeys();
     let version = '';
     void engine.ready.then((loaded) => (version = loaded));
@@ -192,6 +195,8 @@ export class App {
     this.changed = keys.join();
     Object.assign(this.wanted, patch);
     if (keys.every(isView) && this.run !== null) {
+      this.form.show(this.wanted);
+      this.budget.show(this.wanted, this.run.first.info.certificate);
       this.views.show(this.run, this.wanted, this.data.columnsOf(this.wanted));
       this.writeAddress();
     } else this.startAsBefore();
@@ -231,6 +236,11 @@ export class App {
       this.controls.clearResolved();
       this.form.show(this.wanted);
       this.targets.show(run.first.info.certificate);
+      this.budget.show(this.wanted, run.first.info.certificate);
+      this.form.showParticipation(
+        settings,
+        run.lanes.map(({ history }) => history.info.certificate),
+      );
       this.form.showLambda(settings, run.first.info.lambda);
       this.views.show(run, this.wanted, this.data.columnsOf(settings));
     });
@@ -279,6 +289,7 @@ export class App {
 
   private writeAddress(): void {
     this.address.write(this.wanted, this.changed);
+    byId<HTMLAnchorElement>('to-queries').hash = writeQueriesAddress(this.wanted);
     this.changed = '';
   }
 

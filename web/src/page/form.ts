@@ -2,7 +2,8 @@
 
 // The settings as a form: which controls there are, and which of them apply.
 
-import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
+import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
 import { hints, lambdaText } from '../controls/explain.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type ParameterName,
   type Side,
 } from '../controls/parameters.ts';
+import { participationText, sensitivityText } from '../controls/participation.ts';
 import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom, type DataPanel } from '../data/data_panel.ts';
 import { byId, h } from './dom.ts';
@@ -29,6 +31,7 @@ export class Form {
   constructor(
     private readonly controls: Controls,
     private readonly data: DataPanel,
+    budget: BudgetMeter,
     catalogue: readonly CatalogueEntry[],
   ) {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
@@ -38,7 +41,8 @@ export class Form {
     const stream: Key[] = ['stream', 'dimension', 'numSteps', 'streamSeed'];
     form.append(
       this.mechanismGroup(),
-      all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm']),
+      all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm', 'participation', 'participations', 'minSeparation']),
+      this.budgetGroup(budget),
       all.group('Stream', stream, data.element),
       all.group('Learner', ['loss', 'lambda']),
       all.group('Noise', ['noiseSeed']),
@@ -71,6 +75,9 @@ export class Form {
     }
     for (const key of ['loss', 'lambda'] as const) this.controls.setShown(key, learns);
     byId('controls').classList.toggle('no-learner', !learns);
+    this.controls.setShown('releases', settings.budget !== null);
+    this.controls.setShown('participations', settings.participation !== 'single');
+    this.controls.setShown('minSeparation', settings.participation === 'separated');
     for (const side of sides) this.showParameters(side, settings);
     const rows = this.data.numRows(settings);
     const ends =
@@ -79,6 +86,12 @@ export class Form {
           `${count(settings.numSteps)} steps, more than these rows need.`
         : '';
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
+  }
+
+  /** Says what is promised of every user, and what that costs. */
+  showParticipation(settings: Settings, certificates: readonly Certificate[]): void {
+    const text = participationText(settings, settings.numSteps, false);
+    this.controls.hint('participation', `${text}${sensitivityText(certificates)}`);
   }
 
   /** Says what “auto” has come to. */
@@ -103,6 +116,12 @@ export class Form {
       );
     const group = this.controls.group('Mechanism', ['mechanism', ...own('a')]);
     group.append(box('a'), ...this.controls.fields(['compare', ...own('b')]), box('b'));
+    return group;
+  }
+
+  private budgetGroup({ element }: BudgetMeter): HTMLElement {
+    const group = this.controls.group('Budget', ['budget', 'releases']);
+    group.append(element);
     return group;
   }
 

@@ -6,7 +6,9 @@ import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ft
 import type { SavedStrategy, SimulationChunk, SimulationOptions, Table } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
 import { numClipped } from '../data/csv.ts';
-import { History } from '../figures/history.ts';
+import { learnsFrom } from '../data/data_panel.ts';
+import { History, type Kept } from '../figures/history.ts';
+import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
 
 /** A mechanism as it is run. */
@@ -19,7 +21,18 @@ interface Chosen {
 
 export interface Lane extends Chosen {
   history: History;
+  /** Totals of the same records in all lanes; those of `history` unless learners are compared. */
+  sums: History;
 }
+
+/** A simulation, and what is kept of it. */
+interface Stream {
+  simulation: RemoteSimulation;
+  history: History;
+}
+
+/** Regularisation so strong that a learner never leaves its start, weights 0. */
+const holding = 1e100;
 
 /** An error of one mechanism, to be shown beside its controls. */
 export class LaneError extends Error {
@@ -43,6 +56,7 @@ export function mechanismOf(
     numSteps: settings.numSteps,
     clipNorm: settings.clipNorm,
     neighbours: settings.neighbours,
+    ...participationOf(settings),
   };
 }
 
@@ -73,15 +87,15 @@ const longest = 100;
 export class Run {
   /** Milliseconds of the next request: as long as the way to the worker and back has taken. */
   private budget = shortest;
-  /** The lane that takes longest: it is bounded by time, and the others follow it. */
+  /** The stream that takes longest: it is bounded by time, and the others follow it. */
   private slowest = 0;
   private disposed = false;
 
   private constructor(
     readonly settings: Settings,
     private readonly table: Table | null,
-    private readonly simulations: RemoteSimulation[],
-    readonly lanes: Lane[],
+    private readonly streams: readonly Stream[],
+    readonly lanes: readonly Lane[],
   ) {}
 
   /** `find` searches for the mechanisms that have to be searched for. */
@@ -91,29 +105,44 @@ export class Run {
     table: Table | null,
     find: (choice: Choice) => Promise<SavedStrategy | null>,
   ): Promise<Run> {
-    const simulations: RemoteSimulation[] = [];
+    const streams: Stream[] = [];
+    const start = async (options: SimulationOptions, kept: Kept): Promise<History> => {
+      const simulation = await engine.simulation(options);
+      const history = new History(simulation, kept);
+      streams.push({ simulation, history });
+      return history;
+    };
     const lanes: Lane[] = [];
+    const choices = choicesOf(settings);
+    const compares = choices.length > 1 && learnsFrom(settings);
     try {
-      for (const [lane, choice] of choicesOf(settings).entries()) {
+      for (const [lane, choice] of choices.entries()) {
         try {
           const chosen = { ...choice, saved: await find(choice) };
-          const simulation = await engine.simulation(optionsOf(settings, chosen, table));
-          simulations.push(simulation);
-          lanes.push({ ...chosen, history: new History(simulation) });
+          const options = optionsOf(settings, chosen, table);
+          const history = await start(options, compares ? 'learning' : 'all');
+          const held = { ...options, lambda: holding, numRegretPrefixes: 0 };
+          lanes.push({ ...chosen, history, sums: compares ? await start(held, 'sums') : history });
         } catch (cause) {
           throw new LaneError(lane, cause);
         }
       }
     } catch (error) {
-      for (const simulation of simulations) simulation.dispose();
+      for (const { simulation } of streams) simulation.dispose();
       throw error;
     }
-    return new Run(settings, table, simulations, lanes);
+    return new Run(settings, table, streams, lanes);
   }
 
   /** The run of a lane as the library takes it, its mechanism by name. */
   optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
     return optionsOf(this.settings, { mechanism, parameters, saved: null }, this.table);
+  }
+
+  /** Learners are compared: the totals are those of gradients at the start that they share. */
+  get sharesStart(): boolean {
+    const { history, sums } = this.lanes[0]!;
+    return history !== sums;
   }
 
   get first(): History {
@@ -130,30 +159,31 @@ export class Run {
   }
 
   /**
-   * Runs at most `maxSteps` steps in all lanes, fewer if they would take long. The worker looks at
+   * Runs at most `maxSteps` steps in all streams, fewer if they would take long. The worker looks at
    * the clock, and works for as long as its answer is on its way: a busy page, which is slow to ask
    * again, still gets half of what the library can do.
    */
   async advance(maxSteps: number): Promise<void> {
     const first = this.step === 0 ? firstSteps : Infinity;
     let steps = Math.max(1, Math.min(maxSteps, first, this.numSteps - this.step));
-    const { slowest } = this;
-    const lanes = [slowest, ...[...this.lanes.keys()].filter((lane) => lane !== slowest)];
+    const { slowest, streams } = this;
+    const order = [slowest, ...[...streams.keys()].filter((one) => one !== slowest)];
     const start = performance.now();
     const chunks: [History, SimulationChunk][] = [];
     let greatest = 0;
-    for (const lane of lanes) {
+    for (const one of order) {
       const began = performance.now();
-      const limit = lane === slowest ? { maxMilliseconds: this.budget } : {};
-      const chunk = await this.simulations[lane]!.advance(steps, limit);
+      const limit = one === slowest ? { maxMilliseconds: this.budget } : {};
+      const { simulation, history } = streams[one]!;
+      const chunk = await simulation.advance(steps, limit);
       if (this.disposed) return;
       steps = chunk.numSteps;
-      chunks.push([this.lanes[lane]!.history, chunk]);
+      chunks.push([history, chunk]);
       const took = performance.now() - began;
-      if (took > greatest) [greatest, this.slowest] = [took, lane];
+      if (took > greatest) [greatest, this.slowest] = [took, one];
     }
     for (const [history, chunk] of chunks) history.append(chunk);
-    const share = (performance.now() - start) / (2 * lanes.length);
+    const share = (performance.now() - start) / (2 * streams.length);
     this.budget = Math.max(shortest, Math.min(longest, share));
   }
 
@@ -176,6 +206,6 @@ export class Run {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
-    for (const simulation of this.simulations) simulation.dispose();
+    for (const { simulation } of this.streams) simulation.dispose();
   }
 }

@@ -5,6 +5,7 @@
 import type { Table } from 'dp-ftrl';
 import type { Strategies } from '../controls/strategies.ts';
 import type { SearchBar } from '../controls/search_bar.ts';
+import { participationOf } from '../controls/participation.ts';
 import type { Settings } from '../controls/settings.ts';
 import type { Engine } from './engine.ts';
 import { LaneError, Run } from './run.ts';
@@ -84,7 +85,7 @@ export class Runs {
     const { numSteps } = settings;
     const run = await Run.create(this.engine, settings, table, (choice) =>
       this.searchBar.watch({ mechanism: choice.mechanism, numSteps }, (options) =>
-        this.strategies.find(choice, numSteps, options),
+        this.strategies.find(choice, { numSteps, ...participationOf(settings) }, options),
       ),
     );
     try {

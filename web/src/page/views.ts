@@ -12,7 +12,6 @@ import { FactorizationFigure } from '../figures/factorization_figure.ts';
 import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
 import { LearningFigure } from '../figures/learning_figure.ts';
 import { MiniChart } from '../figures/mini_chart.ts';
-import { QueriesFigure } from '../figures/queries_figure.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { SumsFigure } from '../figures/sums_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
@@ -20,7 +19,7 @@ import { Analyst } from './analyst.ts';
 import { byId, h, setText } from './dom.ts';
 import type { Run } from './run.ts';
 import { watchMini } from './visibility.ts';
-import { factsOf, summaryOf } from './words.ts';
+import { factsOf, recordsText, summaryOf } from './words.ts';
 
 export interface ViewsEvents {
   changed(patch: Partial<Settings>): void;
@@ -51,7 +50,6 @@ export class Views {
   private readonly factorization: FactorizationFigure;
   private readonly errors: ErrorsFigure;
   private readonly ranking: Ranking;
-  private readonly queries: QueriesFigure;
 
   constructor(
     private readonly player: Player,
@@ -64,7 +62,6 @@ export class Views {
     this.factorization = new FactorizationFigure(analyst);
     this.errors = new ErrorsFigure(analyst, (step) => this.moveCursor(step));
     this.ranking = new Ranking(analyst, events);
-    this.queries = new QueriesFigure(analyst, events);
     const moved = (step: number | null): void => this.moveCursor(step);
     this.sums = new SumsFigure(byId('sums'), byId('sum-errors'), moved);
     this.learning = new LearningFigure(byId('learning'), moved);
@@ -95,10 +92,9 @@ export class Views {
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
     this.factorization.show(run.settings);
-    const { errors, ranking, histogram, queries, queriesView, deployed } = settings;
+    const { errors, ranking } = settings;
     this.errors.show({ ...run.settings, errors }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
-    this.queries.show({ ...run.settings, histogram, queries, queriesView, deployed });
     this.draw();
   }
 
@@ -126,7 +122,7 @@ export class Views {
   }
 
   restyle(): void {
-    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.queries]) {
+    for (const figure of [this.sums, this.learning, this.factorization, this.errors]) {
       figure.restyle();
     }
   }
@@ -154,13 +150,17 @@ export class Views {
   private fillSumsView({ run, settings, names }: Shown): void {
     const select = byId<HTMLSelectElement>('sums-view');
     const { dimension, learns } = run.first.info;
+    const what = run.sharesStart ? 'gradient at the start, ' : learns ? 'gradient, ' : '';
     const options = [h('option', { value: 'norm' }, 'the vector (its norm)')];
     for (let k = 1; k <= dimension; ++k) {
       const name = names[k - 1] ?? `coordinate ${k}`;
-      options.push(h('option', { value: k }, learns ? `gradient, ${name}` : name));
+      options.push(h('option', { value: k }, `${what}${name}`));
     }
     select.replaceChildren(...options);
     select.value = rules.sums.write(settings.sums);
+    const note = byId('sums-note');
+    note.hidden = !learns;
+    setText(note, recordsText(run));
   }
 
   /** The live region speaks at rest and at each quarter, not at every step. */

@@ -32,3 +32,18 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
   });
   return `After ${count(run.step)} steps: ${parts.join('; ')}.`;
 }
+
+/** Whose gradients are added up, where learners make them. */
+export function recordsText(run: Run): string {
+  if (!run.sharesStart) {
+    return (
+      'The records are the learner’s own clipped gradients: what it releases, and all it learns ' +
+      'from. They depend on its noisy model.'
+    );
+  }
+  return (
+    'Each learner makes gradients of its own, which its noise has changed: no two learners release ' +
+    'totals of the same records. Added up here are those of the same examples at the start that ' +
+    'both learners share, weights 0: one true curve, and the noise of either mechanism on it.'
+  );
+}

@@ -37,7 +37,7 @@ export function csvOf({ run, deployed, version, address }: Exported): string {
   const lines = [`# ${JSON.stringify(header)}`, names.join(',')];
   for (let step = 0; step < run.step; ++step) {
     const cells: number[] = [step + 1];
-    for (const { history } of run.lanes) {
+    for (const { sums: history } of run.lanes) {
       const row = (values: Float64Array): Float64Array =>
         values.subarray(step * dimension, (step + 1) * dimension);
       cells.push(...row(history.noisySums), history.stddev[step]!);

@@ -2,7 +2,7 @@
 
 // The run on the page as a program and as a command, which print the same numbers.
 
-import type { SimulationOptions } from 'dp-ftrl';
+import type { Participation, SimulationOptions } from 'dp-ftrl';
 
 export interface SnippetSource {
   options: SimulationOptions;
@@ -48,6 +48,10 @@ const flags: Readonly<Record<string, string>> = {
 const flagOf = (name: string): string =>
   flags[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** A pattern of participation as the command has it: `--epochs 4`, or its two counts. */
+const participationFlags = (participation: Participation): string[] =>
+  Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
+
 /** Options that mean nothing to a release. */
 const unused = ['loss', 'lambda', 'table'];
 
@@ -57,6 +61,10 @@ export function commandOf({ options, file }: SnippetSource): string | null {
   const parts = ['dp-ftrl release'];
   for (const [name, value] of Object.entries(options)) {
     if (unused.includes(name)) continue;
+    if (name === 'participation') {
+      parts.push(...participationFlags(value as Participation));
+      continue;
+    }
     const flag = `--${flagOf(name)}`;
     if (value === true) parts.push(flag);
     else if (value !== false) parts.push(`${flag} ${quoted(String(value))}`);

@@ -5,19 +5,33 @@
 /** Opens the laboratory with its defaults: an address without settings opens the story. */
 export const laboratory = 'lab';
 
+/** Names in the address of what is asked of a histogram; each of them opens that view. */
+export const queriesNames = {
+  histogram: 'histogram',
+  queries: 'queries',
+  queriesView: 'queries-by',
+} as const;
+
 export interface Route {
-  view: 'story' | 'lab';
+  view: 'story' | 'lab' | 'queries';
   /** The scene to go to, or null for the beginning. */
   scene: string | null;
   /** Whether that scene is shown alone, for other pages to embed. */
   embedded: boolean;
 }
 
-/** `?embed=ID`, `#scene=ID` and nothing at all are the story; settings are the laboratory. */
+/**
+ * `?embed=ID`, `#scene=ID` and nothing at all are the story, `#queries` and settings of a histogram
+ * the view of its own; other settings are the laboratory.
+ */
 export function routeOf({ search, hash }: { search: string; hash: string }): Route {
   const embedded = new URLSearchParams(search).get('embed');
   const text = hash.replace(/^#/, '');
-  const scene = new URLSearchParams(text).get('scene');
-  if (text !== '' && scene === null) return { view: 'lab', scene: null, embedded: false };
+  const names = new URLSearchParams(text);
+  const scene = names.get('scene');
+  if (text !== '' && scene === null) {
+    const asks = Object.values(queriesNames).some((name) => names.has(name));
+    return { view: asks ? 'queries' : 'lab', scene: null, embedded: false };
+  }
   return { view: 'story', scene: scene ?? embedded, embedded: embedded !== null };
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The laboratory: learners beside each other over one true curve, users with several records, and
+// what a release takes of a budget.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import {
+  complaints,
+  enter,
+  launch,
+  openPage,
+  readKey,
+  readTable,
+  reveal,
+  serveSite,
+  settled,
+  textOf,
+} from './support.mjs';
+
+let site;
+let browser;
+let library;
+before(async () => {
+  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const open = async (hash, options = {}) => {
+  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
+  await settled(opened.page);
+  return opened;
+};
+const hashOf = (page) => page.evaluate(() => location.hash);
+const valueOf = (page, selector) => page.$eval(selector, (input) => Number(input.value));
+
+const private1 = { epsilon: 1, delta: 1e-6 };
+
+test('learners beside each other: one truth, and both releases are of it', async () => {
+  for (const loss of ['logistic', 'squared']) {
+    const { page, said } = await open(`steps=60&compare=independent&loss=${loss}&sums=2`);
+    assert.equal(await page.$$eval('#sums .panel', (all) => all.length), 1);
+    const key = await readKey(page, '#sums');
+    assert.equal(Object.keys(key).filter((name) => name === 'true total').length, 1);
+    const rows = await readTable(page, 'sums-numbers');
+    // A learner whose regularisation keeps it at its start makes the gradients that are added up.
+    const common = { ...private1, numSteps: 60, streamSeed: 12, loss, lambda: 1e100 };
+    const held = ['optimal', 'independent'].map((mechanism) => {
+      const simulation = library.simulation({ ...common, mechanism });
+      const chunk = simulation.advance(60);
+      simulation.dispose();
+      return chunk;
+    });
+    for (const [step, row] of rows) {
+      const at = (step - 1) * 4 + 1;
+      assert.equal(row.release, held[0].noisySums[at]);
+      assert.equal(row['release-b'], held[1].noisySums[at]);
+      assert.equal(row.truth, held[0].trueSums[at]);
+      assert.ok(Math.abs(row['truth-b'] - row.truth) < 1e-90, 'the same records');
+    }
+    const errors = await readKey(page, '#sum-errors');
+    assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
+    assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
+    assert.match(await textOf(page, '#sums-note'), /gradients of its own.* at the start that both/);
+    // Figure 2 is about learners that move.
+    const learned = await readTable(page, 'learning-numbers');
+    const { lambda, ...free } = common;
+    assert.equal(lambda, 1e100);
+    const own = library.simulation({ ...free, mechanism: 'independent' });
+    const losses = own.advance(60).privateLoss;
+    const mean = losses.reduce((sum, value) => sum + value, 0) / 60;
+    assert.ok(Math.abs(learned.get(60)['loss-b'] / mean - 1) < 1e-12);
+    own.dispose();
+    assert.deepEqual(said, []);
+    await page.close();
+  }
+});
+
+test('one learner: the totals are of its own gradients, and the figure says so', async () => {
+  const { page } = await open('steps=60');
+  const own = library.simulation({ ...private1, numSteps: 60, streamSeed: 12 });
+  const rows = await readTable(page, 'sums-numbers');
+  assert.equal(rows.get(60).truth, own.advance(60).trueSums[59 * 4]);
+  own.dispose();
+  assert.match(await textOf(page, '#sums-note'), /the learner’s own clipped gradients/);
+  assert.equal(await page.$eval('#sums-view', ({ options }) => options[1].text), 'gradient, coordinate 1');
+  await page.select('#set-compare', 'tree');
+  await page.waitForFunction(
+    () => document.getElementById('sums-view').options[1].text === 'gradient at the start, coordinate 1',
+  );
+  await page.select('#set-source', 'shop_day');
+  await page.waitForFunction(() => document.getElementById('sums-note').hidden);
+  await page.close();
+});
+
+test('participation: sensitivity and noise are those of the library, and in the address', async () => {
+  const { page, said } = await open('lab');
+  assert.match(await textOf(page, '#set-participation-hint'), /sensitivity 1 \(exact\).*; B sens/);
+  await page.select('#set-compare', 'tree');
+  await page.select('#set-mechanism', 'square-root');
+  await page.select('#set-participation', 'separated');
+  await page.waitForFunction(() => /participation=separated/.test(location.hash));
+  await enter(page, '#set-participations', '3');
+  await enter(page, '#set-minSeparation', '100');
+  await page.waitForFunction(() => /participations=3&min-separation=100/.test(location.hash));
+  await settled(page);
+  const participation = { participations: 3, minSeparation: 100 };
+  const target = { ...private1, numSteps: 840 };
+  const certificates = ['square-root', 'tree'].map((mechanism) =>
+    library.certificate({ ...target, mechanism, participation }),
+  );
+  const hint = await textOf(page, '#set-participation-hint');
+  assert.match(hint, /^A user has at most 3 records, at least 100 steps apart, as you promise/);
+  for (const { sensitivity, sensitivityExactness, noiseStddev } of certificates) {
+    const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';
+    const digits = (value) => Number(value.toPrecision(4));
+    const said = `sensitivity ${digits(sensitivity)} (${exact}), σ ${digits(noiseStddev)}`;
+    assert.ok(hint.includes(said), `${hint}: ${said}`);
+  }
+  const rows = await readTable(page, 'sums-numbers');
+  for (const [tag, { noiseStddev, sensitivity, maxError }] of [
+    ['', certificates[0]],
+    ['-b', certificates[1]],
+  ]) {
+    const worst = Math.max(...[...rows.values()].map((row) => row[`stddev${tag}`]));
+    assert.ok(worst <= ((noiseStddev * maxError) / sensitivity) * (1 + 1e-6));
+    assert.ok(worst > ((noiseStddev * maxError) / sensitivity) * 0.8);
+  }
+  // The figures that come from the library by themselves are about the same users.
+  await reveal(page, 'errors', '.key');
+  const errors = await readKey(page, '#errors');
+  // The key has a “max” of each; the last one is that of the tree.
+  const unit = library.error({ mechanism: 'tree', numSteps: 840, participation });
+  assert.equal(errors.max, unit.maxError);
+  await page.reload();
+  await settled(page);
+  assert.equal(await textOf(page, '#set-participation-hint'), hint);
+  await page.select('#set-participation', 'epochs');
+  await page.waitForFunction(() => /participation=epochs/.test(location.hash));
+  await settled(page);
+  assert.ok(await page.$eval('#set-minSeparation', (one) => one.getClientRects().length === 0));
+  const epochs = library.certificate({
+    ...target,
+    mechanism: 'square-root',
+    participation: { epochs: 3 },
+  });
+  assert.equal(await valueOf(page, '#target-noise'), Number(epochs.noiseStddev.toPrecision(4)));
+  assert.match(await textOf(page, '#set-participation-hint'), /in each of 3 epochs, each of 280 steps/);
+  // 840 is not a multiple of 11: the message stands where it was typed.
+  await enter(page, '#set-participations', '11');
+  await page.waitForSelector('#set-participations-error:not([hidden])');
+  assert.match(await textOf(page, '#set-participations-error'), /epochs must be a divisor/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('budget: shares add up as the library composes them, and are linked with epsilon', async () => {
+  const { page, said } = await open('lab');
+  assert.ok(await page.$eval('.budget', (one) => one.hidden));
+  await enter(page, '#set-budget', '2');
+  await page.waitForSelector('.budget:not([hidden])');
+  const delta = 1e-6;
+  const muOf = (epsilon) => library.calibrate({ epsilon, delta }).mu;
+  const share = (muOf(1) / muOf(2)) ** 2;
+  assert.ok(Math.abs((await valueOf(page, '#budget-share')) / (100 * share) - 1) < 1e-3);
+  const compose = (epsilon, num) =>
+    library.compose({ account: 'mu', costs: Array(num).fill(muOf(epsilon)), epsilon: 2, delta });
+  const spent = compose(1, 4);
+  const text = await textOf(page, '#budget-text');
+  assert.ok(text.includes(`spend ε = ${Number(spent.epsilon.toPrecision(4))} together, more than it`));
+  assert.ok(compose(1, 3).fits && !spent.fits);
+  assert.match(text, /; 3 fit\./);
+  assert.match(text, /“Draw the noise again” is a simulation and spends nothing/);
+  const meter = () => page.$eval('#budget-meter', (one) => one.getAttribute('aria-valuetext'));
+  assert.equal(await meter(), `${(400 * share).toFixed(1)} % by 4 releases`);
+  assert.match(await hashOf(page), /budget=2/);
+  // From the share to epsilon.
+  await page.click('#budget-divide');
+  await page.waitForFunction(() => /epsilon=/.test(location.hash));
+  await settled(page);
+  const epsilon = await valueOf(page, '#set-epsilon');
+  assert.ok(compose(epsilon, 4).fits && !compose(epsilon * 1.001, 4).fits, `${epsilon}`);
+  await page.waitForFunction(() => /within it; 4 fit\./.test(document.getElementById('budget-text').textContent));
+  await enter(page, '#budget-share', '10');
+  await page.waitForFunction(
+    (before) => Number(document.getElementById('set-epsilon').value) !== before,
+    {},
+    epsilon,
+  );
+  await settled(page);
+  const tenth = (muOf(await valueOf(page, '#set-epsilon')) / muOf(2)) ** 2;
+  assert.ok(Math.abs(tenth - 0.1) < 1e-4, `${tenth}`);
+  // And back: epsilon moves the share.
+  await enter(page, '#set-epsilon', '2');
+  await page.waitForFunction(() => document.getElementById('budget-share').value === '100');
+  await enter(page, '#budget-share', '101');
+  assert.match(await textOf(page, '#budget-share-error'), /must be a number above 0 and at most 100/);
+  await enter(page, '#set-releases', '1');
+  await page.waitForFunction(() => /One release/.test(document.getElementById('budget-text').textContent));
+  assert.ok(await page.$eval('#budget-divide', (one) => one.hidden));
+  await page.reload();
+  await settled(page);
+  await page.waitForSelector('.budget:not([hidden])');
+  assert.equal(await meter(), '100.0 % by one release');
+  // Drawing again spends nothing here.
+  await page.click('#draw-again');
+  await page.waitForFunction(() => /noise-seed=2/.test(location.hash));
+  await settled(page);
+  assert.equal(await meter(), '100.0 % by one release');
+  await enter(page, '#set-budget', 'none');
+  await page.waitForFunction(() => document.querySelector('.budget').hidden);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('participation and budget fit 320 px, and axe finds nothing wrong', async () => {
+  const hash = 'steps=50&compare=tree&budget=2&participation=separated&participations=2';
+  for (const scheme of ['light', 'dark']) {
+    const { page } = await open(hash, { width: 320, scheme });
+    await page.waitForSelector('.budget:not([hidden])');
+    assert.deepEqual(await complaints(page), []);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await page.close();
+  }
+});

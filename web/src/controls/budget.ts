@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The share of a total budget that a release takes, and that of several like it: shares of the squared
+// mu, in which Gaussian releases add up exactly.
+
+import type { Certificate, Composition } from 'dp-ftrl';
+import { h, setText } from '../page/dom.ts';
+import type { Engine } from '../page/engine.ts';
+import { count, percent, quantity } from '../page/format.ts';
+import type { Settings } from './settings.ts';
+
+export interface BudgetEvents {
+  /** An epsilon that follows from a share. */
+  chosen(epsilon: number): void;
+}
+
+type Library = Pick<Engine, 'calibrate' | 'compose'>;
+
+/** Releases that are all like one, and what they spend of a budget. */
+export interface Spent {
+  /** Share that one takes, 1 being all of it. */
+  share: number;
+  together: Composition;
+  /** How many fit. */
+  numFitting: number;
+  limitMu: number;
+}
+
+/** Most releases of which the page adds up the costs. */
+export const maxReleases = 10_000;
+
+export async function spentOf(
+  library: Library,
+  { mu, delta }: { mu: number; delta: number },
+  { budget, releases }: { budget: number; releases: number },
+): Promise<Spent> {
+  const limit = { epsilon: budget, delta };
+  const together = (num: number): Promise<Composition> => {
+    const costs = Array.from({ length: num }, () => mu);
+    return library.compose({ account: 'mu', costs, ...limit });
+  };
+  const { mu: limitMu } = await library.calibrate(limit);
+  const share = (mu / limitMu!) ** 2;
+  // Rounding decides about the last one.
+  let numFitting = Math.floor(1 / share) + 1;
+  if (numFitting <= maxReleases) {
+    while (numFitting > 0 && !(await together(numFitting)).fits) numFitting -= 1;
+  }
+  return { share, together: await together(releases), numFitting, limitMu: limitMu! };
+}
+
+/** The greatest epsilon of five digits at which so many releases of equal cost fit. */
+export async function epsilonOfShare(
+  library: Library,
+  { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
+): Promise<number> {
+  const { epsilon } = await library.calibrate({ mu: limitMu * Math.sqrt(share), delta });
+  const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 4);
+  return Number((Math.floor(epsilon / unit) * unit).toPrecision(5));
+}
+
+export class BudgetMeter {
+  readonly element: HTMLElement;
+  private readonly own = h('span', { class: 'own' });
+  private readonly others = h('span', { class: 'others' });
+  private readonly meter = h(
+    'div',
+    { class: 'budget-bar', id: 'budget-meter', role: 'meter', 'aria-valuemin': 0, 'aria-valuemax': 100 },
+    this.own,
+    this.others,
+  );
+  private readonly share: HTMLInputElement;
+  private readonly error = h('p', {
+    class: 'error',
+    id: 'budget-share-error',
+    role: 'alert',
+    hidden: true,
+  });
+  private readonly text = h('p', { class: 'hint', id: 'budget-text', role: 'status' });
+  private readonly divide = h('button', { type: 'button', id: 'budget-divide' });
+  private shown: { spent: Spent; delta: number; releases: number } | null = null;
+  private asked = '';
+
+  constructor(
+    private readonly library: Library,
+    private readonly events: BudgetEvents,
+  ) {
+    this.meter.setAttribute('aria-label', 'Budget spent');
+    this.share = h('input', {
+      id: 'budget-share',
+      type: 'text',
+      inputmode: 'decimal',
+      spellcheck: 'false',
+      'aria-describedby': 'budget-share-error budget-share-hint',
+      onchange: () => void this.enter(),
+    });
+    this.divide.addEventListener('click', () => {
+      if (this.shown !== null) void this.choose(1 / this.shown.releases);
+    });
+    this.element = h('div', { class: 'budget', hidden: true }, this.shareField(), this.meter);
+    this.element.append(this.text, this.divide);
+  }
+
+  /** A certificate of what is shown; all mechanisms side by side have the same mu. */
+  show({ budget, releases }: Settings, { mu, delta }: Certificate): void {
+    const asked = JSON.stringify([budget, releases, mu, delta]);
+    if (asked === this.asked) return;
+    this.asked = asked;
+    if (budget === null || mu === null) {
+      this.element.hidden = true;
+      return;
+    }
+    void spentOf(this.library, { mu, delta }, { budget, releases }).then((spent) => {
+      if (asked !== this.asked) return;
+      this.shown = { spent, delta, releases };
+      this.draw(budget, releases, spent);
+    });
+  }
+
+  private draw(budget: number, releases: number, spent: Spent): void {
+    const { share, together, numFitting } = spent;
+    const all = share * releases;
+    this.element.hidden = false;
+    this.own.style.width = `${100 * Math.min(1, share)}%`;
+    this.others.style.width = `${100 * Math.max(0, Math.min(1, all) - share)}%`;
+    this.meter.classList.toggle('over', !together.fits);
+    this.meter.setAttribute('aria-valuenow', String(Math.min(100, Math.round(100 * all))));
+    this.meter.setAttribute('aria-valuetext', `${percent(all)} by ${releasesText(releases)}`);
+    this.share.value = quantity(100 * share).replaceAll(',', '');
+    this.refuse(null);
+    const verdict = together.fits ? 'within it' : 'more than it';
+    const fitting = numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
+    const many =
+      releases === 1
+        ? `One release is ${verdict}`
+        : `${releasesText(releases)} like it, each chosen in the light of those before, spend ` +
+          `ε = ${quantity(together.epsilon)} together, ${verdict}`;
+    setText(
+      this.text,
+      `Of the budget ε = ${quantity(budget)} this release takes ${percent(share)}. ` +
+        `${many}; ${fitting} fit${numFitting === 1 ? 's' : ''}. ` +
+        '“Draw the noise again” is a simulation and spends nothing here: published, every draw ' +
+        'would be a release of its own.',
+    );
+    setText(this.divide, `Divide it equally among ${count(releases)}`);
+    this.divide.hidden = releases < 2;
+  }
+
+  private async enter(): Promise<void> {
+    const text = this.share.value.trim();
+    const value = Number(text);
+    if (text === '' || !(value > 0 && value <= 100)) {
+      this.refuse(`must be a number above 0 and at most 100, got “${text}”`);
+      return;
+    }
+    await this.choose(value / 100);
+  }
+
+  private async choose(share: number): Promise<void> {
+    const { shown } = this;
+    if (shown === null) return;
+    const { limitMu } = shown.spent;
+    try {
+      this.events.chosen(await epsilonOfShare(this.library, { share, limitMu, delta: shown.delta }));
+      this.refuse(null);
+    } catch (error) {
+      this.refuse(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private refuse(message: string | null): void {
+    setText(this.error, message ?? '');
+    this.error.hidden = message === null;
+    if (message === null) this.share.removeAttribute('aria-invalid');
+    else this.share.setAttribute('aria-invalid', 'true');
+  }
+
+  private shareField(): HTMLElement {
+    const label = h('label', { for: 'budget-share' }, '% of it');
+    const hint = 'What this release takes. Enter a share: ε follows.';
+    return h(
+      'div',
+      { class: 'field' },
+      h('div', { class: 'entry' }, label, this.share),
+      h('div', { class: 'beside' }, h('p', { class: 'hint', id: 'budget-share-hint' }, hint), this.error),
+    );
+  }
+}
+
+const releasesText = (releases: number): string =>
+  releases === 1 ? 'one release' : `${count(releases)} releases`;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// To how many records one user may contribute, as the library takes it and in words.
+
+import type { Certificate, Participation } from 'dp-ftrl';
+import { count, quantity } from '../page/format.ts';
+import type { Settings } from './settings.ts';
+
+export const participationNames = ['single', 'epochs', 'separated'] as const;
+
+type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
+
+/** Returns the library's option; none where each user has one record, its default. */
+export function participationOf(wanted: Wanted): { participation?: Participation } {
+  const { participation, participations, minSeparation } = wanted;
+  if (participation === 'single' || (participation === 'separated' && participations === 1)) return {};
+  return participation === 'epochs'
+    ? { participation: { epochs: participations } }
+    : { participation: { participations, minSeparation } };
+}
+
+/** States the promise about every user; `enforced` by a column that says whose row it is. */
+export function participationText(wanted: Wanted, numSteps: number, enforced: boolean): string {
+  const { participation, participations, minSeparation } = wanted;
+  const times = `${count(participations)} ${participations === 1 ? 'record' : 'records'}`;
+  if (participation === 'epochs') {
+    const length = numSteps / participations;
+    const each = Number.isInteger(length) ? `, each of ${count(length)} steps` : '';
+    return (
+      `A user has a record in each of ${count(participations)} epochs${each}, always at the same ` +
+      'place. The noise hides all of them.'
+    );
+  }
+  const one = participation === 'single' ? 'one record' : `at most ${times}`;
+  const apart =
+    participation === 'single' || participations === 1 || minSeparation === 1
+      ? ''
+      : `, at least ${count(minSeparation)} steps apart`;
+  if (enforced) return `Of each person ${one} count${participation === 'single' ? 's' : ''}${apart}.`;
+  const all = participation === 'single' || participations === 1 ? 'it' : 'all of them';
+  return `A user has ${one}${apart}, as you promise, and the noise hides ${all}.`;
+}
+
+/** States what the promise costs in each mechanism. */
+export function sensitivityText(certificates: readonly Certificate[]): string {
+  const texts = certificates.map(({ sensitivity, sensitivityExactness, noiseStddev }) => {
+    const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';
+    return `sensitivity ${quantity(sensitivity, 4)} (${exact}), σ ${quantity(noiseStddev, 4)}`;
+  });
+  if (texts.length === 1) return ` Now: ${texts[0]}.`;
+  return ` Now: A ${texts[0]}; B ${texts[1]}.`;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The view of histograms: a figure, and the few settings that it has.
+
+import 'uplot/dist/uPlot.min.css';
+import { Controls } from '../controls/controls.ts';
+import { defaults, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
+import { readAddress, writeQueriesAddress } from '../controls/url.ts';
+import { QueriesFigure } from '../figures/queries_figure.ts';
+import { Address, connectShare } from './address.ts';
+import { Analyst } from './analyst.ts';
+import { byId } from './dom.ts';
+import { clearNotice, showNotice } from './failures.ts';
+
+export class QueriesPage {
+  private wanted: Settings = { ...defaults };
+  private readonly address = new Address(writeQueriesAddress);
+  private readonly controls = new Controls((key, text) => this.enter(key, text), 'ask');
+  private readonly deployed = byId<HTMLInputElement>('queries-deployed');
+  private readonly figure: QueriesFigure;
+
+  constructor() {
+    const form = byId('queries-controls');
+    form.addEventListener('submit', (event) => event.preventDefault());
+    form.append(
+      this.controls.group('Privacy', ['epsilon', 'delta', 'neighbours']),
+      this.controls.group('Noise', ['noiseSeed']),
+    );
+    this.figure = new QueriesFigure(new Analyst(), { changed: (patch) => this.change(patch) });
+    this.deployed.addEventListener('change', () => this.change({ deployed: this.deployed.checked }));
+    connectShare(byId('queries-share'), () => (this.figure.hasOwn ? ', without your data' : ''));
+  }
+
+  /** Takes the settings in the address, and reports those that cannot be used. */
+  open(): void {
+    const { settings, refused, unknown } = readAddress(location.hash);
+    this.wanted = settings;
+    this.controls.restore(settings);
+    const messages = unknown.map((name) => `there is no setting “${name}”`);
+    for (const [key, { text, message }] of refused) {
+      messages.push(message);
+      this.controls.error(key, message, text);
+    }
+    if (messages.length === 0) clearNotice();
+    else showNotice('Part of this address was not understood; the rest is in force.', messages);
+    this.show();
+  }
+
+  restyle(): void {
+    this.figure.restyle();
+  }
+
+  private enter(key: Key, text: string): void {
+    if (key === 'columns') return;
+    try {
+      const value = rules[key].read(text);
+      this.controls.error(key, null);
+      if (this.wanted[key] !== value) this.change({ [key]: value } as Partial<Settings>);
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      this.controls.error(key, error.message);
+    }
+  }
+
+  private change(patch: Partial<Settings>): void {
+    Object.assign(this.wanted, patch);
+    this.address.write(this.wanted, Object.keys(patch).join());
+    this.show();
+  }
+
+  private show(): void {
+    this.deployed.checked = this.wanted.deployed;
+    this.controls.show(this.wanted);
+    this.figure.show(this.wanted);
+  }
+}
