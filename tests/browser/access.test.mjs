@@ -3,36 +3,21 @@
 // Keyboard, screen readers, contrast, narrow and wide windows; pictures go to build/screenshots/.
 
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   complaints,
-  launch,
   openPage,
   readKey,
   revealAll,
-  root,
-  serveSite,
+  screenshots,
   settled,
+  startSite,
   stateOf,
   stepOf,
 } from './support.mjs';
 
-const screenshots = path.join(root, 'build/screenshots/');
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([
-    serveSite(),
-    launch(),
-    mkdir(screenshots, { recursive: true }),
-  ]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 for (const [scheme, width] of [
   ['light', 1440],

@@ -4,34 +4,21 @@
 // notices say what happened, Back undoes, and nothing jumps.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   enter,
-  launch,
+  holdSearches,
   openPage,
   readKey,
   reveal,
-  serveSite,
   settled,
+  startSite,
   stepOf,
   textOf,
 } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser, open } = await startSite();
 
-const open = async (hash, options = {}) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
-  await settled(opened.page);
-  return opened;
-};
 const hashOf = (page) => page.evaluate(() => location.hash);
 const valueOf = (page, id) => page.$eval(`#set-${id}`, (control) => control.value);
 
@@ -105,12 +92,7 @@ test('an address that makes no run says that the defaults are shown', async () =
 test('a search that was cancelled is not called an address that was not understood', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=200`, {
     calm: true,
-    before: () => {
-      const post = Worker.prototype.postMessage;
-      Worker.prototype.postMessage = function (message, ...rest) {
-        if (message?.method !== 'optimize') post.call(this, message, ...rest);
-      };
-    },
+    before: holdSearches,
   });
   await page.waitForSelector('#search:not([hidden])');
   await page.click('#search-cancel');
@@ -215,12 +197,7 @@ for (const [width, height] of [
 test('a long search shows the controls of what is searched for', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=1000000&dimension=1&mechanism=blt`, {
     calm: true,
-    before: () => {
-      const post = Worker.prototype.postMessage;
-      Worker.prototype.postMessage = function (message, ...rest) {
-        if (message?.method !== 'optimize') post.call(this, message, ...rest);
-      };
-    },
+    before: holdSearches,
   });
   await page.waitForSelector('#search:not([hidden])');
   assert.equal(await valueOf(page, 'numSteps'), '1000000');

@@ -3,20 +3,12 @@
 // A table of one's own: taken in, learned from, refused with row and column, and never sent.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { launch, openPage, readKey, serveSite, settled, stepOf, textOf } from './support.mjs';
+import { readKey, settled, startSite, stepOf, textOf } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { open } = await startSite();
+const library = await load();
 
 /** Chooses "your own CSV" and pastes a text the way a clipboard does. */
 async function paste(page, text) {
@@ -33,11 +25,6 @@ async function paste(page, text) {
   );
 }
 
-const open = async (hash = '') => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true });
-  await settled(opened.page);
-  return opened;
-};
 const ranSteps = (page, steps) =>
   page.waitForFunction((n) => document.getElementById('progress').max === n, {}, steps);
 

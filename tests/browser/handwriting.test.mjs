@@ -6,46 +6,23 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { brotliCompressSync, inflateRawSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { launch, openPage, root, serveSite, site as folder } from './support.mjs';
+import { importSources, openPage, site as folder, startSite } from './support.mjs';
 
-let site;
-let browser;
-let parts;
-before(async () => {
-  [site, browser, parts] = await Promise.all([serveSite(), launch(), bundle()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
-
+const { site, browser } = await startSite();
+const numbers = './src/story/handwriting/numbers';
 /** The modules without DOM, and the split that the build makes. */
-async function bundle() {
-  const numbers = './src/story/handwriting/numbers';
-  const { outputFiles } = await build({
-    stdin: {
-      contents: [
-        `export * from '${numbers}/image.ts';`,
-        `export * from '${numbers}/packing.ts';`,
-        `export * from '${numbers}/softmax.ts';`,
-        `export * from '${numbers}/strokes.ts';`,
-        `export { groupOf, imagesOfPhone } from '${numbers}/crowd_rounds.ts';`,
-        "export { NUM_HELD_OUT, NUM_TRAINING, split } from './vite.digits.ts';",
-      ].join('\n'),
-      resolveDir: path.join(root, 'web'),
-    },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    write: false,
-    logLevel: 'error',
-  });
-  const text = Buffer.from(outputFiles[0].contents).toString('base64');
-  return import(`data:text/javascript;base64,${text}`);
-}
+const parts = await importSources('web', [
+  `export * from '${numbers}/image.ts';`,
+  `export * from '${numbers}/packing.ts';`,
+  `export * from '${numbers}/softmax.ts';`,
+  `export * from '${numbers}/strokes.ts';`,
+  `export { groupOf, imagesOfPhone } from '${numbers}/crowd_rounds.ts';`,
+  "export { NUM_HELD_OUT, NUM_TRAINING, split } from './vite.digits.ts';",
+]);
+
 
 /** The module of images as the page loads it. */
 async function digitsChunk() {

@@ -7,36 +7,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import {
-  enter,
-  launch,
-  openPage,
-  readKey,
-  reveal,
-  root,
-  serveSite,
-  settled,
-  textOf,
-} from './support.mjs';
+import { enter, readKey, reveal, root, settled, startSite, textOf } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { open } = await startSite();
+const library = await load();
 
-const open = async (hash) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true });
-  await settled(opened.page);
-  return opened;
-};
 const hashOf = (page) => page.evaluate(() => location.hash);
 
 test('it opens with two mechanisms over one true curve, and their errors beside it', async () => {

@@ -3,36 +3,23 @@
 // The whole catalogue on the page: choice and parameters, matrices, errors, ranking.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import {
+  countWorkers,
   enter,
-  launch,
-  openPage,
+  hideTab,
   readKey,
   reveal,
   revealAll,
-  serveSite,
   settled,
+  startSite,
   textOf,
 } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { open } = await startSite();
+const library = await load();
 
-const open = async (hash, options = {}) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
-  await settled(opened.page);
-  return opened;
-};
 const parametersOf = (page) =>
   page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const shownFields = (page, side) =>
@@ -416,29 +403,14 @@ test('a row with parameters of its own is chosen with them', async () => {
 });
 
 test('nothing is analysed before it can be seen, nor while the tab is hidden', async () => {
-  const countWorkers = () => {
-    window.workers = 0;
-    const Native = window.Worker;
-    window.Worker = class extends Native {
-      constructor(...given) {
-        super(...given);
-        window.workers += 1;
-      }
-    };
-  };
   const { page } = await open('steps=100', { before: countWorkers });
   assert.equal(await page.evaluate(() => window.workers), 1);
   assert.equal(await page.$('#ranking table'), null);
-  const hide = (hidden) =>
-    page.evaluate((value) => {
-      Object.defineProperty(document, 'hidden', { value, configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, hidden);
-  await hide(true);
+  await hideTab(page, true);
   await page.$eval('#ranking', (one) => one.scrollIntoView());
   await new Promise((resolve) => setTimeout(resolve, 200));
   assert.equal(await page.evaluate(() => window.workers), 1);
-  await hide(false);
+  await hideTab(page, false);
   await page.waitForSelector('#ranking table');
   await revealAll(page);
   assert.equal(await page.evaluate(() => window.workers), 2);

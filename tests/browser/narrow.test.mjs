@@ -4,29 +4,12 @@
 // can hit.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, openPage, serveSite, settled, stateOf } from './support.mjs';
+import { test } from 'node:test';
+import { settled, startSite, stateOf } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { open: openPhone } = await startSite();
 
-const open = async (hash, { state = 'finished', ...options } = {}) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, {
-    width: 390,
-    height: 844,
-    calm: state === 'finished',
-    ...options,
-  });
-  await settled(opened.page, state);
-  return opened;
-};
+const open = (hash, options) => openPhone(hash, { width: 390, height: 844, ...options });
 
 test('a finger that is dragged along a chart moves the cursor, and leaves it there', async () => {
   const { page } = await open('steps=100');

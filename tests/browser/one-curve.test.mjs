@@ -4,37 +4,22 @@
 // what a release takes of a budget.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import {
   complaints,
   enter,
-  launch,
-  openPage,
   readKey,
   readTable,
   reveal,
-  serveSite,
   settled,
+  startSite,
   textOf,
 } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { open } = await startSite();
+const library = await load();
 
-const open = async (hash, options = {}) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
-  await settled(opened.page);
-  return opened;
-};
 const hashOf = (page) => page.evaluate(() => location.hash);
 const valueOf = (page, selector) => page.$eval(selector, (input) => Number(input.value));
 

@@ -3,31 +3,23 @@
 // The page plays, and what it shows is what the library computes.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import {
-  launch,
+  hideTab,
   openPage,
   readKey,
   readTable,
   revealAll,
-  serveSite,
   settled,
+  startSite,
   stateOf,
   stepOf,
   textOf,
 } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
+const library = await load();
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -365,14 +357,9 @@ test('time stands still while the tab is hidden or the charts are off screen', a
     const step = await stepOf(page);
     await page.waitForFunction((old) => document.getElementById('progress').value > old, {}, step);
   };
-  const hide = (hidden) =>
-    page.evaluate((value) => {
-      Object.defineProperty(document, 'hidden', { value, configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, hidden);
-  await hide(true);
+  await hideTab(page, true);
   await still('hidden');
-  await hide(false);
+  await hideTab(page, false);
   await goesOn();
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   await still('off screen');

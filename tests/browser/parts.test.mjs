@@ -4,38 +4,24 @@
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { before, test } from 'node:test';
-import { build } from 'esbuild';
-import { root } from './support.mjs';
+import { test } from 'node:test';
+import { importSources } from './support.mjs';
 
-let parts;
-before(async () => {
-  const names = [
-    'data/chi',
-    'data/csv',
-    'figures/decimate',
-    'page/format',
-    'data/matrix',
-    'controls/parameters',
-    'controls/settings',
-    'figures/sums_view',
-    'controls/url',
-  ];
-  const { outputFiles } = await build({
-    stdin: {
-      contents: names
-        .map((name) => `export * as ${path.basename(name)} from './${name}.ts';`)
-        .join('\n'),
-      resolveDir: path.join(root, 'web/src'),
-    },
-    bundle: true,
-    format: 'esm',
-    write: false,
-    logLevel: 'error',
-  });
-  const text = Buffer.from(outputFiles[0].contents).toString('base64');
-  parts = await import(`data:text/javascript;base64,${text}`);
-});
+const names = [
+  'data/chi',
+  'data/csv',
+  'figures/decimate',
+  'page/format',
+  'data/matrix',
+  'controls/parameters',
+  'controls/settings',
+  'figures/sums_view',
+  'controls/url',
+];
+const parts = await importSources(
+  'web/src',
+  names.map((name) => `export * as ${path.basename(name)} from './${name}.ts';`),
+);
 
 test('the radius of the norm band: 2 in one dimension, closed forms in two and four', () => {
   const { twoSigmaRadius, twoSigmaCoverage: p } = parts.chi;

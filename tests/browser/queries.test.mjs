@@ -3,30 +3,21 @@
 // The view of histograms: one that is drawn, typed or loaded, and what is answered about it.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import {
   complaints,
   enter,
-  launch,
   openPage,
   readKey,
   reveal,
-  serveSite,
   settled,
+  startSite,
   textOf,
 } from './support.mjs';
 
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([serveSite(), launch(), load()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
+const library = await load();
 
 async function open(hash = '') {
   const opened = await openPage(browser, `${site.url}#${hash || 'queries'}`, { calm: true });

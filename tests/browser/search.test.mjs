@@ -3,29 +3,23 @@
 // The search for the optimum in the page: its result, its bar, and giving it up.
 
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { enter, launch, openPage, readKey, reveal, root, serveSite } from './support.mjs';
-import { settled, textOf } from './support.mjs';
+import {
+  enter,
+  holdSearches,
+  openPage,
+  readKey,
+  reveal,
+  screenshots,
+  settled,
+  startSite,
+  textOf,
+} from './support.mjs';
 
-const screenshots = path.join(root, 'build/screenshots/');
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([
-    serveSite(),
-    launch(),
-    load(),
-    mkdir(screenshots, { recursive: true }),
-  ]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
+const library = await load();
 
 /** Waits until the certificate is checked, and reads it: row -> text. */
 async function certificateOf(page) {
@@ -41,24 +35,6 @@ async function certificateOf(page) {
       ]),
     ),
   );
-}
-
-/**
- * Delays what the first worker is asked to optimise until `window.release()` is called, so that
- * a search takes as long as the test wants.
- */
-function holdSearches() {
-  window.held = [];
-  const post = Worker.prototype.postMessage;
-  Worker.prototype.postMessage = function (message, ...rest) {
-    const send = () => post.call(this, message, ...rest);
-    if (message?.method === 'optimize') window.held.push(send);
-    else send();
-  };
-  window.release = () => {
-    Worker.prototype.postMessage = post;
-    window.held.splice(0).forEach((send) => send());
-  };
 }
 
 test('the optimum is the default, with its proven gap', async () => {

@@ -4,34 +4,11 @@
 // stays.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  enter,
-  launch,
-  openPage,
-  readKey,
-  reveal,
-  serveSite,
-  settled,
-  stepOf,
-  textOf,
-} from './support.mjs';
+import { test } from 'node:test';
+import { enter, readKey, reveal, settled, startSite, stepOf, textOf } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser, open } = await startSite();
 
-const open = async (hash) => {
-  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true });
-  await settled(opened.page);
-  return opened;
-};
 const hashOf = (page) => page.evaluate(() => location.hash);
 const stateOfControls = (page) =>
   page.$$eval('select, input[type=text], input[type=checkbox]', (controls) =>

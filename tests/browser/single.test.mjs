@@ -6,48 +6,25 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import {
-  launch,
+  countWorkers,
   openPage,
   readKey,
-  serveSite,
   settled,
   site as folder,
+  startSite,
   stepOf,
   textOf,
   transferred,
 } from './support.mjs';
 
-let browser;
-let site;
-let lonely;
-before(async () => {
-  [browser, site, lonely] = await Promise.all([
-    launch(),
-    serveSite(),
-    mkdtemp(path.join(os.tmpdir(), 'dp ftrl ')),
-  ]);
-  await copyFile(path.join(folder, 'dp-ftrl.html'), path.join(lonely, 'page.html'));
-});
-after(async () => {
-  await browser.close();
-  site.close();
-  await rm(lonely, { recursive: true });
-});
+const { site, browser } = await startSite();
+const lonely = await mkdtemp(path.join(os.tmpdir(), 'dp ftrl '));
+after(() => rm(lonely, { recursive: true }));
+await copyFile(path.join(folder, 'dp-ftrl.html'), path.join(lonely, 'page.html'));
 
-const countWorkers = () => {
-  window.workers = 0;
-  const Native = window.Worker;
-  window.Worker = class extends Native {
-    constructor(...given) {
-      super(...given);
-      window.workers += 1;
-      this.addEventListener('error', () => (window.workers -= 100));
-    }
-  };
-};
 const withoutWorkers = () => {
   window.Worker = class {
     constructor() {

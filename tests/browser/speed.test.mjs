@@ -3,18 +3,10 @@
 // A slow tab: the page asks for time, not for steps, and so keeps pace with the library.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, openPage, serveSite, settled } from './support.mjs';
+import { test } from 'node:test';
+import { openPage, settled, startSite } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 const options = {
   mechanism: 'square-root',

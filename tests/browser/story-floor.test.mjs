@@ -4,25 +4,12 @@
 // keyboard, and the numbers shown compared with the library's.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { launch, openPage, root, serveSite, settled } from './support.mjs';
+import { complaints, openPage, root, settled, startSite } from './support.mjs';
 
-let site, browser, dp, axe;
-before(async () => {
-  [site, browser, dp, axe] = await Promise.all([
-    serveSite(),
-    launch(),
-    load(),
-    readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
-  ]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await startSite();
+const dp = await load();
 
 const delta = 1e-6;
 const numSteps = 1024;
@@ -290,13 +277,7 @@ for (const [scheme, width] of [
   test(`axe finds nothing in these scenes: ${scheme}, ${width} px`, async () => {
     for (const id of ['tree', 'floor', 'yours']) {
       const check = async (page) => {
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => window.axe.run(document));
-        assert.deepEqual(
-          violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html)}`),
-          [],
-          id,
-        );
+        assert.deepEqual(await complaints(page), [], id);
       };
       await inScene(id, check, { scheme, width, calm: true });
     }

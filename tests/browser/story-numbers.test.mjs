@@ -3,31 +3,15 @@
 // Numbers that scenes of the story compute by themselves, against the library; without a browser.
 
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
-import { build } from 'esbuild';
+import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { root } from './support.mjs';
+import { importSources } from './support.mjs';
 
-let dp, tree, floor, yours;
-before(async () => {
-  const { outputFiles } = await build({
-    stdin: {
-      contents: ['tree', 'floor', 'yours']
-        .map((name) => `export * as ${name} from './web/src/story/errors/${name}_numbers.ts';`)
-        .join('\n'),
-      resolveDir: root,
-    },
-    bundle: true,
-    format: 'esm',
-    write: false,
-    logLevel: 'error',
-  });
-  const text = Buffer.from(outputFiles[0].contents).toString('base64');
-  [dp, { tree, floor, yours }] = await Promise.all([
-    load(),
-    import(`data:text/javascript;base64,${text}`),
-  ]);
-});
+const dp = await load();
+const { tree, floor, yours } = await importSources(
+  'web/src/story/errors',
+  ['tree', 'floor', 'yours'].map((name) => `export * as ${name} from './${name}_numbers.ts';`),
+);
 
 function assertNear(actual, expected, what, tolerance = 1e-9) {
   assert.ok(

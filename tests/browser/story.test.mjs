@@ -3,40 +3,24 @@
 // The story: which address opens what, and scenes whose handles show what the library computes.
 
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from '../../dist/index.js';
 import {
   complaints,
-  launch,
   launchFirefox,
   openPage,
-  root,
-  serveSite,
+  screenshots,
   settled,
+  startSite,
   textOf,
   transferred,
   withoutFirefox,
 } from './support.mjs';
 
-const screenshots = path.join(root, 'build/screenshots/');
-let site;
-let browser;
-let library;
-before(async () => {
-  [site, browser, library] = await Promise.all([
-    serveSite(),
-    launch(),
-    load(),
-    mkdir(screenshots, { recursive: true }),
-  ]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
+const library = await load();
 
 const viewOf = (page) => page.$eval('html', (root) => root.dataset.view);
 

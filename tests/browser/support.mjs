@@ -3,17 +3,21 @@
 // Shared by the browser tests: a static server with the strictest headers the page claims to work
 // under, a browser, and a page that records everything it says and asks for.
 
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
+import { build } from 'esbuild';
 import puppeteer from 'puppeteer-core';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 export const site = path.join(root, 'web/dist/');
+/** Folder for pictures, which exists once a site is started. */
+export const screenshots = path.join(root, 'build/screenshots/');
 
 export const policy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
@@ -137,6 +141,77 @@ export async function openPage(browser, url, options = {}) {
   await page.goto(story ? url : inLaboratory(url));
   return { page, said, asked };
 }
+
+/**
+ * Serves the site and starts a browser for the tests of a file; both end with the last of them. `open`
+ * opens the laboratory with the settings of `hash` and waits until the player is in `state`.
+ */
+export async function startSite() {
+  mkdirSync(screenshots, { recursive: true });
+  const site = await serveSite();
+  after(() => site.close());
+  const browser = await launch();
+  after(() => browser.close());
+  const open = async (hash = '', { state = 'finished', ...options } = {}) => {
+    const calm = state === 'finished';
+    const opened = await openPage(browser, `${site.url}#${hash}`, { calm, ...options });
+    await settled(opened.page, state);
+    return opened;
+  };
+  return { site, browser, open };
+}
+
+/** Bundles lines that export modules of a folder of the repository, and imports the result. */
+export async function importSources(folder, lines) {
+  const { outputFiles } = await build({
+    stdin: { contents: lines.join('\n'), resolveDir: path.join(root, folder) },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+    logLevel: 'error',
+  });
+  const text = Buffer.from(outputFiles[0].contents).toString('base64');
+  return import(`data:text/javascript;base64,${text}`);
+}
+
+/** Counts the workers that a page starts; one that fails counts -100. Goes to `before`. */
+export const countWorkers = () => {
+  window.workers = 0;
+  const Native = window.Worker;
+  window.Worker = class extends Native {
+    constructor(...given) {
+      super(...given);
+      window.workers += 1;
+      this.addEventListener('error', () => (window.workers -= 100));
+    }
+  };
+};
+
+/**
+ * Delays what the first worker is asked to optimise until `window.release()` is called, so that
+ * a search takes as long as the test wants. Goes to `before`, or into `page.evaluate`.
+ */
+export function holdSearches() {
+  window.held = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    const send = () => post.call(this, message, ...rest);
+    if (message?.method === 'optimize') window.held.push(send);
+    else send();
+  };
+  window.release = () => {
+    Worker.prototype.postMessage = post;
+    window.held.splice(0).forEach((send) => send());
+  };
+}
+
+/** Lets the page believe that its tab is hidden, or shown again. */
+export const hideTab = (page, hidden) =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
 
 /** Bytes of the site's files among the addresses that were asked for, after Brotli, without workers. */
 export async function transferred(asked, { url }) {

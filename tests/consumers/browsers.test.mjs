@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { build as esbuild } from 'esbuild';
 import * as vite8 from 'vite';
+import { recordingLogger } from '../js/support/browser.mjs';
 import { installed, rolldownOptions } from '../js/support/consumer.mjs';
 import { assertWorks, browsers, bundler, outcomeOf, page, prepare } from './support.mjs';
 import { project, serving, strictPolicy } from './support.mjs';
@@ -28,17 +29,7 @@ function viteProject(name) {
 
 async function viteBuild(name, vite) {
   const root = viteProject(name);
-  const warnings = [];
-  const note = (text) => warnings.push(text);
-  const customLogger = {
-    info() {},
-    warn: note,
-    warnOnce: note,
-    error: note,
-    clearScreen() {},
-    hasWarned: false,
-    hasErrorLogged: () => false,
-  };
+  const { customLogger, warnings } = recordingLogger();
   await vite.build({
     root,
     configFile: false,

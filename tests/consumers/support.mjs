@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
+import { chromium, contentTypes, withServer } from '../js/support/browser.mjs';
 import { importEntry, installed, root } from '../js/support/consumer.mjs';
 import { totals } from './app/use.js';
 import { until } from './until.mjs';
@@ -65,42 +65,21 @@ export function page(folder, script) {
   writeFileSync(join(folder, 'index.html'), html);
 }
 
-const types = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
-
 export const strictPolicy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; " +
   "connect-src 'self'; img-src data:";
 
 /** Serves a folder under the strict policy; `use` gets the address. */
 export async function serving(folder, use, policy = strictPolicy) {
-  const server = createServer((request, response) => {
+  const handler = (request, response) => {
     const { pathname } = new URL(request.url, 'http://x');
     response.setHeader('content-security-policy', policy);
     const path = join(folder, pathname === '/' ? 'index.html' : pathname);
     if (!existsSync(path)) return response.writeHead(404).end('not here');
-    response.setHeader('content-type', types[extname(path)] ?? 'text/plain');
+    response.setHeader('content-type', contentTypes[extname(path)] ?? 'text/plain');
     return response.end(readFileSync(path));
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    return await use(`http://127.0.0.1:${server.address().port}/`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
-
-const calm = [
-  '--no-sandbox',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-quic',
-];
-
-function firstOf(...paths) {
-  return paths.find((path) => path && existsSync(path));
+  };
+  return withServer(handler, use);
 }
 
 function bidi(name, path, options) {
@@ -113,13 +92,13 @@ function bidi(name, path, options) {
   return { name, missing: path ? undefined : name, launch };
 }
 
-const { DPFTRL_CHROMIUM, DPFTRL_FIREFOX } = process.env;
-const chromium = firstOf(DPFTRL_CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome');
-const firefox = firstOf(DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox');
+const firefox = [process.env.DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find(
+  (path) => path && existsSync(path),
+);
 
 /** `missing` names what would have to be installed; only an optional one may be. */
 export const browsers = [
-  bidi('Chromium', chromium, { browser: 'chrome', args: calm }),
+  bidi('Chromium', chromium.executablePath, { browser: 'chrome', args: chromium.args }),
   bidi('Firefox', firefox, { browser: 'firefox' }),
   { name: 'WebKit', missing, launch: launchWebKit, optional: true },
 ];

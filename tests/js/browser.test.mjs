@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,32 +11,15 @@ import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
 import puppeteer from 'puppeteer-core';
 import { build as viteBuild } from 'vite';
+import { chromium, contentTypes, recordingLogger, withServer } from './support/browser.mjs';
 import { consumer, installed, rolldownOptions, root } from './support/consumer.mjs';
 
-const candidates = [
-  process.env.DPFTRL_CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = candidates.find((path) => path && existsSync(path));
 const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-browser-'));
-const types = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
 let browser;
 
 before(async () => {
-  assert.ok(executablePath, 'no Chromium found: install it, or name it in DPFTRL_CHROMIUM');
-  browser = await puppeteer.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--disable-quic',
-    ],
-  });
+  assert.ok(chromium.executablePath, 'no Chromium found: install it, or name it in DPFTRL_CHROMIUM');
+  browser = await puppeteer.launch(chromium);
 });
 after(async () => {
   await browser?.close();
@@ -46,7 +28,7 @@ after(async () => {
 
 /** Serves folders under a policy; `use` gets the address. */
 async function serving({ folders, policy, wasmType = 'application/wasm' }, use) {
-  const server = createServer((request, response) => {
+  const handler = (request, response) => {
     const { pathname } = new URL(request.url, 'http://x');
     if (policy) response.setHeader('content-security-policy', policy);
     if (pathname === '/empty.html')
@@ -58,17 +40,11 @@ async function serving({ folders, policy, wasmType = 'application/wasm' }, use) 
     const extension = extname(path);
     response.setHeader(
       'content-type',
-      extension === '.wasm' ? wasmType : (types[extension] ?? 'text/plain'),
+      extension === '.wasm' ? wasmType : (contentTypes[extension] ?? 'text/plain'),
     );
     return response.end(readFileSync(path));
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    return await use(`http://127.0.0.1:${server.address().port}`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  };
+  return withServer(handler, (address) => use(address.slice(0, -1)));
 }
 
 /** Opens a page, runs `body` in it, and gives its result and all that was said. */
@@ -306,8 +282,7 @@ test('chromium: bundled by Vite, every entry', async () => {
       window.connect = connect;`,
     );
     const outDir = join(scratch, 'vite');
-    const warnings = [];
-    const note = (text) => warnings.push(text);
+    const { customLogger, warnings } = recordingLogger();
     await viteBuild({
       root,
       configFile: false,
@@ -315,15 +290,7 @@ test('chromium: bundled by Vite, every entry', async () => {
       base: './',
       build: { outDir, emptyOutDir: true, chunkSizeWarningLimit: 5000, rolldownOptions },
       worker: { format: 'es', rolldownOptions },
-      customLogger: {
-        info() {},
-        warn: note,
-        warnOnce: note,
-        error: note,
-        clearScreen() {},
-        hasWarned: false,
-        hasErrorLogged: () => false,
-      },
+      customLogger,
     });
     assert.deepEqual(warnings, []);
     await serving({ folders: [outDir] }, async (address) => {

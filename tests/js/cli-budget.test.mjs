@@ -3,17 +3,16 @@
 // --budget: releases of one data set add up, and the one too many is refused.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
+import { renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-budget-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('budget');
 
 const input = 'who,x\na,1\nb,0\na,1\nc,1\n';
 let numBudgets = 0;

@@ -3,24 +3,16 @@
 // The commands error and compare over the catalogue, and what release takes from it.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-catalogue-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-function file(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const folder = scratchFolder('catalogue');
+const file = writerIn(folder);
 
 const error = ['error', '--mechanism', 'tree', '--steps', '4'];
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];

@@ -3,17 +3,16 @@
 // dp-ftrl choose, and what it shares with dp-ftrl queries: persons, and budgets of pure releases.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-choose-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('choose');
 
 /** ann has most rows, and all of the 5s. */
 const rows = [

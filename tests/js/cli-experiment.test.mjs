@@ -3,18 +3,17 @@
 // dp-ftrl experiment: small versions of the findings, and the pictures drawn from them.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-experiment-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('experiment');
 
 function experiment(name, steps, repeats = 1) {
   return json(['experiment', name, '--steps', String(steps), '--repeats', String(repeats)]);

@@ -3,16 +3,15 @@
 // Files of the command: none in two roles, folders that are not there, and permissions.
 
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, linkSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { cli, dpFtrl, run } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
-const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-command-files-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = scratchFolder('command-files');
 
 const target = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
 const release = ['release', ...target, '--mechanism', 'tree', '--steps', '4'];

@@ -4,15 +4,13 @@
 // the tables come with the package.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { delimiter, dirname } from 'node:path';
+import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { cli, consumer, dpFtrl, run } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-help-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('help');
 const env = { ...process.env, PATH: `${dirname(cli)}${delimiter}${process.env.PATH}` };
 
 async function commands() {

@@ -8,15 +8,14 @@ import { once } from 'node:events';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { readdirSync, readFileSync } from 'node:fs';
 import { rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
+import { copierOf, flipped, scratchFolder } from './support/scratch.mjs';
 import { generator } from './support/sources.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-learn-state-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('learn-state');
 let numStates = 0;
 const freshState = () => join(folder, `state-${++numStates}`);
 
@@ -171,16 +170,7 @@ test('learn --state: what cannot go on is refused', async () => {
 test('learn --state: what is wrong with the file is said with its name', async () => {
   const path = freshState();
   const input = table(0, 1);
-  const other = (change) => {
-    const bytes = Buffer.from(readFileSync(path));
-    const name = `${path}-${++numStates}`;
-    writeFileSync(name, change(bytes));
-    return name;
-  };
-  const flipped = (at) => (bytes) => {
-    bytes[at < 0 ? bytes.length + at : at] ^= 1;
-    return bytes;
-  };
+  const other = copierOf(path);
   await modelOf([...tree, '--state', path], input);
   const seed = freshState();
   await modelOf([...seeded, '--state', seed], input);

@@ -5,20 +5,19 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 import { generator } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-learn-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('learn');
 
 const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--mechanism', 'honaker'];
 const learn = ['learn', ...privacy, '--label', 'y'];
@@ -30,6 +29,15 @@ const rows = Array.from({ length: 400 }, () => {
 });
 const csv = `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
 const ranges = ['--range', 'b=0:100', '--range', 'a=0:1'];
+/** The learner that the command makes of `learn`, `ranges` and `--seed 7`. */
+const sameLearner = {
+  mechanism: 'honaker',
+  numSteps: 400,
+  epsilon: 8,
+  delta: 1e-6,
+  dimension: 3,
+  insecureSeed: 7,
+};
 
 test('learn: the model of the library, from scaled features', async () => {
   const { stdout, stderr } = await dpFtrl([...learn, ...ranges, '--seed', '7', '--json'], {
@@ -37,14 +45,7 @@ test('learn: the model of the library, from scaled features', async () => {
   });
   assert.match(stderr, /^dp-ftrl learn: warning: --seed .* NOT private\n$/);
   const learned = JSON.parse(stdout);
-  const learner = dp.learner({
-    mechanism: 'honaker',
-    numSteps: 400,
-    epsilon: 8,
-    delta: 1e-6,
-    dimension: 3,
-    insecureSeed: 7,
-  });
+  const learner = dp.learner(sameLearner);
   learner.learn(
     rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]),
     rows.map(([, , y]) => y),
@@ -141,14 +142,7 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   const { nonprivate, private: isPrivate } = JSON.parse(stdout);
   assert.equal(isPrivate, false);
   // By hand: predictions before each label.
-  const learner = dp.learner({
-    mechanism: 'honaker',
-    numSteps: 400,
-    epsilon: 8,
-    delta: 1e-6,
-    dimension: 3,
-    insecureSeed: 7,
-  });
+  const learner = dp.learner(sameLearner);
   const predictions = new Float64Array(400);
   const labels = rows.map(([, , y]) => y);
   const features = rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]);

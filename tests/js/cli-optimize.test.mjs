@@ -4,24 +4,18 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-optimize-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-function file(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const folder = scratchFolder('optimize');
+const file = writerIn(folder);
 
 const saved = dp.optimize({ numSteps: 30 });
 const strategy = file('strategy.json', JSON.stringify(saved));

@@ -7,15 +7,14 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
+import { copierOf, flipped, scratchFolder } from './support/scratch.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-state-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('state');
 let numStates = 0;
 const freshState = () => join(folder, `state-${++numStates}`);
 
@@ -309,16 +308,7 @@ test('state: an old one without columns goes on, says so, and has them from then
 test('state: what is wrong with the file is said with its name', async () => {
   const path = freshState();
   const input = 'x\n1\n';
-  const other = (change) => {
-    const bytes = Buffer.from(readFileSync(path));
-    const name = `${path}-${++numStates}`;
-    writeFileSync(name, change(bytes));
-    return name;
-  };
-  const flipped = (at) => (bytes) => {
-    bytes[at < 0 ? bytes.length + at : at] ^= 1;
-    return bytes;
-  };
+  const other = copierOf(path);
   await rowsOf([...tree, '--state', path], input);
   const seeded = freshState();
   await dpFtrl([...tree, '--seed', '1', '--state', seeded], { input });

@@ -6,14 +6,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { cli, run } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-stream-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('stream');
 const target = ['--epsilon', '1', '--delta', '1e-6'];
 const privacy = [...target, '--clip', '1', '--mechanism', 'tree'];
 const manyRows = process.env.DPFTRL_LONG === '1' ? 10_000_000 : 300_000;

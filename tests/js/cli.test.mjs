@@ -3,27 +3,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry, installed, root, run } from './support/consumer.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cli-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('cli');
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1'];
 const release = ['release', ...privacy];
-
-function file(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const file = writerIn(folder);
 
 const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
 

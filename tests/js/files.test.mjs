@@ -9,13 +9,12 @@ import {
 } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-files-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratchFolder('files');
 
 /** Runs `use` where opening a folder fails with a code, as it does on Windows. */
 async function withoutFolders(code, use) {

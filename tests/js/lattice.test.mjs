@@ -3,19 +3,17 @@
 // Mode lattice, through every kind of totals and the command.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
-const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-lattice-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = scratchFolder('lattice');
 
 const plain = { mechanism: 'honaker', numSteps: 40, epsilon: 1, delta: 1e-6 };
 const target = { ...plain, mode: 'lattice' };

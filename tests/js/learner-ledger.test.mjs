@@ -4,18 +4,16 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 import { isWiped, keysDrawn, keysRead, slowStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
-const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-learner-ledger-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = scratchFolder('learner-ledger');
 
 const target = { mechanism: 'tree', numSteps: 40, epsilon: 1, delta: 1e-6, dimension: 2 };
 const example = (i) => [Math.sin(i), Math.cos(3 * i)];

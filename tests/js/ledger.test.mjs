@@ -6,21 +6,20 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs/promises';
-import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
 import { statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, entryUrl, importEntry, node } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 import { isWiped, keysDrawn, keysRead, memoryStore, slowStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
-const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-ledger-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = scratchFolder('ledger');
 
 const target = { mechanism: 'tree', numSteps: 50, epsilon: 1, delta: 1e-6 };
 const place = (name) => join(scratch, name);

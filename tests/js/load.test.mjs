@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { withServer } from './support/browser.mjs';
 import { entryUrl, importEntry, installed, node } from './support/consumer.mjs';
 import { intercepted, loadIntercepted } from './support/intercept.mjs';
 import { importSource } from './support/sources.mjs';
@@ -15,17 +15,6 @@ const external = await importEntry('dp-ftrl/external');
 const wasmPath = join(installed, 'dist/dp-ftrl.wasm');
 const wasm = new Uint8Array(readFileSync(wasmPath));
 const known = { epsilon: 1, delta: 1e-6 };
-
-async function withServer(handler, use) {
-  const server = createServer(handler);
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    return await use(`http://127.0.0.1:${server.address().port}/`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
 
 function works(dp) {
   assert.ok(Math.abs(dp.calibrate(known).noiseMultiplier - 4.224679) < 1e-6);

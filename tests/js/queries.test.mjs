@@ -3,24 +3,18 @@
 // Linear queries, winners and quantiles, in the library and as a command.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-queries-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-function file(name, text) {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const folder = scratchFolder('queries');
+const file = writerIn(folder);
 
 const target = { epsilon: 1, delta: 1e-6 };
 
