@@ -421,10 +421,11 @@ test('a mechanism without matrices or errors at this size says so in their place
   const { page, said } = await open('steps=20', {
     before: () => {
       // The library refuses no mechanism that runs; so a request is broken on its way.
-      const breaks = (message) =>
-        ['matrices', 'errorPerStep', 'compare'].includes(message?.method)
-          ? { ...message, argument: { ...message.argument, numSteps: -1 } }
-          : message;
+      const breaks = (message) => {
+        const { name, args } = message?.argument ?? {};
+        if (!['matrices', 'errorPerStep', 'compare'].includes(name)) return message;
+        return { ...message, argument: { name, args: [{ ...args[0], numSteps: -1 }] } };
+      };
       Worker.prototype.postMessage = new Proxy(Worker.prototype.postMessage, {
         apply: (target, self, [message, ...rest]) =>
           Reflect.apply(target, self, [breaks(message), ...rest]),

@@ -156,7 +156,7 @@ test('progress moves, the page stays alive, and a search is not made twice', asy
     window.searches = 0;
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...rest) {
-      if (message?.method === 'optimize') window.searches += 1;
+      if (message?.argument?.name === 'optimize') window.searches += 1;
       return post.call(this, message, ...rest);
     };
     new MutationObserver(() => {

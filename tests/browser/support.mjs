@@ -197,7 +197,7 @@ export function holdSearches() {
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...rest) {
     const send = () => post.call(this, message, ...rest);
-    if (message?.method === 'optimize') window.held.push(send);
+    if (message?.argument?.name === 'optimize') window.held.push(send);
     else send();
   };
   window.release = () => {
