@@ -40,7 +40,9 @@ class Page {
   }
 
   private moved(old: URL): void {
-    if (routeOf(old).view === 'lab') this.labAddress = old.hash;
+    const { view } = routeOf(old);
+    if (view === 'lab') this.labAddress = old.hash;
+    if (view === 'story' && old.hash !== '') byId('to-story').setAttribute('href', old.hash);
     this.open();
   }
 
@@ -70,7 +72,7 @@ class Page {
       return;
     }
     this.story ??= new Story(byId('story'), () => this.engine(), route);
-    if (route.scene !== null && !route.embedded) this.story.show(route.scene);
+    this.story.open(route);
   }
 
   private async openLab(): Promise<void> {

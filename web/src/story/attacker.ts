@@ -10,6 +10,7 @@ import { Slider } from './handle.ts';
 import { privacy } from './hero_numbers.ts';
 import { bestGuess, density } from './normal.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /** Stops of the handle. */
@@ -294,7 +295,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const shown = h('data', {});
   const buttons = listed.map((epsilon) => {
     const text = `ε = ${epsilon}: ${percent(bestGuess(muOf(epsilon)))}`;
-    const press = (): void => choose(epsilons.findIndex((one) => one === epsilon));
+    const press = (): void => {
+      choose(epsilons.findIndex((one) => one === epsilon));
+      context.settled();
+    };
     return h('button', { type: 'button', 'data-epsilon': epsilon, onclick: press }, text);
   });
   const say = (at: number): string =>
@@ -320,6 +324,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     step: 1,
     say,
     moved: show,
+    settled: context.settled,
   });
   const choose = (at: number): void => {
     slider.put(at);
@@ -350,5 +355,9 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     ),
   );
   show(first);
-  return { restyle: () => {}, dispose: () => picture.plane.dispose() };
+  return {
+    restyle: () => {},
+    position: positionIn(epsilons, () => slider.value, choose),
+    dispose: () => picture.plane.dispose(),
+  };
 };

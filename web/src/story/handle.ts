@@ -150,6 +150,10 @@ export class Slider {
     );
   }
 
+  get value(): number {
+    return this.input.valueAsNumber;
+  }
+
   /** Puts it somewhere without telling anyone. */
   put(value: number): void {
     this.input.value = String(value);

@@ -9,6 +9,7 @@ import { Slider } from './handle.ts';
 import { countDay, numPeople, type Day, type Lane } from './hero_numbers.ts';
 import { describe, ends, explain, names, published, range, ticks, within } from './hero_picture.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /** Milliseconds that the day takes, and before it begins by itself. */
@@ -149,11 +150,24 @@ class Hero {
 }
 
 /** The handle: one stop for each mechanism; its numbers stand below it already. */
-function addHandle(stage: HTMLElement, day: Day, chosen: (lane: Lane) => void): void {
+function addHandle(
+  stage: HTMLElement,
+  day: Day,
+  chosen: (lane: Lane) => void,
+  settled: () => void,
+): Position {
   const text = stage.querySelector('.hero-says')!;
   const legend = stage.querySelector('.hero-legend .best')!;
   const stops = [...stage.querySelectorAll<HTMLElement>('.stops li')];
   const last = day.lanes.length - 1;
+  const moved = (at: number): void => {
+    for (const [i, stop] of stops.entries()) stop.classList.toggle('chosen', i === at);
+    const lane = day.lanes[at]!;
+    setText(text, explain(lane, day));
+    setText(legend.querySelector('.name')!, published(lane));
+    setText(legend.querySelector('.value')!, within(lane));
+    chosen(lane);
+  };
   const slider = new Slider({
     label: 'Drag: how the noise is made',
     min: 0,
@@ -161,26 +175,26 @@ function addHandle(stage: HTMLElement, day: Day, chosen: (lane: Lane) => void): 
     value: last,
     step: 1,
     say: (at) => `${day.lanes[at]!.name}, ${describe(day.lanes[at]!, day)}`,
-    moved(at) {
-      for (const [i, stop] of stops.entries()) stop.classList.toggle('chosen', i === at);
-      const lane = day.lanes[at]!;
-      setText(text, explain(lane, day));
-      setText(legend.querySelector('.name')!, published(lane));
-      setText(legend.querySelector('.value')!, within(lane));
-      chosen(lane);
-    },
+    moved,
+    settled,
   });
   stage.querySelector('.hero-slider')!.append(slider.element);
+  const names = day.lanes.map(({ mechanism }) => mechanism);
+  return positionIn(names, () => slider.value, (at) => {
+    slider.put(at);
+    moved(at);
+  });
 }
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const day = await context.queue(() => countDay(context.engine));
   const hero = new Hero(day, context);
   stage.querySelector('.hero-picture')!.replaceChildren(hero.element);
-  addHandle(stage, day, (lane) => hero.choose(lane));
+  const chosen = (lane: Lane): void => hero.choose(lane);
+  const position = addHandle(stage, day, chosen, context.settled);
   const again = stage.querySelector<HTMLButtonElement>('.again')!;
   again.disabled = false;
   again.addEventListener('click', () => hero.replay());
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
-  return { restyle: () => {}, dispose: () => hero.dispose() };
+  return { restyle: () => {}, position, dispose: () => hero.dispose() };
 };

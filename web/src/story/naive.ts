@@ -8,6 +8,7 @@ import { count, fixed, quantity } from '../page/format.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';
 import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from './plane.ts';
+import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 const numGhosts = 30;
@@ -165,19 +166,21 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   };
   await tell(wanted);
   showInside();
+  const slider = new Slider({
+    label: 'People to count',
+    ends: ['16', 'a million'],
+    min: 0,
+    max: horizons.length - 1,
+    value: horizons.indexOf(numPeople),
+    step: 1,
+    say: (at) => `${count(horizons[at]!)} people`,
+    moved: move,
+    settled: context.settled,
+  });
   stage.append(
     claim,
     funnel.plane.element,
-    new Slider({
-      label: 'People to count',
-      ends: ['16', 'a million'],
-      min: 0,
-      max: horizons.length - 1,
-      value: horizons.indexOf(numPeople),
-      step: 1,
-      say: (at) => `${count(horizons[at]!)} people`,
-      moved: move,
-    }).element,
+    slider.element,
     h(
       'div',
       { class: 'row' },
@@ -208,5 +211,12 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
         'promise for all of them, every total needs that much noise from the very first one on.',
     ),
   );
-  return { restyle: () => {}, dispose: () => funnel.plane.dispose() };
+  return {
+    restyle: () => {},
+    position: positionIn(horizons, () => slider.value, (at) => {
+      slider.put(at);
+      move(at);
+    }),
+    dispose: () => funnel.plane.dispose(),
+  };
 };

@@ -4,6 +4,7 @@
 // addresses are there before its module is loaded; the module exports `mount`.
 
 import type { Engine } from '../page/engine.ts';
+import type { Position } from './position.ts';
 
 export interface Context {
   readonly engine: Engine;
@@ -11,11 +12,15 @@ export interface Context {
   readonly calm: boolean;
   /** Scenes compute one at a time, in the order in which they ask. */
   queue<T>(work: () => Promise<T>): Promise<T>;
+  /** The reader has let go of a handle: the address takes its position. */
+  settled(): void;
 }
 
 export interface SceneView {
   /** Called when the theme has changed; figures styled by classes have nothing to do. */
   restyle(): void;
+  /** Where the reader has put its handles. */
+  readonly position: Position;
   dispose?(): void;
 }
 

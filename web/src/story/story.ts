@@ -4,9 +4,10 @@
 // seen. Another scene is one entry of this list.
 
 import './story.css';
+import { Address } from '../page/address.ts';
 import { h } from '../page/dom.ts';
 import type { Engine } from '../page/engine.ts';
-import type { Route } from './route.ts';
+import { addressOf, type Route } from './route.ts';
 import type { Context, Scene, SceneView } from './scene.ts';
 
 const scenes: readonly Scene[] = [
@@ -81,6 +82,11 @@ class Section {
   readonly element: HTMLElement;
   view: SceneView | null = null;
   private readonly stage: HTMLElement;
+  private readonly note = h('p', { class: 'hint', role: 'status', hidden: true });
+  /** Where its handles are when it is made; null before. */
+  private first: string | null = null;
+  /** Where its handles are according to the address; null for where they are at first. */
+  private wanted: string | null = null;
 
   constructor(
     readonly scene: Scene,
@@ -91,6 +97,7 @@ class Section {
     this.element = root.querySelector<HTMLElement>(`#${id}`) ?? this.make(id);
     this.stage = this.element.querySelector<HTMLElement>('.scene-stage')!;
     this.state = 'waiting';
+    this.stage.before(this.note);
     root.append(this.element);
   }
 
@@ -124,6 +131,8 @@ class Section {
     try {
       const [{ mount }, ready] = await Promise.all([this.scene.load(), context()]);
       this.view = await mount(this.stage, ready);
+      this.first = this.view.position.read();
+      this.put(this.wanted);
       this.state = 'ready';
     } catch (error) {
       this.state = 'failed';
@@ -131,6 +140,41 @@ class Section {
       const text = `This scene could not start: ${message}`;
       this.stage.append(h('p', { class: 'error', role: 'alert' }, text));
     }
+  }
+
+  /** Where its handles were moved to; null if nowhere. */
+  get position(): string | null {
+    if (this.view === null) return this.wanted;
+    const now = this.view.position.read();
+    return now === this.first ? null : now;
+  }
+
+  /** Moves its handles, back to where they were first for null; says so if that cannot be. */
+  put(text: string | null): void {
+    this.wanted = text;
+    if (this.view === null || this.first === null) return;
+    const { position } = this.view;
+    const target = text ?? this.first;
+    const fits = position.read() === target || position.put(target);
+    this.note.hidden = fits;
+    if (!fits) {
+      this.note.textContent = `The address puts the handles of this scene at “${text}”, which they cannot reach.`;
+    }
+  }
+
+  /**
+   * The reader has let go of a handle: the link to the scene leads to where it is now. False where it
+   * has not moved.
+   */
+  settle(): boolean {
+    const { position, scene } = this;
+    if (position === this.wanted) return false;
+    this.wanted = position;
+    this.note.hidden = true;
+    const own = new Map(position === null ? [] : [[scene.id, position]]);
+    const link = this.element.querySelector('.scene-link');
+    link?.setAttribute('href', `#${addressOf(scene.id, own)}`);
+    return true;
   }
 
   focus(): void {
@@ -161,6 +205,8 @@ export class Story {
   private readonly sections: Section[];
   private readonly queue = makeQueue();
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
+  private readonly address = new Address((text: string) => text);
+  private isNew = true;
 
   constructor(
     root: HTMLElement,
@@ -178,29 +224,64 @@ export class Story {
           const section = this.sections.find(({ element }) => element === target);
           if (!isIntersecting || section === undefined) continue;
           observer.unobserve(target);
-          void section.mount(() => this.context());
+          void section.mount(() => this.context(section));
         }
       },
       { rootMargin: `${ahead} 0px` },
     );
     for (const { element } of this.sections) observer.observe(element);
     if (!embedded) this.sections[0]?.element.append(contents());
+    root.addEventListener('click', (event) => this.follow(event));
   }
 
-  /** Goes to a scene; stays where it is for one that there is not. */
-  show(scene: string): void {
-    this.sections.find((section) => section.scene.id === scene)?.focus();
+  /**
+   * Takes what an address says: moves handles, and goes to the scene, where there is one. Going back
+   * to an address that the page wrote itself moves handles only.
+   */
+  open({ scene, embedded, positions }: Route): void {
+    for (const section of this.sections) section.put(positions.get(section.scene.id) ?? null);
+    if (this.isNew || !this.address.isOwn) {
+      if (scene !== null && !embedded) this.sectionOf(scene)?.focus();
+      this.address.adopt();
+    }
+    this.isNew = false;
+  }
+
+  private sectionOf(scene: string): Section | undefined {
+    return this.sections.find((section) => section.scene.id === scene);
+  }
+
+  /** A link from scene to scene leaves handles where they are. */
+  private follow(event: Event): void {
+    const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#scene="]');
+    if (link === null || (event as MouseEvent).ctrlKey || (event as MouseEvent).metaKey) return;
+    const section = this.sectionOf(new URLSearchParams(link.hash.slice(1)).get('scene') ?? '');
+    if (section === undefined) return;
+    event.preventDefault();
+    this.write(section, 'scene');
+    section.focus();
+  }
+
+  private write({ scene }: Section, what: string): void {
+    const positions = new Map<string, string>();
+    for (const section of this.sections) {
+      if (section.position !== null) positions.set(section.scene.id, section.position);
+    }
+    this.address.write(addressOf(scene.id, positions), what);
   }
 
   restyle(): void {
     for (const { view } of this.sections) view?.restyle();
   }
 
-  private async context(): Promise<Context> {
+  private async context(section: Section): Promise<Context> {
     const { queue, calm } = this;
     return {
       engine: await this.engine(),
       queue,
+      settled: () => {
+        if (section.settle()) this.write(section, section.scene.id);
+      },
       get calm() {
         return calm.matches;
       },

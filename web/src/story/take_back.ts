@@ -9,6 +9,7 @@ import { count, fixed } from '../page/format.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /** Parts that may be taken back. */
@@ -260,11 +261,20 @@ class TakeBack {
   private readonly ask: HTMLButtonElement;
   private kind: Kind;
   private known = false;
+  private readonly slider: Slider;
+  /** The guess is the reader's: an address does not reveal the truth. */
+  readonly position: Position;
 
   constructor(
     private readonly facts: Facts,
     stage: HTMLElement,
+    settled: () => void,
   ) {
+    this.slider = this.makeSlider(settled);
+    this.position = positionIn(lambdas, () => this.slider.value, (at) => {
+      this.slider.put(at);
+      this.move(at);
+    });
     this.kind = facts.kinds[lambdas.indexOf(start)]!;
     this.pictures = {
       bars: new Bars(facts, this.kind),
@@ -291,7 +301,7 @@ class TakeBack {
         h('li', { class: 'fresh' }, 'fresh noise'),
         h('li', { class: 'echo' }, 'taken back from the step before'),
       ),
-      this.slider(),
+      this.slider.element,
       this.readout,
       totals.plane.element,
       h(
@@ -310,7 +320,7 @@ class TakeBack {
     this.show();
   }
 
-  private slider(): HTMLElement {
+  private makeSlider(settled: () => void): Slider {
     return new Slider({
       label: 'How much of the noise before is taken back (λ)',
       ends: ['nothing', 'almost all'],
@@ -319,11 +329,14 @@ class TakeBack {
       value: lambdas.indexOf(start),
       step: 1,
       say: (at) => this.describe(this.facts.kinds[at]!),
-      moved: (at) => {
-        this.kind = this.facts.kinds[at]!;
-        this.show();
-      },
-    }).element;
+      moved: (at) => this.move(at),
+      settled,
+    });
+  }
+
+  private move(at: number): void {
+    this.kind = this.facts.kinds[at]!;
+    this.show();
   }
 
   private describe({ lambda, sensitivity, error }: Kind): string {
@@ -395,6 +408,6 @@ class TakeBack {
 }
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
-  const scene = new TakeBack(await learnFacts(context), stage);
-  return { restyle: () => {}, dispose: () => scene.dispose() };
+  const scene = new TakeBack(await learnFacts(context), stage, context.settled);
+  return { restyle: () => {}, position: scene.position, dispose: () => scene.dispose() };
 };

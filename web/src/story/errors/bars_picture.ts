@@ -21,7 +21,7 @@ export class BarsPicture {
   private readonly grips: readonly SVGGElement[];
   private readonly handles: readonly Handle[];
 
-  constructor(moved: () => void) {
+  constructor(moved: () => void, settled: () => void) {
     this.plane = new Plane({
       label: 'Share of each draw of noise in the noise of a step',
       xName: 'drawn so many steps ago',
@@ -41,7 +41,7 @@ export class BarsPicture {
     this.ghosts = each(() => plane.add('line', { class: 'floor-ghost' }));
     this.marks = each(() => plane.add('rect', { class: 'floor-bar' }));
     this.grips = each((bar) => bar).slice(1).map(() => makeGrip(plane));
-    this.handles = this.grips.map((grip, i) => this.makeHandle(grip, i + 1, moved));
+    this.handles = this.grips.map((grip, i) => this.makeHandle(grip, i + 1, moved, settled));
   }
 
   /** Sets all bars; those that are missing are zero. */
@@ -53,7 +53,12 @@ export class BarsPicture {
     this.draw();
   }
 
-  private makeHandle(grip: SVGGElement, bar: number, moved: () => void): Handle {
+  private makeHandle(
+    grip: SVGGElement,
+    bar: number,
+    moved: () => void,
+    settled: () => void,
+  ): Handle {
     return new Handle(grip, {
       label: bar === 1 ? 'Share of the draw before' : `Share of the draw ${bar} steps ago`,
       min: -1,
@@ -72,6 +77,7 @@ export class BarsPicture {
         this.draw();
         moved();
       },
+      settled,
     });
   }
 

@@ -10,7 +10,8 @@ import { count, fixed, percent, quantity } from '../../page/format.ts';
 import { BarsPicture } from './bars_picture.ts';
 import { errorsOfBars, squareRootBars, type BarErrors } from './floor_numbers.ts';
 import { FloorPicture } from './floor_picture.ts';
-import { choices, headRow, number, row } from './parts.ts';
+import { Choices, headRow, number, row } from './parts.ts';
+import { joined, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
 const numSteps = 1024;
@@ -32,9 +33,23 @@ class FloorScene implements SceneView {
   private buffers = 0;
   private floor = 1;
   private optima: ReadonlyMap<number, Optimum> = new Map();
-  private readonly bars = new BarsPicture(() => this.changed());
+  private readonly bars = new BarsPicture(
+    () => this.changed(),
+    () => this.context.settled(),
+  );
   private readonly picture = new FloorPicture(numSteps);
   private readonly rest = h('input', { type: 'checkbox', id: 'floor-rest', checked: true });
+  private readonly drawn = new Choices<number>(
+    'Buffers drawn',
+    'floor-buffers',
+    [0, ...bufferCounts].map((value) => ({ value, text: value === 0 ? 'none' : `${value}` })),
+    this.buffers,
+    (buffers) => {
+      this.buffers = buffers;
+      this.draw();
+      this.context.settled();
+    },
+  );
   private readonly verdict = h('p', { class: 'readout', 'aria-live': 'polite' });
   private readonly numbers = h('table', { class: 'scene-numbers' });
 
@@ -42,7 +57,10 @@ class FloorScene implements SceneView {
     stage: HTMLElement,
     private readonly context: Context,
   ) {
-    this.rest.addEventListener('change', () => this.changed());
+    this.rest.addEventListener('change', () => {
+      this.changed();
+      context.settled();
+    });
     stage.append(
       h(
         'p',
@@ -54,21 +72,36 @@ class FloorScene implements SceneView {
       this.starts(),
       this.verdict,
       h('p', {}, buffersWords),
-      choices(
-        'Buffers drawn',
-        'floor-buffers',
-        [0, ...bufferCounts].map((value) => ({ value, text: value === 0 ? 'none' : `${value}` })),
-        this.buffers,
-        (buffers) => {
-          this.buffers = buffers;
-          this.draw();
-        },
-      ),
+      this.drawn.element,
       this.numbers,
       h('p', { class: 'small' }, floorWords),
     );
     this.changed();
   }
+
+  /** The bars that can be dragged, those beyond, and the buffers drawn; `r` as in the square root. */
+  readonly position: Position = {
+    read: () => {
+      const bars = [...this.bars.bars].map((bar, i) => (bar === rootBars[i] ? 'r' : bar));
+      return joined(...bars.slice(1), this.rest.checked ? 'r' : 'none', this.buffers);
+    },
+    put: (text) => {
+      const values = text.split('_');
+      const [rest, buffers] = [values.at(-2)!, Number(values.at(-1))];
+      const barOf = (value: string, i: number): number =>
+        value === 'r' ? rootBars[i]! : Number(value || NaN);
+      const bars = Float64Array.from(['r', ...values.slice(0, -2)].map(barOf));
+      const fits = bars.length === this.bars.bars.length && bars.every((bar) => Math.abs(bar) <= 1);
+      if (!fits || !['r', 'none'].includes(rest)) return false;
+      if (![0, ...bufferCounts].includes(buffers)) return false;
+      this.bars.put(bars);
+      this.rest.checked = rest === 'r';
+      this.buffers = buffers;
+      this.drawn.put(buffers);
+      this.changed();
+      return true;
+    },
+  };
 
   /** Has the library find the optima, and the floor with them. */
   async compute(): Promise<void> {
@@ -102,6 +135,7 @@ class FloorScene implements SceneView {
         this.best = Infinity;
         this.bars.put(bars);
         this.changed();
+        this.context.settled();
       });
       return button;
     };

@@ -37,17 +37,29 @@ export function headRow(...names: string[]): HTMLTableSectionElement {
 }
 
 /** Radio buttons in a row. */
-export function choices<T extends string | number>(
-  legend: string,
-  name: string,
-  options: readonly { value: T; text: string }[],
-  chosen: T,
-  changed: (value: T) => void,
-): HTMLFieldSetElement {
-  const labels = options.map(({ value, text }) => {
-    const input = h('input', { type: 'radio', name, value, checked: value === chosen });
-    input.addEventListener('change', () => changed(value));
-    return h('label', {}, input, text);
-  });
-  return h('fieldset', { class: 'choices' }, h('legend', {}, legend), ...labels);
+export class Choices<T extends string | number> {
+  readonly element: HTMLFieldSetElement;
+  private readonly inputs = new Map<T, HTMLInputElement>();
+
+  constructor(
+    legend: string,
+    name: string,
+    options: readonly { value: T; text: string }[],
+    chosen: T,
+    changed: (value: T) => void,
+  ) {
+    const labels = options.map(({ value, text }) => {
+      const input = h('input', { type: 'radio', name, value });
+      input.addEventListener('change', () => changed(value));
+      this.inputs.set(value, input);
+      return h('label', {}, input, text);
+    });
+    this.element = h('fieldset', { class: 'choices' }, h('legend', {}, legend), ...labels);
+    this.put(chosen);
+  }
+
+  /** Chooses one without telling anyone. */
+  put(value: T): void {
+    this.inputs.get(value)!.checked = true;
+  }
 }

@@ -7,8 +7,9 @@ import { h, setText } from '../../page/dom.ts';
 import { count, fixed } from '../../page/format.ts';
 import { Handle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
-import { choices, makeGrip, number, place, row } from './parts.ts';
+import { Choices, makeGrip, number, place, row } from './parts.ts';
 import { evenTicks, lineThrough, Plane, type Scale } from '../plane.ts';
+import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
 /** Horizons that can be drawn, and the step that is lit at first: one with some blocks. */
@@ -45,6 +46,13 @@ class TreeScene implements SceneView {
   private readonly lines: ReadonlyMap<CurveName, SVGPathElement>;
   private readonly readout = h('p', { class: 'readout' });
   private readonly numbers = h('table', { class: 'scene-numbers' });
+  private readonly lengths = new Choices(
+    'Length of the stream',
+    'tree-steps',
+    [...firstSteps.keys()].map((value) => ({ value, text: `${count(value)} steps` })),
+    this.numSteps,
+    (numSteps) => void this.show(numSteps).then(() => this.context.settled()),
+  );
 
   constructor(
     stage: HTMLElement,
@@ -84,13 +92,7 @@ class TreeScene implements SceneView {
         'Put one noise on each block of steps, on short blocks and on long ones. Any total is made ' +
           'of a few blocks, and so of a few noises. Point at a step, or drag it.',
       ),
-      choices(
-        'Length of the stream',
-        'tree-steps',
-        [...firstSteps.keys()].map((value) => ({ value, text: `${count(value)} steps` })),
-        this.numSteps,
-        (numSteps) => void this.show(numSteps),
-      ),
+      this.lengths.element,
       this.blocks.element,
       this.readout,
       this.errors.element,
@@ -105,7 +107,21 @@ class TreeScene implements SceneView {
     );
   }
 
-  async show(numSteps: number): Promise<void> {
+  /** The length of the stream and the step. */
+  readonly position: Position = {
+    read: () => joined(this.numSteps, this.step),
+    put: (text) => {
+      const numSteps = [...firstSteps.keys()].find((one) => text.startsWith(`${one}_`));
+      const steps = Array.from({ length: numSteps ?? 0 }, (_, i) => i + 1);
+      const places = placesOf(text, [...firstSteps.keys()], steps);
+      if (numSteps === undefined || places === null) return false;
+      this.lengths.put(numSteps);
+      void this.show(numSteps, steps[places[1]!]);
+      return true;
+    },
+  };
+
+  async show(numSteps: number, step = firstSteps.get(numSteps)!): Promise<void> {
     const { engine, queue } = this.context;
     const found = await queue(() =>
       Promise.all(curveNames.map((mechanism) => engine.errorPerStep({ mechanism, numSteps }))),
@@ -113,7 +129,7 @@ class TreeScene implements SceneView {
     const [independent, tree, honaker] = found as [Float64Array, Float64Array, Float64Array];
     this.curves = { independent, tree, honaker };
     this.numSteps = numSteps;
-    this.step = firstSteps.get(numSteps)!;
+    this.step = step;
     this.handle.put(this.step);
     this.blocks.rescale({ x: this.scales().x, y: this.scales().y });
     const top = Math.max(...curveNames.map((name) => Math.max(...this.curves![name])));
@@ -160,6 +176,7 @@ class TreeScene implements SceneView {
       say: (step) => this.say(step),
       valueAt: (point) => Math.ceil(this.blocks.at(point).x),
       moved: (step) => this.moved(step),
+      settled: () => this.context.settled(),
     });
   }
 
@@ -183,7 +200,10 @@ class TreeScene implements SceneView {
       plane.element.addEventListener('pointermove', (event) => {
         if (event.pointerType === 'mouse') follow(event);
       });
-      plane.element.addEventListener('pointerdown', follow);
+      plane.element.addEventListener('pointerdown', (event) => {
+        follow(event);
+        this.context.settled();
+      });
     }
   }
 

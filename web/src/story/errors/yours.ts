@@ -19,6 +19,7 @@ import {
 } from './yours_numbers.ts';
 import { headRow, makeGrip, number, place, row } from './parts.ts';
 import { areaBetween, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
+import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
 const delta = 1e-6;
@@ -70,6 +71,7 @@ class YoursScene implements SceneView {
   private readonly readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   private readonly numbers = h('table', { class: 'scene-numbers' });
   private readonly link = h('a', { class: 'button', id: 'yours-lab' });
+  private readonly handle: Handle;
 
   /** `noiseMultiplier` is that of epsilon 1. */
   constructor(
@@ -96,8 +98,9 @@ class YoursScene implements SceneView {
       plane.add('circle', { class: `dot of-${name}`, r: 4 }),
     );
     this.grip = makeGrip(this.plane);
-    this.makeHandle();
+    this.handle = this.makeHandle();
     this.input.addEventListener('input', () => this.typed());
+    this.input.addEventListener('change', () => context.settled());
     stage.append(
       h(
         'p',
@@ -123,6 +126,21 @@ class YoursScene implements SceneView {
 
   restyle(): void {}
 
+  /** The steps of the stream, and the error that can be borne. */
+  readonly position: Position = {
+    read: () => joined(this.horizon.numSteps, this.margin),
+    put: (text) => {
+      const [steps = '', margin = '', ...others] = text.split('_');
+      const places = placesOf(steps, horizons.map(({ numSteps }) => numSteps));
+      if (places === null || marginOf(margin) === null || others.length > 0) return false;
+      this.handle.put(places[0]!);
+      this.input.value = margin;
+      this.moved(places[0]!);
+      this.typed();
+      return true;
+    },
+  };
+
   dispose(): void {
     this.plane.dispose();
   }
@@ -131,8 +149,8 @@ class YoursScene implements SceneView {
     return horizons[this.index]!;
   }
 
-  private makeHandle(): void {
-    new Handle(this.grip, {
+  private makeHandle(): Handle {
+    return new Handle(this.grip, {
       label: 'Steps in the stream',
       min: 0,
       max: horizons.length - 1,
@@ -143,6 +161,7 @@ class YoursScene implements SceneView {
       say: (index) => steps(horizons[index]!.numSteps),
       valueAt: (point) => nearestHorizon(this.plane.at(point).x),
       moved: (index) => this.moved(index),
+      settled: () => this.context.settled(),
     });
   }
 
@@ -176,14 +195,13 @@ class YoursScene implements SceneView {
   }
 
   private typed(): void {
-    const text = this.input.value.trim();
-    const value = decimal.test(text) ? Number(text) : NaN;
-    const right = value >= leastMargin && value <= greatestMargin;
+    const value = marginOf(this.input.value.trim());
+    const right = value !== null;
     const range = `from ${leastMargin} to ${count(greatestMargin)}`;
     setText(this.fault, right ? '' : `the error must be a number ${range}`);
     this.fault.hidden = right;
     this.input.setAttribute('aria-invalid', String(!right));
-    if (!right) return;
+    if (value === null) return;
     this.margin = value;
     void this.refresh();
   }
@@ -212,20 +230,20 @@ class YoursScene implements SceneView {
 
   private write(horizon: HorizonErrors, margin: number, epsilons: readonly number[]): void {
     const { numSteps, errors, floor } = horizon;
-    const marginOf = (error: number): number => deviationsShown * this.noiseMultiplier * error;
+    const offBy = (error: number): number => deviationsShown * this.noiseMultiplier * error;
     const line = (id: string, name: string, error: number, epsilon: number): HTMLElement =>
       row(
         `of-${id}`,
         name,
         number(`${id} noise`, error, short(error)),
-        number(`${id} margin`, marginOf(error), `± ${short(marginOf(error))}`),
+        number(`${id} margin`, offBy(error), `± ${short(offBy(error))}`),
         number(`${id} epsilon`, epsilon, quantity(epsilon, 3)),
       );
     const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, epsilons[i]!));
     lines.push(line('floor', 'the floor', floor, epsilons.at(-1)!));
     this.numbers.replaceChildren(
       h('caption', {}, `The worst of ${count(numSteps)} totals`),
-      headRow('', 'noise', 'off by, at ε = 1', `ε for ± ${quantity(margin)}`),
+      headRow('', 'noise', 'off by, at ε\u00a0=\u00a01', `ε for ±\u00a0${quantity(margin)}`),
       h('tbody', {}, ...lines),
     );
     const fresh = errors[0]!;
@@ -248,6 +266,12 @@ class YoursScene implements SceneView {
     this.link.setAttribute('href', `#compare=independent&epsilon=${epsilon}&steps=${numSteps}`);
     setText(this.link, `Open ${steps(numSteps)} at ε = ${epsilon} in the laboratory`);
   }
+}
+
+/** The error in a text, or null if it is none that makes sense. */
+function marginOf(text: string): number | null {
+  const value = decimal.test(text) ? Number(text) : NaN;
+  return value >= leastMargin && value <= greatestMargin ? value : null;
 }
 
 /** A logarithmic axis from the first tick to the last. */

@@ -7,6 +7,7 @@ import { h, setText, svg } from '../../page/dom.ts';
 import { count, percent, quantity, roundPercent, scientific } from '../../page/format.ts';
 import { Slider } from '../handle.ts';
 import { lineThrough, Plane } from '../plane.ts';
+import { joined, placesOf } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
 import { NUM_PIXELS } from './numbers/image.ts';
@@ -161,8 +162,13 @@ class CrowdView {
   private rounds: readonly Round[] = [];
   private at = 0;
   private member = 0;
+  /** The round that the reader has gone to, from 1; null for the latest. */
+  chosen: number | null = null;
 
-  constructor(private readonly digits: DigitSet) {
+  constructor(
+    private readonly digits: DigitSet,
+    settled: () => void,
+  ) {
     this.round = new Slider({
       label: 'Round',
       ends: ['1', String(NUM_ROUNDS)],
@@ -171,9 +177,13 @@ class CrowdView {
       value: 1,
       step: 1,
       say: (round) => `round ${round} of ${NUM_ROUNDS}`,
-      moved: (round) => this.go(round - 1),
+      moved: (round) => this.choose(round),
+      settled,
     });
-    const next = (): void => this.go((this.at + 1) % NUM_ROUNDS);
+    const next = (): void => {
+      this.choose(((this.at + 1) % NUM_ROUNDS) + 1);
+      settled();
+    };
     const other = (): void => {
       this.member = (this.member + 1) % GROUP;
       this.draw();
@@ -200,10 +210,15 @@ class CrowdView {
     );
   }
 
-  /** Shows the latest of some rounds. */
+  /** Shows the round that is chosen, or the latest of those that are there. */
   show(rounds: readonly Round[]): void {
     this.rounds = rounds;
-    this.go(rounds.length - 1);
+    this.go((this.chosen ?? rounds.length) - 1);
+  }
+
+  choose(round: number | null): void {
+    this.chosen = round;
+    this.go((round ?? this.rounds.length) - 1);
   }
 
   /** Says what the noise of all rounds comes to. */
@@ -284,7 +299,7 @@ function words(digits: DigitSet): HTMLElement {
 
 export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
   const digits = await context.queue(loadDigits);
-  const view = new CrowdView(digits);
+  const view = new CrowdView(digits, context.settled);
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
   const bar = h('progress', { max: NUM_ROUNDS, value: 0, 'aria-label': 'Rounds computed' });
   let running = new AbortController();
@@ -318,12 +333,29 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
     step: 1,
     say: (i) => `epsilon ${EPSILONS[i]}`,
     moved: (i) => setText(promised, promise(EPSILONS[i]!)),
-    settled: (i) => void run(EPSILONS[i]!),
+    settled: (i) => {
+      void run(EPSILONS[i]!);
+      context.settled();
+    },
   });
   stage.append(epsilon.element, promised, bar, view.element, words(digits));
   void run(EPSILONS[START]!);
   return {
     restyle: () => {},
+    position: {
+      read: () => joined(EPSILONS[epsilon.value]!, ...(view.chosen === null ? [] : [view.chosen])),
+      put: (text) => {
+        const rounds = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
+        const places = placesOf(text, EPSILONS) ?? placesOf(text, EPSILONS, rounds);
+        if (places === null) return false;
+        const [at, round] = places as [number, number?];
+        const isOther = epsilon.value !== at;
+        view.choose(round === undefined ? null : round + 1);
+        epsilon.put(at);
+        if (isOther) void run(EPSILONS[at]!);
+        return true;
+      },
+    },
     dispose: () => {
       running.abort();
       view.progress.plane.dispose();

@@ -7,6 +7,7 @@ import './handwriting.css';
 import { h, setText } from '../../page/dom.ts';
 import { count, percent, scientific } from '../../page/format.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
+import { joined, placesOf, type Position } from '../position.ts';
 import type { Mount, SceneView } from '../scene.ts';
 import { AccuracyChart, spreadOf, type Curves } from './accuracy_chart.ts';
 import { NAMES } from './answers.ts';
@@ -87,13 +88,27 @@ class Wishes {
   readonly element: HTMLElement;
   private readonly said = h('p', { class: 'wish', 'aria-live': 'polite' });
   private at = { ...START };
+  private readonly sliders = new Map<keyof typeof START, Slider>();
+  /** Epsilon, and the images of a batch. */
+  readonly position: Position = {
+    read: () => joined(this.wish.epsilon, this.wish.batchSize),
+    put: (text) => {
+      const places = placesOf(text, EPSILONS, BATCH_SIZES);
+      if (places === null) return false;
+      this.at = { epsilon: places[0]!, batch: places[1]! };
+      for (const [key, slider] of this.sliders) slider.put(this.at[key]);
+      this.start();
+      return true;
+    },
+  };
 
   constructor(
     private readonly numImages: number,
     private readonly changed: (wish: Wish) => void,
+    settled: () => void,
   ) {
     const field = (key: keyof typeof START, options: Field): HTMLElement => {
-      const { element } = new Slider({
+      const slider = new Slider({
         ...options,
         min: 0,
         max: LISTS[key].length - 1,
@@ -103,10 +118,14 @@ class Wishes {
           this.at[key] = i;
           this.say();
         },
-        settled: () => this.start(),
+        settled: () => {
+          this.start();
+          settled();
+        },
       });
-      element.classList.add(`field-${key}`);
-      return element;
+      this.sliders.set(key, slider);
+      slider.element.classList.add(`field-${key}`);
+      return slider.element;
     };
     this.element = h(
       'div',
@@ -165,9 +184,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     weights.show(training.models);
     reading.show(training.models);
   });
-  const wishes = new Wishes(digits.training.labels.length, (wish) => {
+  const wished = (wish: Wish): void => {
     training.start(wish).catch((error: unknown) => wishes.fail(error));
-  });
+  };
+  const wishes = new Wishes(digits.training.labels.length, wished, context.settled);
   stage.append(
     wishes.element,
     bar,
@@ -180,6 +200,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   wishes.start();
   return {
     restyle: () => {},
+    position: wishes.position,
     dispose: () => {
       training.stop();
       chart.plane.dispose();

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Positions of handles in the address: a scene is shared as it was left, and Back undoes a move.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, launchFirefox, openPage, serveSite, settled, withoutFirefox } from './support.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+/** Handles of each scene with the key that moves them, and the position that follows. */
+const moves = [
+  ['hero', '.slider', 'ArrowLeft', 'square-root'],
+  ['attacker', '.slider', 'End', '10'],
+  ['naive', '.slider', 'Home', '16'],
+  ['take_back', '.slider', 'ArrowRight', '0.6'],
+  ['tree', '[role=slider]', 'Home', '1024_1'],
+  ['floor', '[role=slider]', 'End', '1_r_r_r_r_r_r_r_r_0'],
+  ['handwriting', '.field-epsilon .slider', 'ArrowLeft', '0.5_70'],
+  ['crowd', '.rounds .slider', 'Home', '2_1'],
+  ['yours', '[role=slider]', 'PageDown', '100000_25'],
+];
+
+const hashOf = (page) => page.evaluate(() => location.hash);
+
+async function reach(page, scene) {
+  await page.$eval(`#scene-${scene}`, (one) => one.scrollIntoView());
+  await becomes(page, (id) => document.getElementById(id).dataset.state === 'ready', `scene-${scene}`);
+}
+
+/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
+async function becomes(page, ask, argument) {
+  for (let i = 0; i < 600; ++i) {
+    if (await page.evaluate(ask, argument)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(`${ask} ${argument}`);
+}
+
+/** What a handle says, and everything the scene says in numbers. */
+const shown = (page, scene, handle) =>
+  page.$eval(
+    `#scene-${scene}`,
+    (one, selector) => ({
+      handle: one.querySelector(selector).getAttribute('aria-valuetext'),
+      numbers: [...one.querySelectorAll('data:not(.tally *)')].map(({ value }) => value),
+    }),
+    handle,
+  );
+
+/** Moves a handle; crowds and learners first compute what can be moved to. */
+async function move(page, [scene, handle, key, position]) {
+  await reach(page, scene);
+  const selector = `#scene-${scene} ${handle}`;
+  for (let i = 0; i < 100; ++i) {
+    await page.$eval(selector, (one) => one.focus());
+    await page.keyboard.press(key);
+    const written = new URLSearchParams((await hashOf(page)).slice(1)).get(scene);
+    if (written === position) return;
+    if (scene !== 'crowd') assert.equal(written, position);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(`${scene} does not get to ${position}`);
+}
+
+test('every handle is in the address; another tab that opens it shows the same', async () => {
+  const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
+  for (const one of moves) await move(page, one);
+  const hash = await hashOf(page);
+  const parts = new URLSearchParams(hash.slice(1));
+  assert.equal(parts.get('scene'), 'yours');
+  for (const [scene, , , position] of moves) assert.equal(parts.get(scene), position, scene);
+  const done = () =>
+    [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done');
+  const other = await openPage(browser, site.url + hash, { story: true, calm: true });
+  for (const [scene] of moves) await reach(other.page, scene);
+  for (const each of [page, other.page]) await becomes(each, done);
+  for (const [scene, handle] of moves) {
+    const [mine, theirs] = [await shown(page, scene, handle), await shown(other.page, scene, handle)];
+    assert.deepEqual(theirs, mine, scene);
+  }
+  assert.deepEqual([...said, ...other.said], []);
+  await other.page.close();
+  await page.close();
+});
+
+test('Back undoes a move and leaves the reader in place; Forward makes it again', async () => {
+  const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
+  const [hero, attacker] = moves;
+  const text = ([scene, handle]) =>
+    page.$eval(`#scene-${scene} ${handle}`, (one) => one.getAttribute('aria-valuetext'));
+  await reach(page, 'hero');
+  await reach(page, 'attacker');
+  const first = [await text(hero), await text(attacker)];
+  await move(page, hero);
+  await move(page, attacker);
+  const moved = [await text(hero), await text(attacker)];
+  assert.ok(moved.every((one, i) => one !== first[i]));
+  const focused = () => page.evaluate(() => document.activeElement.closest('.scene')?.id);
+  await page.goBack();
+  await becomes(page, (name) => !location.hash.includes(name), 'attacker=');
+  assert.deepEqual([await text(hero), await text(attacker)], [moved[0], first[1]]);
+  assert.equal(await focused(), 'scene-attacker', 'the focus stays');
+  await page.goBack();
+  await becomes(page, () => location.hash === '');
+  assert.deepEqual([await text(hero), await text(attacker)], first);
+  await page.goForward();
+  await becomes(page, () => location.hash !== '');
+  assert.deepEqual([await text(hero), await text(attacker)], [moved[0], first[1]]);
+  // From scene to scene handles stay; a shared link has those of its scene alone.
+  await page.$eval('.contents a[href="#scene=naive"]', (link) => link.click());
+  assert.equal(await hashOf(page), '#scene=naive&hero=square-root');
+  assert.equal(await focused(), 'scene-naive');
+  await move(page, moves[2]);
+  const link = await page.$eval('#scene-naive .scene-link', (one) => one.getAttribute('href'));
+  assert.equal(link, '#scene=naive&naive=16');
+  await page.$eval('#to-lab', (one) => one.click());
+  await settled(page);
+  await page.$eval('#to-story', (one) => one.click());
+  await becomes(page, () => document.documentElement.dataset.view === 'story');
+  assert.equal(await hashOf(page), '#scene=naive&hero=square-root&naive=16');
+  assert.deepEqual([await text(hero), await text(attacker)], [moved[0], first[1]]);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a position that a scene does not have is told, and the rest of the address holds', async () => {
+  const wrong = {
+    hero: 'blt',
+    attacker: '7',
+    naive: '16_16',
+    take_back: 'x',
+    tree: '64_65',
+    floor: '2_0_0_0_0_0_0_0_r_0',
+    handwriting: '1',
+    crowd: '2_101',
+    yours: '1000_0',
+  };
+  for (const [scene, position] of Object.entries(wrong)) {
+    const hash = `#${new URLSearchParams({ scene, [scene]: position })}`;
+    const { page, said } = await openPage(browser, site.url + hash, { story: true, calm: true });
+    await reach(page, scene);
+    const note = await page.$eval(`#scene-${scene} > [role=status]`, (one) => one.textContent);
+    assert.equal(
+      note,
+      `The address puts the handles of this scene at “${position}”, which they cannot reach.`,
+    );
+    await page.goto(`${site.url}#scene=${scene}`);
+    await becomes(
+      page,
+      (id) => document.querySelector(`#scene-${id} > [role=status]`).hidden,
+      scene,
+    );
+    assert.deepEqual(said, []);
+    await page.close();
+  }
+});
+
+test('an embedded scene takes its position from the address', async () => {
+  const url = `${site.url}?embed=naive#scene=naive&naive=64`;
+  const { page } = await openPage(browser, url, { story: true, calm: true });
+  await reach(page, 'naive');
+  const slider = '#scene-naive .slider';
+  assert.equal(await page.$eval(slider, (one) => one.getAttribute('aria-valuetext')), '64 people');
+  assert.equal((await page.$$('.scene')).length, 1);
+  await page.close();
+});
+
+test('Firefox: handles are in the address, and Back undoes a move', { skip: withoutFirefox }, async () => {
+  const other = await launchFirefox();
+  try {
+    const page = await other.newPage();
+    await page.goto(`${site.url}#scene=naive&naive=64`);
+    const text = ([scene, handle]) =>
+      page.$eval(`#scene-${scene} ${handle}`, (one) => one.getAttribute('aria-valuetext'));
+    const naive = moves[2];
+    await reach(page, 'naive');
+    assert.equal(await text(naive), '64 people');
+    await move(page, naive);
+    assert.equal(await text(naive), '16 people');
+    await page.evaluate(() => history.back());
+    await becomes(page, () => location.hash.endsWith('naive=64'));
+    assert.equal(await text(naive), '64 people');
+  } finally {
+    await other.close();
+  }
+});
