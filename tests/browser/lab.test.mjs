@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -151,17 +152,36 @@ test('the inverse stands among the matrices, and the row of the step is lit', as
   await page.close();
 });
 
+/** The library as `scripts/build native` leaves it. */
+const archive = path.join(root, 'build/native/libdpftrl.a');
+
+/** Compiles a program in C++ against the library, and returns the numbers that it prints. */
+async function runCpp(program, folder) {
+  const [source, binary] = ['same.cpp', 'same'].map((name) => path.join(folder, name));
+  await writeFile(source, program);
+  const eigen = ['/usr/include/eigen3', '/usr/local/include/eigen3'].filter((one) => existsSync(one));
+  const include = ['cpp/include', ...eigen].flatMap((one) => ['-isystem', one]);
+  const warnings = ['-Wall', '-Wextra', '-Wpedantic', '-Werror'];
+  execFileSync('g++', ['-std=c++20', ...warnings, ...include, source, archive, '-o', binary], { cwd: root });
+  return execFileSync(binary, { cwd: root, encoding: 'utf8' }).trim().split(/\s+/).map(Number);
+}
+
 for (const hash of [
   'lab',
+  'mechanism=blt&decays=0.9%2C0.5&weights=0.3%2C0.1&steps=60&neighbours=replace-one&stream=drifting',
+  'mechanism=banded-toeplitz&bands=5&steps=60&participation=separated&participations=3&min-separation=9',
+  'mechanism=tree&steps=60&participation=epochs&participations=4',
   'data=shop_day&column=items&column=revenue&label=-&steps=840&clip=20&mechanism=banded-toeplitz&bands=9',
 ]) {
-  test(`program and command print what the page shows: #${hash}`, async () => {
+  test(`programs and command print what the page shows: #${hash}`, async (t) => {
     const { page, said } = await open(hash);
+    const numSteps = await page.$eval('#progress', ({ max }) => Number(max));
     const folder = await mkdtemp(path.join(root, 'build/export-'));
     try {
       await page.click('#export-open');
       const program = await textOf(page, '#export-javascript');
-      const command = await textOf(page, '#export-command');
+      const command = await page.$('#export-command').then((one) => one && textOf(page, '#export-command'));
+      const cpp = await textOf(page, '#export-cpp');
       await page.evaluate(() => {
         URL.createObjectURL = (blob) => {
           window.saved = blob;
@@ -173,8 +193,8 @@ for (const hash of [
       const [comment, names, ...rows] = csv.trimEnd().split('\n');
       const header = JSON.parse(comment.slice(2));
       assert.equal(header.version, library.version);
-      assert.equal(header.settings.numSteps, 840);
-      assert.equal(rows.length, 840);
+      assert.equal(header.settings.numSteps, numSteps);
+      assert.equal(rows.length, numSteps);
       const cells = rows.at(-1).split(',').map(Number);
       const release = names.split(',').findIndex((name) => name.startsWith('release'));
       const key = await readKey(page, '#sums');
@@ -185,9 +205,14 @@ for (const hash of [
       const run = (args) => execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
       const printed = run([file]).trim().split(' ').map(Number);
       assert.deepEqual(printed, cells.slice(release, release + printed.length));
-      const words = command.trim().split(' ').slice(1);
-      const last = run(['dist/cli.js', ...words]).trim().split('\n').at(-1).split(',').map(Number);
-      assert.deepEqual(last.slice(1, 1 + printed.length), printed);
+      if (existsSync(archive)) assert.deepEqual(await runCpp(cpp, folder), printed);
+      else t.diagnostic('the program in C++ was not tried: scripts/build native');
+      assert.equal(command !== null, hash === 'lab' || hash.includes('shop_day'), 'of tables only');
+      if (command !== null) {
+        const words = command.trim().split(' ').slice(1);
+        const last = run(['dist/cli.js', ...words]).trim().split('\n').at(-1).split(',').map(Number);
+        assert.deepEqual(last.slice(1, 1 + printed.length), printed);
+      }
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -195,6 +220,100 @@ for (const hash of [
     await page.close();
   });
 }
+
+/** The picture that a button of the export makes: its texts, lines and areas, with places as numbers. */
+async function pictureOf(page, name) {
+  await page.evaluate(() => {
+    URL.createObjectURL = (blob) => {
+      window.saved = blob;
+      return 'data:text/plain,';
+    };
+  });
+  await page.$eval(`[data-picture=${name}]`, (button) => button.click());
+  return page.evaluate(async () => {
+    const { documentElement: svg } = new DOMParser().parseFromString(
+      await window.saved.text(),
+      'image/svg+xml',
+    );
+    const all = (selector) => [...svg.querySelectorAll(selector)];
+    const points = (one) =>
+      one.getAttribute('points').split(' ').map((point) => point.split(',').map(Number));
+    const place = (one) => ({ x: Number(one.getAttribute('x')), y: Number(one.getAttribute('y')) });
+    return {
+      type: window.saved.type,
+      name: svg.localName,
+      texts: all('text').map((one) => one.textContent),
+      /** Ticks of the vertical axis. */
+      ticks: all('text[text-anchor=end]').map((one) => [Number(one.textContent), place(one).y - 4]),
+      lines: all('polyline').map(points),
+      areas: all('polygon').map(points),
+      cells: all('g g').map(
+        (map) =>
+          [...map.querySelectorAll('path')].flatMap((one) => one.getAttribute('d').match(/M/g)).length,
+      ),
+    };
+  });
+}
+
+/** The value at a height, by two ticks of the axis. */
+function valueAt({ ticks }, y) {
+  const [[low, from], [high, to]] = [ticks[0], ticks.at(-1)];
+  return low + ((y - from) / (to - from)) * (high - low);
+}
+
+test('figures are taken away as SVG, with the values that the page shows', async () => {
+  const { page, said } = await open('lab');
+  await reveal(page, 'factorization', '.map');
+  await reveal(page, 'errors', '.key');
+  await page.click('#export-open');
+  const names = () =>
+    page.$$eval('[data-picture]', (all) => all.map(({ dataset }) => dataset.picture));
+  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations']);
+  const totals = await pictureOf(page, 'totals');
+  assert.deepEqual([totals.type, totals.name], ['image/svg+xml', 'svg']);
+  const key = await readKey(page, '#sums');
+  for (const name of Object.keys(key)) {
+    if (!name.includes('band')) assert.ok(totals.texts.includes(name.trim()), name);
+  }
+  const height = Math.abs(valueAt(totals, 0) - valueAt(totals, 0.02));
+  const ends = totals.lines.map((points) => valueAt(totals, points.at(-1)[1]));
+  const shown = Object.entries(key).filter(([name]) => !name.includes('band'));
+  assert.equal(ends.length, shown.length);
+  for (const [i, [name, value]] of shown.entries()) {
+    assert.ok(Math.abs(ends[i] - value) < height, `${name}: ${ends[i]}, shown ${value}`);
+  }
+  assert.equal(totals.areas.length, 2, 'a band for each mechanism');
+  const errors = await pictureOf(page, 'errors');
+  assert.equal(errors.lines.length, 2);
+  const deviations = await pictureOf(page, 'deviations');
+  const { maxError } = library.error({ mechanism: 'optimal', numSteps: 840 });
+  const top = Math.min(...deviations.lines[0].map(([, y]) => y));
+  assert.ok(Math.abs(valueAt(deviations, top) / maxError - 1) < 0.01);
+  const matrices = await pictureOf(page, 'matrices');
+  assert.equal(matrices.cells.length, 8);
+  const { encoder } = library.matrices({ mechanism: 'optimal', numSteps: 64 });
+  const numBig = encoder.filter((value) => Math.abs(value) > 1e-13 * Math.max(...encoder)).length;
+  assert.equal(matrices.cells[0], numBig);
+  // A deployment does not know the true total, nor does its picture.
+  await page.keyboard.press('Escape');
+  await page.click('#deployed');
+  await page.click('#export-open');
+  assert.ok(!(await names()).includes('learning'));
+  const deployed = await pictureOf(page, 'totals');
+  assert.deepEqual([deployed.lines.length, deployed.areas.length], [2, 2]);
+  assert.ok(!deployed.texts.some((text) => /true|truth/.test(text)));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a learner is taken away as SVG', async () => {
+  const { page } = await open('steps=60&learning=regret');
+  await page.click('#export-open');
+  const { lines, texts } = await pictureOf(page, 'learning');
+  assert.equal(lines.length, 3, 'the learner, its twin and the bound');
+  assert.ok(texts.includes('non-private twin'));
+  await page.close();
+});
 
 test('a question mark lists the keys, except in a text', async () => {
   const { page } = await open('steps=20');

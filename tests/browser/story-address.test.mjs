@@ -45,7 +45,7 @@ async function becomes(page, ask, argument) {
   assert.fail(`${ask} ${argument}`);
 }
 
-/** What a handle says, and everything the scene says in numbers. */
+/** Reads what a handle says, and everything the scene says in numbers. */
 const shown = (page, scene, handle) =>
   page.$eval(
     `#scene-${scene}`,

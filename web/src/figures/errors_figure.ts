@@ -11,6 +11,7 @@ import { byId, h } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
+import { levelLine, type Panel } from './picture.ts';
 import type { Lane } from '../page/run.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
@@ -33,6 +34,7 @@ export class ErrorsFigure {
   private curves: Curve[] = [];
   private chart: Chart | null = null;
   private legend: Legend | null = null;
+  private points: Float64Array[] = [];
 
   constructor(
     private readonly analyst: Analyst,
@@ -53,6 +55,25 @@ export class ErrorsFigure {
   resize(): void {
     this.drawnScale = '';
     this.lazily.request();
+  }
+
+  /** The chart as it is drawn; null before it is. */
+  picture(): Panel | null {
+    const { chart, curves, points, settings } = this;
+    if (chart === null || settings === null) return null;
+    const [steps, ...values] = points.map((column) => [...column]);
+    const nameOf = (i: number): string => `${this.name(i)}${curves[i]!.mechanism}`;
+    const lines = curves.map((_, i) => ({ name: nameOf(i), x: steps!, y: values[i]! }));
+    const owners = curves.flatMap((_, i) => [nameOf(i), nameOf(i)]);
+    const levels = this.levels().map(({ text, value }, i) =>
+      levelLine(text, owners[i] ?? '', value, settings.numSteps),
+    );
+    return {
+      title: 'Standard deviation of the release',
+      x: { label: 'step', log: settings.errors === 'log' },
+      y: { label: 'standard deviation, noise multiplier and clip norm 1', log: false },
+      series: [...lines, ...levels],
+    };
   }
 
   private async update(): Promise<void> {
@@ -133,7 +154,8 @@ export class ErrorsFigure {
       for (const [i, { stddev }] of curves.entries()) values[i] = stddev[t]!;
       points.push(values);
     }
-    this.chart.setData(points.data());
+    this.points = points.data();
+    this.chart.setData(this.points);
     this.read(null);
   }
 

@@ -8,7 +8,8 @@ import { byId, h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 import { blankMap, HeatMap } from './heat_map.ts';
 import { Lazily } from '../page/lazily.ts';
-import { extentOf, type Matrix } from '../data/matrix.ts';
+import { extentOf, shadeOf, type Extent, type Matrix } from '../data/matrix.ts';
+import type { MapPanel } from './picture.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
@@ -63,6 +64,28 @@ export class FactorizationFigure {
     const shown = row !== null && step !== null && step <= row.numRows;
     note.hidden = !shown;
     if (shown) setText(note, `${stepText(row, step)}`);
+  }
+
+  /** The matrices that are drawn, mechanism after mechanism. */
+  pictures(): MapPanel[] {
+    if (this.shown.length === 0) return [];
+    const extents = this.extents();
+    return this.shown.flatMap(({ mechanism, matrices }) =>
+      matrices.map(({ symbol, name, numColumns, values }, i) => {
+        const { size, least } = extents[i]!;
+        return {
+          title: `${symbol} of ${mechanism}, the ${name}`,
+          note: `${quantity(least < 0 ? -size : 0)} to ${quantity(size)}, shades of square roots`,
+          numColumns,
+          shades: Array.from(values, (value) => shadeOf(value, size)),
+        };
+      }),
+    );
+  }
+
+  /** Matrices of one kind share their scale. */
+  private extents(): Extent[] {
+    return [0, 1, 2, 3].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
   }
 
   private async update(): Promise<void> {
@@ -141,7 +164,7 @@ export class FactorizationFigure {
   }
 
   private draw(): void {
-    const extents = [0, 1, 2, 3].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
+    const extents = this.extents();
     this.maps = [];
     const panels = this.shown.map(({ mechanism, matrices }, lane) => {
       const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, mechanism));

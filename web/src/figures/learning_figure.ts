@@ -11,6 +11,7 @@ import { Chart, type Colour, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import type { History } from './history.ts';
 import { Legend, type KeyEntry } from './legend.ts';
+import { levelLine, type Panel, type Series } from './picture.ts';
 
 type View = Settings['learning'];
 
@@ -113,6 +114,30 @@ export class LearningFigure {
 
   restyle(): void {
     this.chart?.restyle();
+  }
+
+  /** The chart as it is drawn now; null where there is none. */
+  picture(): Panel | null {
+    const { run, view, deployed } = this;
+    if (this.chart === null || run === null || run.step === 0) return null;
+    const columns = view === 'regret' ? this.regretData(run) : this.collect(run);
+    const [steps, ...values] = columns.map((column) => [...column]);
+    const lanes = run.lanes.map(({ mechanism }, i) =>
+      run.lanes.length > 1 ? `${'AB'[i]} ${mechanism}` : mechanism,
+    );
+    const learners = deployed ? [] : [...lanes, 'non-private twin'];
+    const series: Series[] = learners.map((name, i) => ({
+      name,
+      x: steps!,
+      y: values[i]!,
+      look: 'dashed',
+    }));
+    const levels = view === 'regret' ? this.bounds(run) : [];
+    series.push(
+      ...levels.map(({ value, text }, i) => levelLine(text, series[i]?.name ?? '', value, run.numSteps)),
+    );
+    const title = `${names[view]} of the learner`;
+    return { title, x: { label: 'step', log: false }, y: { label: names[view], log: false }, series };
   }
 
   private nothingToShow(run: Run, view: View): string {

@@ -11,6 +11,7 @@ import { Chart, type Colour } from './chart.ts';
 import { Decimated, type Edge } from './decimate.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { MiniLine } from './mini_chart.ts';
+import type { Panel as PicturePanel, Series } from './picture.ts';
 import { SumsView, Track, type SumsAt } from './sums_view.ts';
 
 const colours: readonly Colour[] = ['private', 'second'];
@@ -31,6 +32,8 @@ interface Curve {
 
 interface PanelSetup {
   title: string;
+  /** Name of the vertical axis of a picture. */
+  unit: string;
   tracks: readonly Track[];
   curves: readonly Curve[];
   numSteps: number;
@@ -59,7 +62,7 @@ class Panel {
       setup.width,
     );
     this.chart = new Chart({
-      name: setup.title,
+      name: `${setup.title}: cursor over the steps`,
       lines: this.curves.map(({ kind, colour }) => ({
         ...(kind === undefined || kind === 'band' ? {} : { colour }),
         faint: kind === 'ghost',
@@ -120,6 +123,25 @@ class Panel {
         ? [{ colour, dashed: kind === 'dash', steps: steps!, values: columns[i]! }]
         : [],
     );
+  }
+
+  /** The chart as it is drawn now; null before the first step. */
+  picture(): PicturePanel | null {
+    const [steps, ...columns] = this.points.data().map((column) => [...column]);
+    if (steps!.length === 0) return null;
+    const isLine = ({ kind }: Curve): boolean => kind === 'line' || kind === 'dash' || kind === 'dot';
+    const series = this.curves.flatMap((curve, i): Series[] => {
+      const { kind, colour, name } = curve;
+      const points = { x: steps!, y: columns[i]! };
+      if (kind === undefined) return [];
+      if (isLine(curve)) return [{ ...points, name, ...(kind === 'line' ? {} : { look: 'dashed' }) }];
+      const of = this.curves.find((one) => isLine(one) && one.colour === colour)?.name ?? '';
+      return kind === 'ghost'
+        ? [{ ...points, name, of, look: kind }]
+        : [{ ...points, name, of, to: columns[i + 1]! }];
+    });
+    const { title, unit } = this.setup;
+    return { title, x: { label: 'step', log: false }, y: { label: unit, log: false }, series };
   }
 
   private keyed(): Curve[] {
@@ -246,7 +268,8 @@ export class SumsFigure {
     this.errors = new Panel(
       {
         ...common,
-        title: 'Error of the release: cursor over the steps',
+        title: 'Error of the release',
+        unit: 'release − truth',
         curves: this.tracks.flatMap((_, i) => [
           ...(ghosts[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
           ...errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
@@ -281,12 +304,17 @@ export class SumsFigure {
     return { lines: this.totals?.lines() ?? [], range: this.range.get() };
   }
 
+  /** The charts as they are drawn now. */
+  pictures(): { totals: PicturePanel | null; errors: PicturePanel | null } {
+    return { totals: this.totals?.picture() ?? null, errors: this.errors?.picture() ?? null };
+  }
+
   private all(): Panel[] {
     return [this.totals, this.errors].filter((panel) => panel !== null);
   }
 
   /** All lanes over one truth. */
-  private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'curves'> {
+  private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'unit' | 'curves'> {
     const { tracks } = this;
     const curves = tracks.flatMap((track, i) =>
       laneCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
@@ -297,7 +325,6 @@ export class SumsFigure {
       curves.push(truthCurve('unclipped', 'dot', (_, step) => unclipped[step]!));
     }
     const names = tracks.map(({ name }) => name).join(' and ');
-    const title = `Running total, ${names} mechanism${two ? 's' : ''}: cursor over the steps`;
-    return { title, curves };
+    return { title: `Running total, ${names} mechanism${two ? 's' : ''}`, unit: 'total', curves };
   }
 }

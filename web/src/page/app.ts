@@ -165,7 +165,8 @@ export class App {
       if (run === null) return null;
       const { deployed } = this.wanted;
       const file = this.data.fileOf(run.settings);
-      return { run, deployed, version, address: location.hash, file };
+      const pictures = this.views.pictures();
+      return { run, deployed, version, address: location.hash, file, pictures };
     });
   }
 

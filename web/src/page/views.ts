@@ -12,6 +12,7 @@ import { FactorizationFigure } from '../figures/factorization_figure.ts';
 import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
 import { LearningFigure } from '../figures/learning_figure.ts';
 import { MiniChart } from '../figures/mini_chart.ts';
+import type { Panel, Picture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { SumsFigure } from '../figures/sums_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
@@ -113,6 +114,25 @@ export class Views {
     const quarter = Math.floor((4 * run.step) / run.numSteps);
     if (quarter !== this.quarter || this.player.state !== 'playing') this.summarise();
     this.quarter = quarter;
+  }
+
+  /** Pictures of the figures that are drawn by now, by a name for their files. */
+  pictures(): Map<string, Picture> {
+    const { totals, errors } = this.sums.pictures();
+    const matrices = this.factorization.pictures();
+    const some = (panel: Panel | null): Panel[] => (panel === null ? [] : [panel]);
+    const all: [string, string, Picture['panels']][] = [
+      ['totals', 'Running totals', some(totals)],
+      ['errors', 'Errors of the totals', some(errors)],
+      ['learning', 'Learning', some(this.learning.picture())],
+      ['matrices', 'Factorizations', matrices],
+      ['deviations', 'Error of each step', some(this.errors.picture())],
+    ];
+    return new Map(
+      all
+        .filter(([, , panels]) => panels.length > 0)
+        .map(([name, title, panels]) => [name, { title, panels, perRow: name === 'matrices' ? 4 : 2 }]),
+    );
   }
 
   /** Time stands still: says where. */

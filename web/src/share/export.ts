@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Takes numbers away: as a CSV whose first line says how they were made, and the
-// same run as a program and as a command.
+// Takes numbers and pictures away: a CSV whose first line says how they were made, the figures as SVG,
+// and the same run as programs and as a command.
 
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
-import { commandOf, javascriptOf, type SnippetSource } from './snippets.ts';
+import { plot, type Picture } from '../figures/picture.ts';
+import { commandOf, cppOf, javascriptOf, type SnippetSource } from './snippets.ts';
 
 export interface Exported {
   run: Run;
@@ -15,6 +16,8 @@ export interface Exported {
   version: string;
   address: string;
   file: SnippetSource['file'];
+  /** The figures that are drawn, by a name for their files. */
+  pictures: ReadonlyMap<string, Picture>;
 }
 
 /** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
@@ -48,10 +51,28 @@ export function csvOf({ run, deployed, version, address }: Exported): string {
   return `${lines.join('\n')}\n`;
 }
 
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+function download(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   h('a', { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** A button for each figure. */
+function figures(pictures: Exported['pictures']): HTMLElement {
+  const buttons = [...pictures].map(([name, picture]) => {
+    const button = h('button', { type: 'button', 'data-picture': name }, picture.title);
+    button.addEventListener('click', () =>
+      download(`dp-ftrl-${name}.svg`, plot(picture), 'image/svg+xml'),
+    );
+    return button;
+  });
+  return h(
+    'section',
+    { id: 'export-pictures' },
+    h('h3', {}, 'Figures as SVG'),
+    h('div', { class: 'tools' }, ...buttons),
+    h('p', { class: 'hint' }, 'As they are now. Figures further down are drawn when they are scrolled to.'),
+  );
 }
 
 function snippet(id: string, title: string, text: string): HTMLElement {
@@ -77,14 +98,17 @@ export function connectExport(taken: () => Exported | null): void {
     const { run, file } = exported;
     const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
     const command = commandOf(source);
+    const cpp = cppOf(source);
     const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
-    save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported)));
+    save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
     byId('export-parts').replaceChildren(
       h('p', {}, save),
+      figures(exported.pictures),
       snippet('export-javascript', 'The same in JavaScript', javascriptOf(source)),
       command === null
         ? h('p', { class: 'hint' }, 'The command releases tables; there is none here to release.')
         : snippet('export-command', 'The same as a command', command),
+      ...(cpp === null ? [] : [snippet('export-cpp', 'The same in C++', cpp)]),
     );
     dialog.showModal();
   });

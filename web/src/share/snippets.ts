@@ -72,3 +72,111 @@ export function commandOf({ options, file }: SnippetSource): string | null {
   for (const column of file.columns) parts.push(`--column ${quoted(column)}`);
   return `${parts.join(' ')} ${quoted(file.name)}\n`;
 }
+
+/** Members of the core's options whose names are not those of the package in its spelling. */
+const members: Readonly<Record<string, string>> = {
+  mechanism: 'mechanism.strategy',
+  noiseSeed: 'insecure_noise_seed',
+  mechanismLambda: 'mechanism.parameters.lambda',
+  bands: 'mechanism.parameters.num_bands',
+  buffers: 'mechanism.parameters.num_buffers',
+};
+/** Options of a mechanism, and of a simulation; all others are parameters. */
+const ofMechanism = ['numSteps', 'clipNorm', 'neighbours', 'participation'];
+const ofSimulation = ['dimension', 'stream', 'streamSeed', 'loss', 'lambda'];
+/** Options whose values are names of an enumeration. */
+const enumerations: Readonly<Record<string, string>> = {
+  neighbours: 'Neighbours',
+  objective: 'Objective',
+};
+
+const underscored = (name: string): string =>
+  name.replace(/[A-Z-]/g, (letter) => (letter === '-' ? '_' : `_${letter.toLowerCase()}`));
+
+function memberOf(name: string): string {
+  if (members[name] !== undefined) return members[name];
+  if (ofSimulation.includes(name)) return underscored(name);
+  const owner = ofMechanism.includes(name) ? 'mechanism' : 'mechanism.parameters';
+  return `${owner}.${underscored(name)}`;
+}
+
+/** A pattern of participation as the core has it. */
+function schemaOf(participation: Participation, numSteps: number): string {
+  if (participation === 'single') return 'dpftrl::Participation::single()';
+  if ('epochs' in participation) {
+    const { epochs } = participation;
+    const length = numSteps / epochs;
+    return `dpftrl::Participation::fixed_epoch({.num_epochs = ${epochs}, .epoch_length = ${length}})`;
+  }
+  const { participations, minSeparation } = participation;
+  return (
+    'dpftrl::Participation::min_separation(\n' +
+    `      {.max_participations = ${participations}, .min_separation = ${minSeparation}})`
+  );
+}
+
+function valueOf(name: string, value: unknown, numSteps: number): string {
+  if (name === 'participation') return schemaOf(value as Participation, numSteps);
+  if (enumerations[name] !== undefined) {
+    return `dpftrl::${enumerations[name]}::${underscored(String(value))}`;
+  }
+  if (name === 'buffers' && value === 'exact') return '0';
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'object') return `{${Array.from(value as ArrayLike<number>).join(', ')}}`;
+  return String(value);
+}
+
+/** Function that reads columns of a table without quotation marks, for programs in C++. */
+const readColumns = `/// Columns of a table, row after row.
+dpftrl::Table read(const std::string& file, const std::vector<std::string>& columns) {
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> all;
+    std::istringstream rest(line);
+    for (std::string cell; std::getline(rest, cell, ',');) all.push_back(cell);
+    return all;
+  };
+  std::ifstream input(file);
+  std::string line;
+  std::getline(input, line);
+  const std::vector<std::string> names = cells(line);
+  std::vector<std::vector<std::string>> rows;
+  while (std::getline(input, line)) rows.push_back(cells(line));
+  dpftrl::Table table{.features = dpftrl::Matrix(rows.size(), columns.size()), .labels = {}};
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const auto at = std::find(names.begin(), names.end(), columns[j]) - names.begin();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      table.features(i, j) = std::stod(rows[i].at(at));
+    }
+  }
+  return table;
+}
+
+`;
+
+/** A program for the C++ library: prints the last release. Null where it cannot be written down. */
+export function cppOf({ options, file }: SnippetSource): string | null {
+  const { table, epsilon, delta, ...rest } = options;
+  if (typeof options.mechanism === 'object' || (table !== undefined && file === null)) return null;
+  const lines = Object.entries(rest).map(
+    ([name, value]) => `  options.${memberOf(name)} = ${valueOf(name, value, options.numSteps)};\n`,
+  );
+  const columns = (file?.columns ?? []).map((name) => JSON.stringify(name)).join(', ');
+  const reads = table === undefined ? '' : readColumns;
+  const headers =
+    table === undefined
+      ? ['iostream']
+      : ['algorithm', 'fstream', 'iostream', 'sstream', 'string', 'vector'];
+  return (
+    `${headers.map((name) => `#include <${name}>\n`).join('')}\n` +
+    `#include "dpftrl/learn/simulation.hpp"\n\n${reads}int main() {\n` +
+    '  // Its seed is fixed, so that it shows what the page shows: nothing is private here.\n' +
+    '  dpftrl::SimulationOptions options;\n' +
+    `  options.mechanism.target = {.epsilon = ${epsilon}, .delta = ${delta}};\n` +
+    lines.join('') +
+    (table === undefined ? '' : `  options.table = read(${JSON.stringify(file?.name)}, {${columns}});\n`) +
+    '  dpftrl::Simulation simulation(options);\n' +
+    '  const dpftrl::SimulationChunk chunk = simulation.advance(simulation.num_steps());\n' +
+    '  std::cout.precision(17);\n' +
+    "  std::cout << chunk.noisy_sums.bottomRows(1) << '\\n';\n}\n"
+  );
+}

@@ -19,7 +19,7 @@ export interface Context {
 export interface SceneView {
   /** Called when the theme has changed; figures styled by classes have nothing to do. */
   restyle(): void;
-  /** Where the reader has put its handles. */
+  /** Position of its handles, which the reader moves. */
   readonly position: Position;
   dispose?(): void;
 }

@@ -83,9 +83,9 @@ class Section {
   view: SceneView | null = null;
   private readonly stage: HTMLElement;
   private readonly note = h('p', { class: 'hint', role: 'status', hidden: true });
-  /** Where its handles are when it is made; null before. */
+  /** Position of its handles when it is made; null before. */
   private first: string | null = null;
-  /** Where its handles are according to the address; null for where they are at first. */
+  /** Position of its handles in the address; null for the first one. */
   private wanted: string | null = null;
 
   constructor(
@@ -142,7 +142,7 @@ class Section {
     }
   }
 
-  /** Where its handles were moved to; null if nowhere. */
+  /** Position that its handles were moved to; null for the first one. */
   get position(): string | null {
     if (this.view === null) return this.wanted;
     const now = this.view.position.read();

@@ -3,8 +3,9 @@
 // The error of every prefix sum, mechanism by mechanism.
 
 import type { DpFtrl } from '../../types/all.js';
+import type { Series } from '../../plot/picture.js';
 import { ready, result, type Experiment, type Size } from './experiment.js';
-import { mean, type Result, type Series } from './result.js';
+import { mean, type Result } from './result.js';
 
 const MECHANISMS = ['tree', 'honaker', 'square-root', 'blt-normalized', 'optimal'] as const;
 const MAX_POINTS = 512;

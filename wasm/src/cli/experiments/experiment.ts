@@ -4,8 +4,9 @@
 
 import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types/all.js';
 import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types/all.js';
+import type { Series } from '../../plot/picture.js';
 import { wordsOf } from '../failure.js';
-import { mean, type Result, type Series } from './result.js';
+import { mean, type Result } from './result.js';
 
 /** Size of an experiment: a horizon, and the number of repetitions with other seeds. */
 export interface Size {

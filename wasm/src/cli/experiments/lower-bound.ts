@@ -3,8 +3,9 @@
 // The certified lower bound and the errors above it: over horizons, and while the optimum is found.
 
 import type { DpFtrl } from '../../types/all.js';
+import type { Series } from '../../plot/picture.js';
 import { ready, result, type Experiment, type Size } from './experiment.js';
-import type { Result, Series } from './result.js';
+import type { Result } from './result.js';
 
 const MECHANISMS = ['square-root', 'normalized-square-root', 'blt-normalized', 'optimal'] as const;
 /** Beyond these the search takes long. */

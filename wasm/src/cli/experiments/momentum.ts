@@ -3,9 +3,10 @@
 // Momentum and rates through post-processing, or the workload: the encoder is made for them.
 
 import type { DpFtrl, SimulationOptions, Workload } from '../../types/all.js';
+import type { Panel } from '../../plot/picture.js';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Ready, Size } from './experiment.js';
-import { mean, standardError, type Finding, type Panel, type Result } from './result.js';
+import { mean, standardError, type Finding, type Result } from './result.js';
 
 const TARGET = { epsilon: 2, delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
 const MECHANISM = 'square-root';

@@ -4,9 +4,10 @@
 // regret theorem has without noise, so that they differ in their noise alone, and it shows.
 
 import type { DpFtrl } from '../../types/all.js';
+import type { Panel } from '../../plot/picture.js';
 import { allReady, boundOf, meanOf, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Size } from './experiment.js';
-import { rankCorrelation, standardError, type Panel, type Result } from './result.js';
+import { rankCorrelation, standardError, type Result } from './result.js';
 
 const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
 const EPSILONS = [0.5, 1, 2, 4, 8];

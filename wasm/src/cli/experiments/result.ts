@@ -2,29 +2,8 @@
 
 // Result of an experiment, as plain data from which its plot is drawn.
 
+import type { Axis, Panel, Series } from '../../plot/picture.js';
 import { Misuse } from '../failure.js';
-
-export interface Axis {
-  label: string;
-  log: boolean;
-}
-
-/** Points of one curve; `spread` is a standard error up and down. */
-export interface Series {
-  name: string;
-  /** The curve whose bound this is: drawn in its colour. */
-  of?: string;
-  x: number[];
-  y: number[];
-  spread?: number[];
-}
-
-export interface Panel {
-  title: string;
-  x: Axis;
-  y: Axis;
-  series: Series[];
-}
 
 /** A number the experiment is about, and what the literature says. */
 export interface Finding {

@@ -3,9 +3,10 @@
 // DP-FTRL with correlated noise against DP-SGD with independent noise, at the same budget.
 
 import type { DpFtrl, SimulationOptions } from '../../types/all.js';
+import type { Panel, Series } from '../../plot/picture.js';
 import { boundOf, meanOf, ready, regretOf, repeated, result } from './experiment.js';
 import type { Experiment, Ready, Size } from './experiment.js';
-import { standardError, type Panel, type Result, type Series } from './result.js';
+import { standardError, type Result } from './result.js';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16];
 const TARGET = { delta: 1e-6, dimension: 10, stream: 'stationary' } as const;

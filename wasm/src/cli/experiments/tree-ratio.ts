@@ -3,8 +3,9 @@
 // Mean squared error of the binary tree over that of the square root, measured on releases.
 
 import type { DpFtrl } from '../../types/all.js';
+import type { Series } from '../../plot/picture.js';
 import { result, type Experiment, type Size } from './experiment.js';
-import { mean, standardError, type Result, type Series } from './result.js';
+import { mean, standardError, type Result } from './result.js';
 
 const MECHANISMS = ['tree', 'square-root'] as const;
 const TARGET = { epsilon: 1, delta: 1e-6 };

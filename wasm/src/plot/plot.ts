@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Line plots as SVG text: panels side by side, one legend each.
+// Pictures as SVG text: panels side by side, one legend each. The command draws its experiments with
+// it, the page the figures that are taken away from it.
 
-import type { Axis, Panel, Result } from './result.js';
+import { mapText } from './map.js';
+import type { Axis, Panel, Picture, Series } from './picture.js';
+import { escape, PANEL, round, text } from './svg.js';
 
-const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
 /** Width of a letter, about. */
 const LETTER = 6;
@@ -13,13 +15,6 @@ const MIN_TICKS = 3;
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
-
-function escape(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replace(/[&<>"]/g, (letter) => entities[letter]!);
-}
-
-const round = (value: number) => String(Number(value.toFixed(2)));
 
 function tickText(value: number): string {
   const magnitude = Math.abs(value);
@@ -93,10 +88,6 @@ interface Frame {
   y: Scale;
 }
 
-function text(x: number, y: number, words: string, more = ''): string {
-  return `<text x="${round(x)}" y="${round(y)}"${more}>${escape(words)}</text>`;
-}
-
 function axes({ x, y }: Frame, panel: Panel): string[] {
   const { width, height, left, right, top, bottom } = PANEL;
   const [floor, edge] = [height - bottom, width - right];
@@ -125,16 +116,36 @@ function line(index: number, rest: string): string {
 
 const SOLID = 'stroke-width="1.6"';
 
-function style({ series }: Panel, index: number): string {
-  const { of } = series[index]!;
-  const bounded = series.findIndex(({ name }) => name === of);
-  if (bounded >= 0) return line(bounded, BOUND);
-  const dash = DASHES[Math.floor(index / COLOURS.length) % DASHES.length];
-  return line(index, dash ? `${SOLID} stroke-dasharray="${dash}"` : SOLID);
+/** Place of a series among the colours: that of the one it belongs to, if there is one. */
+function colourOf(panel: Panel, index: number): number {
+  const { series } = panel;
+  const owner = series.findIndex(({ name }) => name === series[index]!.of);
+  return named(panel).indexOf(owner >= 0 ? owner : index);
+}
+
+function style(panel: Panel, index: number): string {
+  const { series } = panel;
+  const { of, look } = series[index]!;
+  const colour = colourOf(panel, index);
+  if (look === 'ghost') return line(colour, 'stroke-width="1" stroke-opacity="0.25"');
+  if (look === 'dashed') return line(colour, `${SOLID} stroke-dasharray="6 3"`);
+  if (series.some(({ name }) => name === of)) return line(colour, BOUND);
+  const dash = DASHES[Math.floor(colour / COLOURS.length) % DASHES.length];
+  return line(colour, dash ? `${SOLID} stroke-dasharray="${dash}"` : SOLID);
+}
+
+/** The area between a series and its other edge. */
+function area({ x, y }: Frame, panel: Panel, index: number, series: Series): string[] {
+  const edge = (values: readonly number[]): string[] =>
+    series.x.map((at, i) => `${round(x.at(at))},${round(y.at(values[i]!))}`);
+  const points = [...edge(series.y), ...edge(series.to!).reverse()];
+  const colour = COLOURS[colourOf(panel, index) % COLOURS.length];
+  return [`<polygon points="${points.join(' ')}" fill="${colour}" fill-opacity="0.16"/>`];
 }
 
 function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
   const series = panel.series[index]!;
+  if (series.to !== undefined) return area({ x, y }, panel, index, series);
   const shown = series.x
     .map((at, i) => ({ at, value: series.y[i]!, spread: series.spread?.[i] ?? 0 }))
     .filter(({ at, value }) => x.has(at) && y.has(value));
@@ -147,64 +158,75 @@ function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
     });
   return [
     `<polyline points="${points.join(' ')}" ${style(panel, index)}/>`,
-    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${line(index, SOLID)}/>`] : []),
+    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${line(colourOf(panel, index), SOLID)}/>`] : []),
   ];
 }
 
+/** Places of the series that have a name of their own; areas are shown by what they belong to. */
+function named({ series }: Panel): number[] {
+  return [...series.keys()].filter((i) => series[i]!.name !== '' && series[i]!.to === undefined);
+}
+
 /** Two columns, or one where a name would not fit. */
-function legendColumns({ series }: Panel): number {
-  const longest = Math.max(...series.map(({ name }) => name.length));
+function legendColumns(panel: Panel): number {
+  const longest = Math.max(...named(panel).map((i) => panel.series[i]!.name.length));
   return LEGEND.stroke + LEGEND.gap + LETTER * longest <= LEGEND.column ? 2 : 1;
 }
 
 function legendHeight(panel: Panel): number {
-  return LEGEND.line * Math.ceil(panel.series.length / legendColumns(panel));
+  return LEGEND.line * Math.ceil(named(panel).length / legendColumns(panel));
 }
 
 function legend(panel: Panel): string[] {
   const columns = legendColumns(panel);
-  return panel.series.flatMap(({ name }, i) => {
+  return named(panel).flatMap((index, i) => {
     const left = PANEL.left + (i % columns) * LEGEND.column;
     const y = PANEL.height + 8 + Math.floor(i / columns) * LEGEND.line;
     const end = left + LEGEND.stroke;
     return [
-      `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(panel, i)}/>`,
-      text(end + LEGEND.gap, y, name),
+      `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(panel, index)}/>`,
+      text(end + LEGEND.gap, y, panel.series[index]!.name),
     ];
   });
 }
 
-function panelText(panel: Panel, offset: number): string {
+function lines(panel: Panel): string[] {
   const { width, height, left, right, top, bottom } = PANEL;
-  const extremes = panel.series.flatMap(({ y, spread }) =>
-    y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
-  );
+  const extremes = panel.series.flatMap(({ y, to = [], spread }) => [
+    ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
+    ...to,
+  ]);
   const frame = {
     x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),
     y: new Scale(panel.y, extremes, height - bottom, top),
   };
-  const parts = [
+  return [
     ...axes(frame, panel),
     ...panel.series.flatMap((_, i) => curve(frame, panel, i)),
     ...legend(panel),
   ];
-  return `<g transform="translate(${offset} 24)">\n${parts.join('\n')}\n</g>`;
 }
 
-/** A picture of the panels of a result; the same text for the same result. */
-export function plot(result: Result): string {
-  const { title, panels } = result;
-  const width = PANEL.width * panels.length;
-  const height = PANEL.height + 24 + 20 + Math.max(...panels.map(legendHeight));
+/** A picture of some panels; the same text for the same panels. */
+export function plot({ title, panels, perRow = panels.length }: Picture): string {
+  const width = PANEL.width * Math.min(perRow, panels.length);
+  const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));
+  const row = PANEL.height + 20 + below;
+  const height = 24 + row * Math.ceil(panels.length / perRow);
   const open =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
     `height="${height}" font-family="sans-serif" font-size="11">`;
+  const drawn = panels.map((panel, i) => {
+    const parts = 'shades' in panel ? mapText(panel) : lines(panel);
+    const [x, y] = [(i % perRow) * PANEL.width, 24 + row * Math.floor(i / perRow)];
+    return `<g transform="translate(${x} ${y})">\n${parts.join('\n')}\n</g>`;
+  });
   return [
     open,
     `<title>${escape(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(width / 2, 18, title, ' text-anchor="middle" font-size="14" font-weight="bold"'),
-    ...panels.map((panel, i) => panelText(panel, i * PANEL.width)),
+    ...drawn,
     '</svg>\n',
   ].join('\n');
 }

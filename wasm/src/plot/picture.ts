@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Contents of a picture, as plain data.
+
+export interface Axis {
+  label: string;
+  log: boolean;
+}
+
+/** Points of one curve; `spread` is a standard error up and down. */
+export interface Series {
+  name: string;
+  /** The curve whose bound this is: drawn in its colour. */
+  of?: string;
+  x: number[];
+  y: number[];
+  spread?: number[];
+  /** Another edge: the area between it and `y` is shaded, without a line or a name. */
+  to?: number[];
+  /** `ghost`: one of many that only show how far they spread. */
+  look?: 'dashed' | 'ghost';
+}
+
+export interface Panel {
+  title: string;
+  x: Axis;
+  y: Axis;
+  series: Series[];
+}
+
+/** A matrix as colours. */
+export interface MapPanel {
+  title: string;
+  /** Says what the strongest colours stand for. */
+  note: string;
+  numColumns: number;
+  /** From -1 to 1, row after row. */
+  shades: number[];
+}
+
+export interface Picture {
+  title: string;
+  panels: (Panel | MapPanel)[];
+  /** Default: all panels stand in one row. */
+  perRow?: number;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Pieces of SVG text that all plots are made of.
+
+/** Panels are alike in size, and what stands in them keeps these distances from their edges. */
+export const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
+
+export function escape(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  return text.replace(/[&<>"]/g, (letter) => entities[letter]!);
+}
+
+export const round = (value: number) => String(Number(value.toFixed(2)));
+
+export function text(x: number, y: number, words: string, more = ''): string {
+  return `<text x="${round(x)}" y="${round(y)}"${more}>${escape(words)}</text>`;
+}
