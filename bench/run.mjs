@@ -236,7 +236,8 @@ function measure(builds, options) {
 const units = [
   [/^(baseline|normals)\//, 'normal'],
   [/^chacha20$/, 'byte'],
-  [/^(rows|(float|double|grid)-window|grid-row|learner-step|learner)\//, 'coordinate and step'],
+  [/^(rows|(float|double|grid|increment)-window|(grid|increment)-row)\//, 'coordinate and step'],
+  [/^learner(-step)?\//, 'coordinate and step'],
   [/^counter(-batch)?\//, 'release'],
   [/^gemm$/, 'floating-point operation'],
   [/^analysis\//, 'analysis'],
@@ -259,6 +260,7 @@ const comparisons = [
   ['ratioToDouble', /^grid-window\/(.*)/, 'double-window/$1'],
   ['ratioToBlt8', /^rows\/optimal-8\/(.*)/, 'rows/blt-8/$1'],
   ['ratioToWindow', /^grid-row\/(.*)/, 'grid-window/$1'],
+  ['ratioToTotals', /^increment-(row|window)\/(.*)/, 'grid-$1/$2'],
   ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
 ];
 
@@ -270,6 +272,8 @@ const targets = [
   ['grid-window/blt/1048576', 'ratioToFloat', 2.5],
   ['grid-window/blt/1048576', 'ratioToDouble', 2],
   ['grid-row/blt/1048576', 'ratioToWindow', 1.5],
+  ['increment-window/blt/1048576', 'ratioToTotals', 1.3],
+  ['increment-row/blt/1048576', 'ratioToTotals', 1.3],
   ['float-window/tree/1048576', 'ratioToBlt', 1.5],
   ['float-window/honaker/1048576', 'ratioToBlt', 1.5],
   ['float-window/haar/1048576', 'ratioToBlt', 1.5],

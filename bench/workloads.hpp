@@ -145,6 +145,20 @@ inline Workload grid_window(const std::string& strategy, std::int64_t dimension)
                                                   });
 }
 
+/// The integers that a step adds to them, one step a call as in `grid_row`, or a window.
+inline Workload grid_increments(const std::string& strategy, std::int64_t dimension,
+                                std::int64_t num_rows) {
+  return windowed_rows<NoiseIncrements, std::int64_t>(
+      num_rows == 1 ? "increment-row" : "increment-window", strategy, dimension,
+      [=](auto& stream, auto& rows, std::int64_t count) {
+        const std::span<std::int64_t> all(rows);
+        for (std::int64_t i = 0; i < count; i += num_rows)
+          stream.next_rounded(all.subspan(static_cast<std::size_t>(i * dimension),
+                                          static_cast<std::size_t>(num_rows * dimension)),
+                              num_rows, 0x1p14);
+      });
+}
+
 /// The same integers one row a call.
 inline Workload grid_row(const std::string& strategy, std::int64_t dimension) {
   return windowed_rows<NoiseStream, std::int64_t>(
@@ -419,9 +433,11 @@ inline std::vector<Workload> workloads() {
   for (const char* strategy : {"blt", "honaker", "optimal"}) {
     list.push_back(double_window(strategy, kLarge));
     list.push_back(grid_window(strategy, kLarge));
+    list.push_back(grid_increments(strategy, kLarge, 16));
   }
   for (const char* strategy : {"blt", "honaker", "optimal"}) {
     list.push_back(grid_row(strategy, kLarge));
+    list.push_back(grid_increments(strategy, kLarge, 1));
     list.push_back(learner_step(strategy, kLarge));
     list.push_back(learner(strategy, kLarge));
   }

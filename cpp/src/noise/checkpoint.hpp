@@ -30,7 +30,8 @@ enum class CheckpointKind : std::uint8_t {
   prefix_sum = 2,
   ledger = 3,
   lattice_sum = 4,
-  learner = 5
+  learner = 5,
+  noise_increments = 6
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

@@ -6,6 +6,7 @@
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
 #include "noise/exact/exact_entry.hpp"
+#include "noise/increments_form.hpp"
 #include "noise/programs/row_maker.hpp"
 
 namespace dpftrl {
@@ -45,9 +46,7 @@ noise::ProgramOptions program_options(const NoiseStreamOptions& options, std::in
 DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options) {
   DecoderForm form = strategy.decoder_form();
   if (!options.increments) return form;
-  if (std::holds_alternative<RunningSumDecoder>(form)) return IdentityDecoder{};
-  if (auto* inverse = std::get_if<BandedInverseDecoder>(&form))
-    return MovingSumDecoder{std::move(inverse->coefficients)};
+  if (std::optional<DecoderForm> own = noise::increments_form(form)) return *std::move(own);
   fail(ErrorCode::unsupported, "noise_stream", "strategy",
        "must be one whose inverse has few bands, for prefix sums, to give increments",
        std::string(strategy.name()));

@@ -17,7 +17,7 @@ constexpr std::size_t kBlock = 1024;
 
 std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   const auto width = static_cast<std::size_t>(noise_.dimension());
-  if (step < first_of_window_ || step >= end_of_window_) {
+  if (!has(step)) {
     end_of_window_ = first_of_window_;
     noise_.seek(step);
     const std::int64_t most =
@@ -34,9 +34,13 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
   }
   const std::span<std::int64_t> row =
       std::span(window_).subspan(static_cast<std::size_t>(step - first_of_window_) * width, width);
-  if (is_decided_) return row;
-  for (std::size_t first = 0; first < width; first += kBlock) {
-    const std::span<std::int64_t> block = row.subspan(first, std::min(kBlock, width - first));
+  if (!is_decided_) decide(step, row);
+  return row;
+}
+
+void RoundedRows::decide(std::int64_t step, std::span<std::int64_t> row) {
+  for (std::size_t first = 0; first < row.size(); first += kBlock) {
+    const std::span<std::int64_t> block = row.subspan(first, std::min(kBlock, row.size() - first));
     // A look at all of them, which vector units do: hardly any block has one.
     std::int64_t num_open = 0;
     for (const std::int64_t entry : block) num_open += entry == kUndecided;
@@ -46,7 +50,17 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
         block[i] = noise_.rounded_entry({step, static_cast<std::int64_t>(first + i)}, scale_);
     num_recomputed_ += num_open;
   }
-  return row;
+}
+
+bool RoundedRows::keeps_several() const {
+  return kMaxWindowEntries / noise_.dimension() > kMinWindowRows;
+}
+
+void RoundedRows::fill(std::int64_t step, std::span<std::int64_t> rows) {
+  const auto width = static_cast<std::size_t>(noise_.dimension());
+  noise_.seek(step);
+  if (noise_.next_rounded(rows, std::ssize(rows) / noise_.dimension(), scale_)) return;
+  for (; !rows.empty(); rows = rows.subspan(width), ++step) decide(step, rows.first(width));
 }
 
 std::span<const std::int64_t> RoundedRows::several(std::int64_t step, std::int64_t most) {
@@ -56,6 +70,12 @@ std::span<const std::int64_t> RoundedRows::several(std::int64_t step, std::int64
   const auto open = std::find(rows.begin(), rows.end(), kUndecided);
   const auto num_decided = static_cast<std::size_t>(open - rows.begin()) / first.size();
   return rows.first(num_decided * first.size());
+}
+
+void RoundedRows::use_scale(double scale) {
+  if (scale == scale_) return;
+  end_of_window_ = first_of_window_;
+  scale_ = scale;
 }
 
 void RoundedRows::restore_state(std::int64_t state_step, std::span<const std::byte> state,

@@ -28,7 +28,19 @@ class RoundedRows {
   /// as they are made and need nothing recomputed after the first.
   std::span<const std::int64_t> several(std::int64_t step, std::int64_t most);
 
+  /// Writes the rows of the steps from `step` on, past the window, which keeps none of them.
+  void fill(std::int64_t step, std::span<std::int64_t> rows);
+  /// Whether rows are so short that a window of several is made for one that is asked for.
+  bool keeps_several() const;
+  /// Whether the row is in the window.
+  bool has(std::int64_t step) const { return first_of_window_ <= step && step < end_of_window_; }
+
+  /// Goes on with rows of another scale.
+  void use_scale(double scale);
+  double scale() const { return scale_; }
+
   std::int64_t num_steps() const { return noise_.num_steps(); }
+  std::int64_t dimension() const { return noise_.dimension(); }
   /// Entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
@@ -40,6 +52,9 @@ class RoundedRows {
   void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
 
  private:
+  /// Decides the entries of a row that double precision left open.
+  void decide(std::int64_t step, std::span<std::int64_t> row);
+
   NoiseStream noise_;
   double scale_;
   std::vector<std::int64_t> window_;  ///< of the steps from first_of_window_ on

@@ -57,6 +57,7 @@ struct NoiseStreamOptions {
   /// encoders whose inverse has few bands (`independent`, banded-inverse-square-root, lambda-cgd),
   /// as they are for prefix sums: rows draw their normals again, so nothing is kept, seeking costs
   /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
+  /// NoiseIncrements has them for every encoder, as integers.
   bool increments = false;
   Generator generator = Generator::chacha20;  ///< others: FloatNoiseStream only
 
@@ -190,6 +191,54 @@ class NoiseStream {
   std::unique_ptr<const DecoderForm> form_;  ///< stays where it is: programs refer to it
   std::int64_t step_ = 0;
   std::unique_ptr<Maker> maker_;
+};
+
+/// Rounded rows of C^-1 Z, what a step adds to the noise of its sum, of every mechanism for prefix
+/// sums: for callers that add noise to the gradient of a step and keep no sums.
+///
+///     row t = round(scale (B Z)_t) - round(scale (B Z)_{t-1}),    row 0 = round(scale (B Z)_0)
+///
+/// Sums of these rows are the integers that PrefixSum adds to its sums, one by one; what was proved
+/// of those holds for these (docs/math/grid.md, section 8). Encoders whose inverse has few bands
+/// have the rows of NoiseStreamOptions::increments, each rounded by itself.
+///
+/// @checked-by noise_increments_test
+class NoiseIncrements {
+ public:
+  /// `options.increments` is not looked at.
+  /// @throws as NoiseStream; Error{unsupported} a strategy for another workload.
+  NoiseIncrements(const Strategy& strategy, const NoiseStreamOptions& options);
+  ~NoiseIncrements();
+  NoiseIncrements(NoiseIncrements&&) noexcept;
+  NoiseIncrements& operator=(NoiseIncrements&&) noexcept;
+
+  std::int64_t num_steps() const;
+  std::int64_t dimension() const;
+  /// Steps already given out; the next row is row `step()`.
+  std::int64_t step() const;
+
+  /// Makes row `step` the next one. The work is done when that row is asked for: for differences
+  /// that of NoiseStream::seek to the row before, and two rows.
+  /// @throws Error{invalid_argument} step out of range.
+  void seek(std::int64_t step);
+
+  /// As those of NoiseStream; a state of differences holds the row of totals before `step()` too.
+  std::vector<std::byte> checkpoint();
+  void restore(std::span<const std::byte> bytes);
+
+  /// Writes rows step() .. step() + num_rows - 1, one after the other, all decided, and advances.
+  ///
+  /// @param scale  0 <= scale <= 2^60. Another one than before costs as much as `seek`.
+  /// @exactness    exact: differences of integers that are those of the ideal entries. At most one
+  ///               unit, and for few bands half a unit, from scale (C^-1 Z)_t.
+  /// @throws as NoiseStream::next_rounded and rounded_entry; the same call may be made again.
+  /// @cost         that of the rows of totals, and one subtraction an entry; one more row of
+  /// memory.
+  void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
+
+ private:
+  class Rows;
+  std::unique_ptr<Rows> rows_;
 };
 
 /// Rows of B Z in single precision for `simulation`: noise of the same law from bits of its own
