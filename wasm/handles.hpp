@@ -23,6 +23,9 @@
 
 namespace dpftrl::wasm {
 
+/// Noise of totals, of steps, or of steps with what a target requires.
+using NoiseRows = std::variant<NoiseStream, NoiseIncrements, GradientNoise>;
+
 /// Objects by number. A number is never used twice.
 class Handles {
  public:
@@ -50,7 +53,7 @@ class Handles {
       std::int64_t,
       std::variant<
           std::unique_ptr<PrefixSum>, std::unique_ptr<PeopleSum>, std::unique_ptr<ReleaseLedger>,
-          std::unique_ptr<NoiseStream>, std::unique_ptr<DpFtrl>, std::unique_ptr<TwinLearner>,
+          std::unique_ptr<NoiseRows>, std::unique_ptr<DpFtrl>, std::unique_ptr<TwinLearner>,
           std::unique_ptr<ComparatorSolver>, std::unique_ptr<Simulation>, std::unique_ptr<Planner>,
           std::unique_ptr<Queries>, std::unique_ptr<QuerySearch>>>
       objects_;

@@ -1,77 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rows of noise without a sum.
+/// Rows of noise without a sum, and their way to sums that callers keep.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "convert.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
-#include "totals.hpp"
+#include "rows.hpp"
 
 namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
 
+NoiseStreamOptions stream_options(const val& options) {
+  return {.key = key_of(options),
+          .dimension = count(options, "dimension"),
+          .first_coordinate = count(options, "firstCoordinate")};
+}
+
+/// Rows of totals, increments, or increments for sums of gradients where there is a target.
+std::unique_ptr<NoiseRows> rows_of(const val& options) {
+  if (!options["epsilon"].isUndefined())
+    return std::make_unique<NoiseRows>(
+        std::in_place_type<GradientNoise>,
+        GradientNoiseOptions{.mechanism = mechanism_options(options),
+                             .key = key_of(options),
+                             .dimension = count(options, "dimension"),
+                             .grid = optional_number(options, "grid")});
+  Problem given = problem_of(options);
+  const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+  if (optional_flag(options, "increments").value_or(false))
+    return std::make_unique<NoiseRows>(std::in_place_type<NoiseIncrements>, *strategy,
+                                       stream_options(options));
+  return std::make_unique<NoiseRows>(std::in_place_type<NoiseStream>, *strategy,
+                                     stream_options(options));
+}
+
+NoiseStream& stream_of(NoiseStream& rows) {
+  return rows;
+}
+NoiseIncrements& stream_of(NoiseIncrements& rows) {
+  return rows;
+}
+NoiseIncrements& stream_of(GradientNoise& rows) {
+  return rows.noise();
+}
+
+/// Calls `use` with the stream behind a handle.
+template <typename Use>
+decltype(auto) with_stream(double handle, Use&& use) {
+  return std::visit([&](auto& rows) { return use(stream_of(rows)); },
+                    handles().get<NoiseRows>(handle));
+}
+
 val noise_create(const val& options) {
   return guarded([&] {
-    Problem given = problem_of(options);
-    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
-    return handles().add(std::make_unique<NoiseStream>(
-        *strategy,
-        NoiseStreamOptions{.key = key_of(options),
-                           .dimension = count(options, "dimension"),
-                           .first_coordinate = count(options, "firstCoordinate"),
-                           .increments = optional_flag(options, "increments").value_or(false)}));
+    std::unique_ptr<NoiseRows> rows = rows_of(options);
+    val object = val::object();
+    if (const auto* noise = std::get_if<GradientNoise>(rows.get())) {
+      object.set("certificate", to_object(noise->mechanism().certificate()));
+      object.set("grid", noise->grid());
+    }
+    object.set("id", handles().add(std::move(rows)));
+    return object;
+  });
+}
+
+val noise_step(double handle) {
+  return guarded([&] {
+    return with_stream(handle, [](auto& stream) { return static_cast<double>(stream.step()); });
   });
 }
 
 val noise_seek(double handle, double step) {
   return guarded([&] {
-    handles().get<NoiseStream>(handle).seek(count_of(step));
+    with_stream(handle, [&](auto& stream) { stream.seek(count_of(step)); });
     return val::null();
   });
+}
+
+void fill_rounded(NoiseStream& stream, std::span<std::int64_t> rows, std::int64_t num_rows,
+                  double scale) {
+  const std::int64_t first = stream.step(), width = stream.dimension();
+  if (stream.next_rounded(rows, num_rows, scale)) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i);
+    if (rows[i] == kUndecided)
+      rows[i] = stream.rounded_entry({first + place / width, place % width}, scale);
+  }
+}
+
+void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::int64_t num_rows,
+                  double scale) {
+  stream.next_rounded(rows, num_rows, scale);
 }
 
 /// Integers as doubles, which hold them.
 val noise_rounded(double handle, double num_rows, double scale) {
   return guarded([&] {
-    NoiseStream& stream = handles().get<NoiseStream>(handle);
-    const std::int64_t first = stream.step(), width = stream.dimension();
-    require_between("noise", "num_rows", count_of(num_rows), 0, stream.num_steps());
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(count_of(num_rows) * width));
-    stream.next_rounded(rows, count_of(num_rows), scale);
-    std::vector<double> out;
-    out.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto place = static_cast<std::int64_t>(i);
-      if (rows[i] == kUndecided)
-        rows[i] = stream.rounded_entry({first + place / width, place % width}, scale);
-      constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-      require_between("noise", "scale", rows[i], -kLargest, kLargest);
-      out.push_back(static_cast<double>(rows[i]));
-    }
-    return owned_array(out);
+    return with_stream(handle, [&](auto& stream) {
+      require_between("noise", "num_rows", count_of(num_rows), 0, stream.num_steps());
+      std::vector<std::int64_t> rows(
+          static_cast<std::size_t>(count_of(num_rows) * stream.dimension()));
+      fill_rounded(stream, rows, count_of(num_rows), scale);
+      std::vector<double> out;
+      out.reserve(rows.size());
+      for (const std::int64_t entry : rows) {
+        constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+        require_between("noise", "scale", entry, -kLargest, kLargest);
+        out.push_back(static_cast<double>(entry));
+      }
+      return owned_array(out);
+    });
+  });
+}
+
+/// Overwrites the sum, a Float64Array that only the facade knows, by itself with the noise.
+val noise_add_to(double handle, const val& sum, double step) {
+  return guarded([&] {
+    std::vector<double> values = numbers_of(sum);
+    std::get<GradientNoise>(handles().get<NoiseRows>(handle)).add_noise_to(values, count_of(step));
+    sum.call<void>("set", val(emscripten::typed_memory_view(values.size(), values.data())));
+    return val::null();
   });
 }
 
 val noise_checkpoint(double handle) {
-  return guarded([&] { return owned_bytes(handles().get<NoiseStream>(handle).checkpoint()); });
+  return guarded([&] {
+    return with_stream(handle, [](auto& stream) { return owned_bytes(stream.checkpoint()); });
+  });
 }
 
 val noise_restore(double handle, const val& bytes) {
   return guarded([&] {
-    handles().get<NoiseStream>(handle).restore(bytes_of(bytes));
+    with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
     return val::null();
   });
 }
@@ -80,9 +158,10 @@ val noise_restore(double handle, const val& bytes) {
 
 EMSCRIPTEN_BINDINGS(dpftrl_noise) {
   emscripten::function("noiseCreate", &noise_create);
-  emscripten::function("noiseStep", &step_of<NoiseStream>);
+  emscripten::function("noiseStep", &noise_step);
   emscripten::function("noiseSeek", &noise_seek);
   emscripten::function("noiseRounded", &noise_rounded);
+  emscripten::function("noiseAddTo", &noise_add_to);
   emscripten::function("noiseCheckpoint", &noise_checkpoint);
   emscripten::function("noiseRestore", &noise_restore);
 }

@@ -60,7 +60,7 @@ test('noise: a checkpoint goes on, and a damaged one does not', () => {
   });
 });
 
-test('noise: increments add up to the noise of sums and keep nothing', () => {
+test('noise: increments of few bands add up to the noise of sums and keep nothing', () => {
   for (const mechanism of ['independent', 'lambda-cgd', 'banded-inverse-square-root']) {
     const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
     const increments = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
@@ -74,9 +74,109 @@ test('noise: increments add up to the noise of sums and keep nothing', () => {
       assert.equal(noise.checkpoint().length, 64);
     });
   }
-  const refused = { ...options, mechanism: 'tree', increments: true };
-  rejects(() => dp.noise(refused), DpError, 'unsupported', /mechanism must be one whose inverse has few bands/);
   assert.throws(() => dp.noise({ ...options, increments: 1 }), /increments must be a boolean, got/);
+});
+
+const fewBands = ['independent', 'lambda-cgd', 'banded-inverse-square-root'];
+const others = dp.mechanisms().filter(({ name }) => !fewBands.includes(name));
+
+test('noise: increments of every mechanism add up to the rows of totals bit for bit', () => {
+  for (const { name: mechanism } of others) {
+    const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
+    const added = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
+    for (let i = 3; i < added.length; i++) added[i] += added[i - 3];
+    assert.deepEqual(added, sums, mechanism);
+  }
+  const momentum = { ...options, mechanism: 'tree', workload: { momentum: 0.9 }, increments: true };
+  rejects(() => dp.noise(momentum), DpError, 'unsupported', /mechanism must be one for prefix sums/);
+});
+
+test('noise: increments are the same after seeking and after a checkpoint', () => {
+  for (const { name: mechanism } of others) {
+    const place = { mechanism, dimension: 2, increments: true };
+    const whole = all(place);
+    withNoise(place, (noise) => {
+      for (const step of [30, 7, 8, 39, 0, 20]) {
+        noise.seek(step);
+        const row = noise.rounded({ numRows: 1, scale: 64 });
+        assert.deepEqual(row, whole.slice(2 * step, 2 * step + 2), mechanism);
+      }
+      withNoise(place, (other) => {
+        other.restore(noise.checkpoint());
+        assert.equal(other.step, 21);
+        assert.deepEqual(other.rounded({ numRows: 19, scale: 64 }), whole.slice(42), mechanism);
+      });
+    });
+  }
+});
+
+const target = { mechanism: 'tree', numSteps: 20, epsilon: 2, delta: 1e-6, clipNorm: 2 };
+const seeded = { ...target, dimension: 3, insecureSeed: 4 };
+
+function withGradientNoise(more, use) {
+  const noise = dp.noise({ ...seeded, increments: true, ...more });
+  try {
+    return use(noise);
+  } finally {
+    noise.dispose();
+  }
+}
+
+test('noise: what addNoiseTo returns adds up to the totals of prefixSum bit for bit', () => {
+  for (const { name: mechanism } of others) {
+    withGradientNoise({ mechanism }, (noise) => {
+      const { grid, certificate } = noise;
+      const { clipNorm } = certificate;
+      assert.ok(Math.abs(clipNorm - (2 + Math.sqrt(3) * grid)) < 1e-12 && grid <= 2 / 1024);
+      assert.equal(certificate.clipping, 'by the caller');
+      assert.equal(noise.insecure, true);
+      const sums = dp.prefixSum({ ...seeded, mechanism, clipNorm, grid });
+      assert.equal(sums.certificate.noiseStddev, certificate.noiseStddev);
+      assert.equal(sums.certificate.clipping, undefined);
+      const total = [0, 0, 0];
+      const out = new Float64Array(3);
+      for (let step = 0; step < 20; step++) {
+        const gradient = [grid * step, -1, Math.round(0.3 / grid) * grid];
+        const noisy = step % 2 ? noise.addNoiseTo(gradient, step) : noise.addNoiseTo(gradient, step, out);
+        noisy.forEach((x, i) => (total[i] += x));
+        assert.deepEqual(total, [...sums.release(gradient)], `${mechanism}, step ${step}`);
+      }
+      sums.dispose();
+    });
+  }
+});
+
+test('noise: addNoiseTo puts a sum on the grid by truncation, in place where it is asked to', () => {
+  withGradientNoise({}, (noise) => {
+    const given = Float64Array.of(0.7 * noise.grid, -1.9 * noise.grid, 3);
+    const zero = noise.addNoiseTo([0, 0, 0], 5);
+    noise.seek(5);
+    assert.equal(noise.addNoiseTo(given, 5, given), given);
+    assert.deepEqual(given, zero.map((x, i) => x + [0, -noise.grid, 3][i]));
+  });
+});
+
+test('noise: bad gradients, steps and targets are refused', () => {
+  withGradientNoise({}, (noise) => {
+    const add = (sum, step, out) => () => noise.addNoiseTo(sum, step, out);
+    noise.addNoiseTo([1, 2, 3], 4);
+    rejects(add([1, 2, 3], 4), DpError, 'already_released', /addNoiseTo: step must be at least 5: two sums with the same noise/);
+    rejects(add([1, 2, 3], 20), DpError, 'past_horizon', /step must be below the horizon 20, got 20/);
+    rejects(add([1, 2], 5), TypeError, 'wrong_length', /sum must have 3 entries, got 2/);
+    rejects(add([1, NaN, 3], 5), RangeError, 'invalid_argument', /sum\[1\] must be finite, got NaN/);
+    rejects(add([1, 1e300, 3], 5), RangeError, 'invalid_argument', /sum must be at most 2\^52 grids/);
+    rejects(add([1, 2, 3], 0.5), RangeError, 'invalid_argument', /step must be an integer/);
+    rejects(add('123', 5), TypeError, 'wrong_type', /sum must be/);
+    rejects(add([1, 2, 3], 5, new Float64Array(2)), TypeError, 'wrong_length', /out must have 3/);
+    assert.equal(noise.step, 5);
+  });
+  const make = (more) => () => withGradientNoise(more, () => {});
+  rejects(make({ increments: false }), RangeError, 'invalid_argument', /epsilon must be left out, or increments true/);
+  rejects(make({ firstCoordinate: 3 }), RangeError, 'invalid_argument', /firstCoordinate must be left out/);
+  rejects(make({ grid: 0.3 }), RangeError, 'invalid_argument', /grid must be a power of two/);
+  rejects(make({ clipNorm: -1 }), RangeError, 'invalid_argument', /clipNorm must be positive/);
+  rejects(() => dp.noise({ ...options, increments: true, grid: 1 }), TypeError, 'wrong_type', /epsilon/);
+  assert.equal(dp.liveHandles, 0);
 });
 
 // Recorded natively, in tests/cpp/noise/checkpoint_test.cpp.

@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 432_500);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 438_000);
 });
 
 test('size: the glue', (t) => {
@@ -29,7 +29,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 591_000);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 598_000);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

@@ -18,6 +18,19 @@ constexpr std::int64_t kResidualSteps = 256;
 /// of the decoder's stored coefficients (docs/math/grid.md).
 constexpr double kRoundUp = 1 + 0x1p-36;
 
+/// Sets the std of Z that the sensitivity, the multiplier and the clip norm require.
+void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
+                      const Participation& participation) {
+  // The slack is that of one column; a user takes part in so many.
+  const double slack =
+      strategy.encoder_slack() *
+      static_cast<double>(participation.max_participations_within(certificate.num_steps));
+  certificate.noise_stddev = certificate.noise_multiplier * certificate.sensitivity * (1 + slack) *
+                             certificate.clip_norm * neighbour_distance(certificate.neighbours) *
+                             kRoundUp;
+  require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
+}
+
 DecoderResidual residual_of(const Strategy& strategy) {
   const Matrix product = strategy.decoder() * strategy.encoder();
   return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.num_steps()};
@@ -71,11 +84,6 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
   require_known_errors(strategy_options);
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
   const UnitError error = unit_error(*strategy, options.participation);
-  const double multiplier = noise_multiplier(options.target);
-  // The slack is that of one column; a user takes part in so many.
-  const double slack =
-      strategy->encoder_slack() *
-      static_cast<double>(options.participation.max_participations_within(options.num_steps));
   const double mu = mu_from_approximate_dp(options.target);
 
   Certificate certificate{
@@ -94,17 +102,24 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .sensitivity = error.sensitivity.value,
       .exactness = error.sensitivity.exactness,
       .sensitivity_method = error.sensitivity.method,
-      .noise_multiplier = multiplier,
-      .noise_stddev = multiplier * error.sensitivity.value * (1 + slack) * options.clip_norm *
-                      neighbour_distance(options.neighbours) * kRoundUp,
+      .noise_multiplier = noise_multiplier(options.target),
+      .noise_stddev = 0,
       .max_error = error.max_error,
       .mean_error = error.mean_error,
       .objective = objective_of(options.parameters),
       .parameters = effective_parameters(*strategy, options.parameters),
   };
-  require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
+  set_noise_stddev(certificate, *strategy, options.participation);
   return std::shared_ptr<const Mechanism>(
       new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
+}
+
+std::shared_ptr<const Mechanism> Mechanism::with_clip_norm(double clip_norm) const {
+  Certificate certificate = certificate_;
+  certificate.clip_norm = require_positive("mechanism", "clip_norm", clip_norm);
+  set_noise_stddev(certificate, *strategy_, participation());
+  return std::shared_ptr<const Mechanism>(
+      new Mechanism(strategy_, options_, std::move(certificate)));
 }
 
 Proof Mechanism::proof() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
@@ -53,6 +54,10 @@ class ReleaseEngine {
   virtual void restore_state(std::int64_t state_step, std::span<const std::byte> state,
                              std::int64_t step) = 0;
 };
+
+/// Checks that records of the mechanism's clip norm, their sums and its noise fit a grid.
+/// @throws Error{invalid_argument}.
+void require_grid(std::string_view where, const Mechanism& mechanism, double grid);
 
 std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
                                                 const PrefixSumOptions& options);

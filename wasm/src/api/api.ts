@@ -150,7 +150,8 @@ export function makeApi(core: Core): DpFtrl {
     comparator: (options) => makeComparator(core, backstop, options),
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),
     predict: (model, features, out) => predict(model, features, out),
-    noise: (options) => makeNoise(core, backstop, mechanisms, options),
+    noise: ((options: unknown) =>
+      makeNoise(core, backstop, mechanisms, options)) as DpFtrl['noise'],
     ledger: (options) => makeLedger(core, backstop, mechanisms, options),
     learnerLedger: (options) => makeLearnerLedger(core, backstop, mechanisms, options),
     simulation: (options) => makeSimulation(core, backstop, mechanisms, options),

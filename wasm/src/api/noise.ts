@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of noise without a sum: for shards, and for those who add integers themselves.
+// Rows of noise without a sum: for shards, and for those who add integers themselves. Noise for
+// sums of gradients that the caller clips.
 
-import { optionsObject, outOfRange, Reader, requireCount, wrongType } from '../core/check.js';
+import { float64s, optionsObject, outOfRange, overwrite, Reader } from '../core/check.js';
+import { requireCount, Scratch, writableLength, wrongType } from '../core/check.js';
 import type { Core, CoreFactorization } from '../core/core.js';
-import { makeError } from '../core/errors.js';
+import { makeError, told, type RefusalError } from '../core/errors.js';
 import { CoreHandle, type Backstop } from '../core/handle.js';
 import { KEY_BYTES, withKey } from '../core/key.js';
-import type { MechanismName, Noise } from '../types/all.js';
-import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+import type { Certificate, GradientNoise, MechanismName, Noise } from '../types/all.js';
+import { MECHANISM_OPTIONS, readFactorization, readMechanism, readOptions } from './options.js';
+import { requireLength } from './options.js';
 
+/** Options of a target, which `addNoiseTo` needs. */
+const TARGET_OPTIONS = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'grid'];
 const OPTIONS = [
-  ...ERROR_OPTIONS,
+  ...MECHANISM_OPTIONS,
+  'grid',
   'dimension',
   'firstCoordinate',
   'increments',
@@ -65,6 +71,49 @@ class CoreNoise extends CoreHandle implements Noise {
   }
 }
 
+/** Facts of noise at a target. */
+interface Facts {
+  dimension: number;
+  numSteps: number;
+  certificate: Certificate;
+  grid: number;
+  insecure: boolean;
+}
+
+class CoreGradientNoise extends CoreNoise implements GradientNoise {
+  readonly certificate: Certificate;
+  readonly grid: number;
+  readonly insecure: boolean;
+  private readonly scratch = new Scratch();
+
+  constructor(core: Core, backstop: Backstop, id: number, facts: Facts) {
+    super(core, backstop, id, facts.dimension, facts.numSteps);
+    this.certificate = Object.freeze({ ...facts.certificate, clipping: 'by the caller' as const });
+    this.grid = facts.grid;
+    this.insecure = facts.insecure;
+  }
+
+  addNoiseTo(sum: ArrayLike<number>, step: number, out?: Float64Array): Float64Array {
+    const where = 'addNoiseTo';
+    const name = 'sum';
+    const values =
+      out === undefined ? float64s(where, name, sum) : this.scratch.copy(where, name, sum);
+    requireLength(where, name, values.length, this.dimension);
+    if (out !== undefined) {
+      requireLength(where, 'out', writableLength(where, 'out', out), this.dimension);
+    }
+    requireCount(where, 'step', step, Number.MAX_SAFE_INTEGER);
+    try {
+      this.core.call('noiseAddTo', this.id, values, step);
+    } catch (error) {
+      throw told(error as RefusalError, { call: where });
+    }
+    if (out === undefined) return values;
+    overwrite(out, values);
+    return out;
+  }
+}
+
 function readKey(reader: Reader): Uint8Array | undefined {
   if (!reader.has('key')) return undefined;
   const key = requireBytes('noise', 'key', reader.raw('key'));
@@ -76,6 +125,20 @@ function readKey(reader: Reader): Uint8Array | undefined {
   });
 }
 
+/** The target, where one is given: for the increments of all coordinates. */
+function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
+  const given = TARGET_OPTIONS.find((name) => reader.has(name));
+  if (given === undefined) return undefined;
+  const { where } = reader;
+  if (!(reader.has('increments') && reader.flag('increments'))) {
+    throw outOfRange(where, given, 'left out, or {increments} true', reader.raw(given));
+  }
+  if (reader.countOr('firstCoordinate', 0) !== 0) {
+    throw outOfRange(where, 'firstCoordinate', 'left out with {epsilon}: a shard has no norm', reader.raw('firstCoordinate'));
+  }
+  return { ...readMechanism(reader, mechanisms), grid: reader.numberOr('grid', undefined) };
+}
+
 export function makeNoise(
   core: Core,
   backstop: Backstop,
@@ -83,20 +146,25 @@ export function makeNoise(
   options: unknown,
 ): Noise {
   const reader = readOptions('noise', options, OPTIONS);
+  const target = readTarget(reader, mechanisms);
   const complete = {
-    ...readFactorization(reader, mechanisms),
+    ...(target ?? readFactorization(reader, mechanisms)),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
     increments: reader.has('increments') && reader.flag('increments'),
     insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
   };
-  if (complete.insecureSeed !== undefined && reader.has('key')) {
+  const insecure = complete.insecureSeed !== undefined;
+  if (insecure && reader.has('key')) {
     const constraint = 'must be given, or else {insecureSeed}, and only one of them';
     throw makeError('wrong_type', 'noise', { parameter: 'key', constraint, value: 'both' });
   }
-  const make = (given: CoreFactorization & object) => {
-    const id = core.call('noiseCreate', given);
-    return new CoreNoise(core, backstop, id, complete.dimension, complete.numSteps);
+  const { dimension, numSteps } = complete;
+  const make = (given: CoreFactorization & object): Noise => {
+    const { id, certificate, grid } = core.call('noiseCreate', given);
+    if (certificate === undefined) return new CoreNoise(core, backstop, id, dimension, numSteps);
+    const facts = { dimension, numSteps, certificate, grid: grid!, insecure };
+    return new CoreGradientNoise(core, backstop, id, facts);
   };
   return withKey('noise', complete, make, readKey(reader));
 }

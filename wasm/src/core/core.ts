@@ -248,10 +248,15 @@ interface CoreFunctions {
   comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
   comparatorSolve: [[id: number], import('../types/all.js').BestFixed];
   regretBounds: [[certificate: object, rule: object], import('../types/all.js').RegretBounds];
-  noiseCreate: [[options: CoreFactorization & object], number];
+  noiseCreate: [
+    [options: CoreFactorization & object],
+    { id: number; certificate?: Certificate; grid?: number },
+  ];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];
   noiseRounded: [[id: number, numRows: number, scale: number], Float64Array];
+  /** Overwrites the sum. */
+  noiseAddTo: [[id: number, sum: Float64Array, step: number], null];
   noiseCheckpoint: [[id: number], Uint8Array];
   noiseRestore: [[id: number, bytes: Uint8Array], null];
   ledgerCreate: [[options: CoreMechanism & object], CorePrefixSum];

@@ -25,6 +25,8 @@ export interface Certificate {
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   sensitivityMethod: string;
+  /** Present where this package clipped nothing: the norm is a promise of the caller. */
+  clipping?: 'by the caller';
   noiseMultiplier: number;
   noiseStddev: number;
   maxError: number;

@@ -22,7 +22,7 @@ import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
 import type { LedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
-import type { Noise, NoiseOptions } from './noise.js';
+import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { Optimization, OptimizeOptions } from './optimization.js';
 import type {
   ApproximateDp,
@@ -324,6 +324,21 @@ export interface DpFtrl {
    * ```
    */
   noise(options: NoiseOptions): Noise;
+  /**
+   * Noise for sums of gradients that the caller clips, at a privacy target.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1 };
+   * const noise = dp.noise({ mechanism: 'blt', ...target, dimension: 3, increments: true });
+   * const clipped = [0.6, 0, -0.8]; // the sum of a batch of gradients of norm at most 1
+   * console.log(noise.addNoiseTo(clipped, 0), noise.certificate.noiseStddev);
+   * noise.dispose();
+   * ```
+   */
+  noise(options: GradientNoiseOptions): GradientNoise;
   /**
    * A private running total whose state is kept in a store: it continues where it stopped, and
    * never releases a step for two records.

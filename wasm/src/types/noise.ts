@@ -2,7 +2,9 @@
 
 // Rows of a mechanism's noise.
 
+import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
+import type { MechanismOptions } from './mechanism.js';
 import type { ErrorOptions } from './unit-error.js';
 
 export interface NoiseOptions extends ErrorOptions {
@@ -15,10 +17,11 @@ export interface NoiseOptions extends ErrorOptions {
   firstCoordinate?: number;
   /**
    * Gives rows of increments, what each step adds to the noise of its sum, for callers who add
-   * noise to each gradient; their sums are the noise of sums, up to rounding. For `independent`,
-   * `banded-inverse-square-root` and `lambda-cgd` over prefix sums. No state is kept from step to
-   * step: seeking costs nothing, and a row costs as many normals as the inverse encoder has bands.
-   * Default false.
+   * noise to each gradient: of every mechanism, over prefix sums. They are the differences of
+   * successive rounded rows of totals, so that their sums are those rows, at the cost of one more
+   * row of memory. `independent`, `banded-inverse-square-root` and `lambda-cgd` round each
+   * increment by itself: sums are then off by at most a unit a step, no state is kept from step to
+   * step, and seeking costs nothing. Default false.
    */
   increments?: boolean;
   /**
@@ -54,4 +57,48 @@ export interface Noise extends Handle {
    * checkpoint. See `ledger`.
    */
   restore(bytes: Uint8Array): void;
+}
+
+/** Options of noise for sums of clipped gradients. */
+export interface GradientNoiseOptions extends MechanismOptions {
+  increments: true;
+  /** Entries of a gradient. Default 1. */
+  dimension?: number;
+  /**
+   * Spacing of the results, a power of two. Default: fine enough that putting a sum on it adds at
+   * most 1/1024 of `clipNorm` to what the noise has to hide.
+   */
+  grid?: number;
+  /** 32 secret bytes, for one stream only. Default: from the platform, for this stream alone. */
+  key?: Uint8Array;
+  /** As in `prefixSum`: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+/** Noise for sums of clipped gradients, which the caller clips and adds up. */
+export interface GradientNoise extends Noise {
+  /**
+   * Its `clipNorm` is the promised one and what putting sums on the grid may add, below
+   * sqrt(dimension) * grid. `clipping` says that nothing is clipped here.
+   */
+  readonly certificate: Certificate;
+  readonly grid: number;
+  /** A fixed seed was given: results are NOT private. */
+  readonly insecure: boolean;
+  /**
+   * Returns a sum with the noise of a step, on the grid; sums of the results are running totals
+   * with the noise of `prefixSum`. Steps may be left out. A step before `step` is refused with
+   * 'already_released', because two sums with the same noise show their difference.
+   *
+   * Private as the certificate says if sums of neighbouring data, as they are given here, differ at
+   * each step of a user by at most `clipNorm` (for 'replace-one' twice that). Add up in doubles:
+   * what rounding makes of a sum counts.
+   * @param sumOfClippedGradients `dimension` numbers, each up to 2^52 grids
+   * @param out where to write instead of a new array; may be the sum itself
+   */
+  addNoiseTo(
+    sumOfClippedGradients: ArrayLike<number>,
+    step: number,
+    out?: Float64Array,
+  ): Float64Array;
 }

@@ -91,6 +91,10 @@ class Mechanism {
   /// @throws Error{invalid_argument} any option out of range, the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
 
+  /// The same for records of another norm; nothing is searched for again.
+  /// @throws Error{invalid_argument} clip_norm not positive.
+  std::shared_ptr<const Mechanism> with_clip_norm(double clip_norm) const;
+
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
   /// Found anew at every call.

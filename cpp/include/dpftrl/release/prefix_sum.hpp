@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 #include "dpftrl/release/record.hpp"
@@ -157,6 +158,60 @@ class PrefixSum {
   std::int64_t max_contributions_;
   std::int64_t num_contributions_ = 0;  ///< in mode lattice to the open step
   std::int64_t step_ = 0;
+};
+
+struct GradientNoiseOptions {
+  MechanismOptions mechanism;  ///< for prefix sums; `clip_norm` is what the caller promises
+  Key key;
+  std::int64_t dimension = 1;
+  /// Spacing of the results, a power of two. Default: default_grid, or finer: at most clip_norm /
+  /// (1024 sqrt(dimension)).
+  std::optional<double> grid = {};
+};
+
+/// Noise for sums of clipped gradients that callers keep themselves: row t of C^-1 Z for the sum of
+/// step t. Sums of the results are running totals with the noise of PrefixSum, bit for bit.
+///
+///     sum of step t --truncate--> q_t     (q_t + round(row of totals t) - round(that before)) grid
+///
+/// @guarantee  mode grid of PrefixSum, for neighbouring streams whose sums, as they are given here,
+///             differ at each step of the user by at most the promised norm. What truncating a sum
+///             adds to that, below sqrt(dimension) grid, is in mechanism().clip_norm(), for which
+///             the noise is made: docs/math/grid.md, section 8. Clipping is the caller's, and so is
+///             the rounding of the sums.
+/// @checked-by gradient_noise_test
+class GradientNoise {
+ public:
+  /// @throws as Mechanism::make, PrefixSum and NoiseIncrements.
+  explicit GradientNoise(const GradientNoiseOptions& options);
+
+  /// Adds the noise of a step, and goes to the next one. Steps may be left out, none given twice.
+  ///
+  /// @param sum  dimension entries, input units; becomes a multiple of grid().
+  /// @param step  step() .. num_steps() - 1.
+  /// @throws Error{wrong_length} sum; Error{past_horizon} step; Error{already_released} a step
+  ///         before step(): two sums with the same noise show their difference;
+  ///         Error{invalid_argument} an entry that is not finite, or beyond 2^52 grids. Nothing
+  ///         changes in any of these cases.
+  void add_noise_to(std::span<double> sum, std::int64_t step);
+
+  /// Rows, checkpoints and `seek`, which goes back also: for callers who know that nothing was
+  /// shown of the steps that follow.
+  NoiseIncrements& noise() { return noise_; }
+  const NoiseIncrements& noise() const { return noise_; }
+  /// The mechanism for the norm with what truncation adds.
+  const Mechanism& mechanism() const { return *mechanism_; }
+  double clip_norm() const { return clip_norm_; }  ///< that was promised
+  double grid() const { return grid_; }
+
+ private:
+  GradientNoise(const GradientNoiseOptions& options, std::shared_ptr<const Mechanism> promised);
+
+  double clip_norm_;
+  double grid_;
+  std::shared_ptr<const Mechanism> mechanism_;
+  NoiseIncrements noise_;
+  std::vector<std::int64_t> row_;
 };
 
 }  // namespace dpftrl

@@ -13,6 +13,7 @@ namespace dpftrl {
 namespace {
 
 using detail::kMaxNormInGrids;
+using detail::power_of_two_at_most;
 
 constexpr double kMaxSumInGrids = 0x1p62;
 /// Beyond this many grids a double row has no fractional bits left to round.
@@ -26,38 +27,18 @@ constexpr double kMaxGrid = 0x1p900;
 /// Below this, products of the noise std could underflow.
 constexpr double kMinNoise = 0x1p-900;
 
-double power_of_two_at_most(double value) {
-  int exponent = 0;
-  std::frexp(value, &exponent);  // value = m 2^exponent, 1/2 <= m < 1
-  return std::ldexp(1.0, exponent - 1);
+void require_enough_noise(std::string_view where, const Mechanism& mechanism) {
+  if (!(mechanism.noise_stddev() >= kMinNoise))
+    fail_argument(where, "noise_stddev", "at least 2^-900", to_text(mechanism.noise_stddev()));
 }
 
 double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
-  if (!(mechanism.noise_stddev() >= kMinNoise))
-    fail_argument("prefix_sum", "noise_stddev", "at least 2^-900",
-                  to_text(mechanism.noise_stddev()));
+  require_enough_noise("prefix_sum", mechanism);
   const double grid = options.grid ? *options.grid : default_grid(mechanism, options.dimension);
-  if (!detail::is_power_of_two(grid))
-    fail_argument("prefix_sum", "grid", "a power of two", to_text(grid));
-  const double clip_in_grids = mechanism.clip_norm() / grid;
-  const double noise_in_grids = mechanism.noise_stddev() / grid;
-  if (!(grid <= kMaxGrid)) fail_argument("prefix_sum", "grid", "at most 2^900", to_text(grid));
-  if (!options.grid && !(clip_in_grids >= 1))
+  if (!options.grid && grid <= kMaxGrid && !(mechanism.clip_norm() / grid >= 1))
     fail_argument("prefix_sum", "clip_norm", "at least 2^-40 of the largest release std",
                   to_text(mechanism.clip_norm()));
-  const double num_steps = static_cast<double>(mechanism.num_steps());
-  const double largest_row = std::sqrt(mechanism.strategy().row_norms().max_squared);
-  if (!(clip_in_grids >= 1))
-    fail_argument("prefix_sum", "grid", "at most {clip_norm} = " + to_text(mechanism.clip_norm()),
-                  to_text(grid));
-  if (!(noise_in_grids >= kMinNoise))
-    fail_argument("prefix_sum", "grid", "at most 2^900 noise stds", to_text(grid));
-  if (!(clip_in_grids <= kMaxNormInGrids) || !(clip_in_grids * num_steps <= kMaxSumInGrids) ||
-      !(noise_in_grids * largest_row <= kMaxNoiseInGrids))
-    fail_argument("prefix_sum", "grid",
-                  "coarse enough that a record spans at most 2^31 grids, the sums 2^62 and the "
-                  "noise std 2^40",
-                  to_text(grid));
+  detail::require_grid("prefix_sum", mechanism, grid);
   return grid;
 }
 
@@ -151,6 +132,27 @@ class GridEngine final : public detail::ReleaseEngine {
 };
 
 }  // namespace
+
+void detail::require_grid(std::string_view where, const Mechanism& mechanism, double grid) {
+  require_enough_noise(where, mechanism);
+  if (!is_power_of_two(grid)) fail_argument(where, "grid", "a power of two", to_text(grid));
+  const double clip_in_grids = mechanism.clip_norm() / grid;
+  const double noise_in_grids = mechanism.noise_stddev() / grid;
+  if (!(grid <= kMaxGrid)) fail_argument(where, "grid", "at most 2^900", to_text(grid));
+  const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double largest_row = std::sqrt(mechanism.strategy().row_norms().max_squared);
+  if (!(clip_in_grids >= 1))
+    fail_argument(where, "grid", "at most {clip_norm} = " + to_text(mechanism.clip_norm()),
+                  to_text(grid));
+  if (!(noise_in_grids >= kMinNoise))
+    fail_argument(where, "grid", "at most 2^900 noise stds", to_text(grid));
+  if (!(clip_in_grids <= kMaxNormInGrids) || !(clip_in_grids * num_steps <= kMaxSumInGrids) ||
+      !(noise_in_grids * largest_row <= kMaxNoiseInGrids))
+    fail_argument(where, "grid",
+                  "coarse enough that a record spans at most 2^31 grids, the sums 2^62 and the "
+                  "noise std 2^40",
+                  to_text(grid));
+}
 
 double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("default_grid", "dimension", dimension, 1, kMaxDimension);

@@ -68,6 +68,12 @@ bool is_power_of_two(double value) {
   return value > 0 && std::isnormal(value) && std::frexp(value, &exponent) == 0.5;
 }
 
+double power_of_two_at_most(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);  // value = m 2^exponent, 1/2 <= m < 1
+  return std::ldexp(1.0, exponent - 1);
+}
+
 Clip::Clip(const ProductRecord& record, double clip_norm)
     : clip_norm_(require_positive("clip_to_norm", "clip_norm", clip_norm)) {
   require_all_finite("clip_to_norm", "scales", record.scales);

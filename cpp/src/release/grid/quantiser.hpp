@@ -16,6 +16,7 @@ namespace dpftrl::detail {
 inline constexpr double kMaxNormInGrids = 0x1p31;
 
 bool is_power_of_two(double value);
+double power_of_two_at_most(double value);
 
 /// floor((clip_norm / grid)^2), for clip_norm / grid between 1 and kMaxNormInGrids.
 std::int64_t max_norm_squared(double clip_norm, double grid);
