@@ -9,6 +9,7 @@ import { importSources } from './support.mjs';
 
 const names = [
   'data/chi',
+  'data/contributions',
   'data/csv',
   'figures/decimate',
   'page/format',
@@ -213,6 +214,52 @@ test('CSV: numbers, separators, quotes, empty lines; every mistake has its place
   });
 });
 
+test('what counts of a person: the first rows that keep the limit, all of a step together', () => {
+  const { recordsOf, suggestPerson, suggestTime } = parts.contributions;
+  const csv = parts.csv.parseCsv(
+    'time,user,n\n2026-03-01,a,1\n2026-03-01,b,2\n2026-03-01,a,4\n2026-03-04,a,8\n' +
+      '2026-03-05,a,16\n2026-03-05,b,32\n2026-03-05,a,64\n2026-03-06T23:59-01:00,a,128\n',
+  );
+  assert.equal(suggestPerson(csv), 'user');
+  assert.equal(suggestTime(csv), 'time');
+  assert.equal(suggestPerson(parts.csv.parseCsv('city,n\na,1\nb,2\na,3\nb,4\n')), '', 'no person');
+  const roles = { person: 'user', time: 'time', bucket: 'day' };
+  const limit = { maxContributions: 2, minSeparation: 4 };
+  const records = recordsOf(csv, ['n'], roles, limit);
+  // a on days 0 and 4, not on day 3, which is too near, and not on day 6, the third one.
+  assert.deepEqual([...records.table.values], [5, 2, 0, 0, 0, 0, 0, 0, 80, 32, 0, 0, 0, 0]);
+  assert.deepEqual([...records.raw], [7, 0, 0, 8, 112, 0, 128]);
+  assert.deepEqual(
+    [records.batchSize, records.numSteps, records.numContributions, records.numDropped],
+    [2, 7, 4, 2],
+  );
+  assert.deepEqual([records.numPersons, records.span], [2, ['2026-03-01', '2026-03-07']]);
+  const rows = recordsOf(csv, ['n'], { ...roles, time: '' }, { ...limit, minSeparation: 1 });
+  assert.deepEqual([...rows.table.values], [1, 2, 4, 0, 0, 32, 0, 0]);
+  const months = recordsOf(csv, ['n'], { ...roles, person: '', bucket: 'month' }, limit);
+  assert.deepEqual([...months.table.values], [1, 2, 4, 8, 16, 32, 64, 128]);
+  assert.equal(months.numSteps, 1);
+  for (const [text, message] of [
+    ['t,n\n2026-03-02,1\n2026-03-01,2', /row 2 .*“t”: is in an earlier day than the row above it/],
+    ['t,n\n2026-03-02,1\nsoon,2', /row 2 .*“t”: must be a date such as 2026-03-01, or a time/],
+    ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: must be a date/],
+  ]) {
+    const wrong = parts.csv.parseCsv(text);
+    const time = { person: '', time: 't', bucket: 'day' };
+    assert.throws(() => recordsOf(wrong, ['n'], time, limit), { message, role: 'time' });
+  }
+  for (const [text, message] of [
+    ['t,n\na,1\n,2', /row 2 .*“t”: is missing/],
+    ['t,n\n1,1\n9007199254740993000,2', /row 2 .*must be a text, or a whole number up to 2\^53/],
+  ]) {
+    const person = { person: 't', time: '', bucket: 'day' };
+    assert.throws(() => recordsOf(parts.csv.parseCsv(text), ['n'], person, limit), {
+      message,
+      role: 'person',
+    });
+  }
+});
+
 test('the address: what is written is read back; the defaults are not written', () => {
   const { readAddress, writeAddress, writeQueriesAddress } = parts.url;
   const { defaults } = parts.settings;
@@ -235,6 +282,9 @@ test('the address: what is written is read back; the defaults are not written', 
     source: 'own',
     columns: ['a & b', 'c=d', 'é'],
     label: '-',
+    person: 'who & whose',
+    time: 'when',
+    bucket: 'week',
     stream: 'switching',
     numSteps: 100_000,
     dimension: 64,

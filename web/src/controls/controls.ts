@@ -43,6 +43,9 @@ const labels: Partial<Record<Key, string>> = {
 
 const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
+/** Controls whose options depend on the data, which shows their values. */
+const ofData: ReadonlySet<Key> = new Set(['source', 'label', 'person', 'time']);
+
 const spoken: Partial<Record<Key, string>> = {
   epsilon: 'epsilon',
   budget: 'epsilon of the budget',
@@ -128,9 +131,7 @@ export class Controls {
     for (const [key, control] of this.controls) {
       if (key === 'columns' || control.input instanceof HTMLFieldSetElement) continue;
       this.error(key, null);
-      if (key !== 'source' && key !== 'label') {
-        control.input.value = (rules[key] as Rule).write(settings[key]);
-      }
+      if (!ofData.has(key)) control.input.value = (rules[key] as Rule).write(settings[key]);
     }
     this.show(settings);
   }
@@ -138,7 +139,7 @@ export class Controls {
   /** Shows the values in force, except where a refused text still waits to be corrected. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {
-      if (key === 'columns' || key === 'source' || key === 'label') continue;
+      if (key === 'columns' || ofData.has(key)) continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
       // Leaves alone the text that is being typed.

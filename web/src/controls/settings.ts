@@ -28,6 +28,7 @@ import {
   type Side,
 } from './parameters.ts';
 import { queriesNames } from '../story/route.ts';
+import { buckets, type Bucket } from '../data/contributions.ts';
 import { decimal } from '../data/csv.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
@@ -54,6 +55,12 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   columns: string[];
   /** Column to learn; '-': none; '': the page's choice. */
   label: string;
+  /** Column that says whose row it is; '': none, a row is protected. */
+  person: string;
+  /** Column with the time of a row; '': none, every row is a step. */
+  time: string;
+  /** All rows of which are one step, where there is a time. */
+  bucket: Bucket;
   stream: StreamName;
   numSteps: number;
   dimension: number;
@@ -119,6 +126,9 @@ export const defaults: Readonly<Settings> = {
   source: 'synthetic',
   columns: [],
   label: '',
+  person: '',
+  time: '',
+  bucket: 'day',
   stream: 'stationary',
   numSteps: 1024,
   dimension: 4,
@@ -315,6 +325,9 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
   },
   source: { name: 'data', read: (text) => text, write: String },
   label: { name: 'label', read: (text) => text, write: String },
+  person: { name: 'user-column', read: (text) => text, write: String },
+  time: { name: 'time-column', read: (text) => text, write: String },
+  bucket: choice('bucket', 'bucket', buckets),
   stream: choice('stream', 'stream', ['stationary', 'drifting', 'switching'] as const),
   numSteps: integer('numSteps', 'steps', 1, maxSteps),
   dimension: integer('dimension', 'dimension', 1, maxDimension),

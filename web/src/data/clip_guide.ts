@@ -4,6 +4,7 @@
 
 import { h } from '../page/dom.ts';
 import { percent, quantity } from '../page/format.ts';
+import type { Records } from './contributions.ts';
 
 export interface ClipOffer {
   clipNorm: number;
@@ -13,11 +14,16 @@ export interface ClipOffer {
   shareKept: number;
 }
 
-/** Lengths of the rows over the given columns, in l2. */
-export function rowNorms(columns: readonly Float64Array[]): Float64Array {
-  const norms = new Float64Array(columns[0]?.length ?? 0);
-  for (const values of columns) for (const [i, value] of values.entries()) norms[i]! += value ** 2;
-  return norms.map(Math.sqrt);
+/** Lengths of the records that count, in l2; zeros, which fill up steps, come last. */
+export function recordNorms({ table, numContributions }: Records): Float64Array {
+  const { numRows, numColumns, values } = table;
+  const norms = new Float64Array(numContributions);
+  let place = 0;
+  for (let row = 0; row < numRows; ++row) {
+    const norm = Math.hypot(...values.subarray(row * numColumns, (row + 1) * numColumns));
+    if (norm > 0) norms[place++] = norm;
+  }
+  return norms;
 }
 
 /** Two digits, rounded up: a number that can be said. */
@@ -54,9 +60,10 @@ export function clipOffers(norms: Float64Array): ClipOffer[] {
   return [...new Set(clips)].map((clip) => effectOf(norms, clip));
 }
 
-/** Offers as buttons; the one in force is pressed. */
+/** Offers as buttons; the one in force is pressed. `noun`: what is clipped. */
 export function clipButtons(
   norms: Float64Array,
+  noun: 'row' | 'record',
   inForce: number | null,
   chosen: (clipNorm: number) => void,
 ): HTMLElement {
@@ -65,8 +72,8 @@ export function clipButtons(
   const buttons = offers.map(({ clipNorm, shareClipped, shareKept }) => {
     const effect =
       shareClipped === 0
-        ? 'no row is shortened'
-        : `${percent(shareClipped)} of the rows are shortened, ${percent(shareKept)} of their ` +
+        ? `no ${noun} is shortened`
+        : `${percent(shareClipped)} of the ${noun}s are shortened, ${percent(shareKept)} of their ` +
           'length stays';
     const noise = clipNorm === greatest ? '' : `; noise × ${quantity(clipNorm / greatest, 2)}`;
     const button = h(

@@ -3,11 +3,21 @@
 // The choice of records: made up, an example, or one's own CSV, which stays here.
 
 import type { Control, Controls } from '../controls/controls.ts';
-import { SettingError, type Settings } from '../controls/settings.ts';
+import { defaults, SettingError, type Settings } from '../controls/settings.ts';
+import type { Table } from 'dp-ftrl';
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
-import { clipButtons, rowNorms } from './clip_guide.ts';
+import { clipButtons, recordNorms } from './clip_guide.ts';
 import { ColumnsField } from './columns_field.ts';
+import {
+  recordsOf,
+  RoleError,
+  suggestPerson,
+  suggestTime,
+  type Limit,
+  type Records,
+  type Roles,
+} from './contributions.ts';
 import {
   CsvError,
   findColumn,
@@ -23,7 +33,8 @@ import {
 import { CsvBox } from './csv_box.ts';
 import type { Reading } from './csv_repair.ts';
 import { examples, exampleText } from './examples.ts';
-import type { Table } from 'dp-ftrl';
+import { RolesField, type RoleChoice } from './roles_field.ts';
+import type { SnippetSource } from '../share/snippets.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
 /** No column is learned. */
@@ -33,6 +44,14 @@ export const noLabel = '-';
 export function learnsFrom({ source, label }: Settings): boolean {
   return source === 'synthetic' || (label !== '' && label !== noLabel);
 }
+
+/** Choices for own data that come before its clip: nothing runs on it until then. */
+interface Draft extends RoleChoice {
+  columns: string[];
+}
+
+/** No column has a role of its own. */
+const noRoles = { person: '', time: '', bucket: 'day' } as const;
 
 export interface DataEvents {
   /** Settings that a choice here changes. */
@@ -48,8 +67,7 @@ export class DataPanel {
   private readonly box: CsvBox;
   /** Own data was asked for and is not there yet. */
   private asking = false;
-  /** Columns of own data whose clip has not been chosen yet: nothing runs on them. */
-  private draft: string[] | null = null;
+  private draft: Draft | null = null;
   private readonly columns = new ColumnsField({
     chosen: (names) => this.chooseColumns(names),
     repaired: (reading) => this.repair(reading),
@@ -58,7 +76,13 @@ export class DataPanel {
     id: 'set-label',
     'aria-describedby': 'set-label-error set-label-hint',
   });
+  private readonly roles = new RolesField({
+    chosen: (patch) => this.chooseRoles(patch),
+    refused: (message) => this.controls.error('person', message),
+  });
   private readonly labelField: HTMLElement;
+  private readonly personField: HTMLElement;
+  private readonly timeField: HTMLElement;
   private readonly columnsField: HTMLElement;
   private readonly clipped = h('p', { class: 'hint' });
   private readonly guide = h('div', { class: 'guide', id: 'clip-guide' });
@@ -66,6 +90,7 @@ export class DataPanel {
   private csv: Csv | null = null;
   private csvSource = 'synthetic';
   private settings: Settings | null = null;
+  private made: { key: string; csv: Csv; records: Records } | null = null;
 
   constructor(
     private readonly controls: Controls,
@@ -79,8 +104,12 @@ export class DataPanel {
     source.classList.add('wide');
     this.columnsField = this.field('columns', 'Columns', this.columns.list);
     this.columnsField.classList.add('wide');
-    this.columnsField.append(this.columns.faults, this.guide);
+    this.columnsField.append(this.columns.faults);
     this.labelField = this.field('label', 'Label', this.label);
+    this.personField = this.field('person', 'Persons', this.roles.person);
+    this.timeField = this.field('time', 'Time', this.roles.time);
+    this.personField.append(this.roles.limits);
+    this.timeField.append(this.roles.bucketLine);
     this.source.append(
       h('option', { value: 'synthetic' }, 'made up by the page, from a seed'),
       ...examples.map(({ name, title }) => h('option', { value: name }, title)),
@@ -94,19 +123,39 @@ export class DataPanel {
       source,
       this.box.element,
       this.columnsField,
+      this.personField,
+      this.timeField,
+      this.guide,
       this.labelField,
     );
   }
 
-  /** The table that the settings describe; null for a synthetic stream. */
-  table(settings: Settings): Table | null {
+  /** The records that the settings describe; null for a synthetic stream. */
+  records(settings: Settings): Records | null {
     this.load(settings.source);
     if (this.csv === null) return null;
     const csv = this.csv;
     const label = this.labelOf(settings);
-    const labels =
-      label === noLabel ? null : attempt('label', () => labelColumn(csv, label, settings.loss));
-    return attempt('columns', () => makeTable(csv, this.columnsOf(settings), labels));
+    if (label === noLabel) {
+      const limit = limitOf(settings);
+      return attempt(() => this.makeRecords(csv, this.columnsOf(settings), settings, limit));
+    }
+    const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
+    if (role !== undefined) {
+      throw new SettingError(role, 'a learner protects rows: it takes no user and no time column');
+    }
+    const labels = attempt(() => labelColumn(csv, label, settings.loss), 'label');
+    return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels)));
+  }
+
+  /** Made again only for other columns, roles or limits. */
+  private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
+    const { person, time, bucket } = roles;
+    const key = JSON.stringify([columns, person, time, bucket, limit]);
+    if (this.made?.key !== key || this.made.csv !== csv) {
+      this.made = { key, csv, records: recordsOf(csv, columns, { person, time, bucket }, limit) };
+    }
+    return this.made.records;
   }
 
   show(settings: Settings): void {
@@ -119,18 +168,25 @@ export class DataPanel {
     if (this.draft !== null) this.showColumns(this.own!, this.draft, noLabel, null);
     else if (this.csv !== null && this.csvSource === source) {
       const label = this.labelOf(settings);
-      this.showColumns(this.csv, this.columnsOf(settings), label, settings.clipNorm);
+      const choice = { ...settings, columns: this.columnsOf(settings) };
+      this.showColumns(this.csv, choice, label, settings.clipNorm);
     } else this.showNothing();
   }
 
-  /** Rows of the table in use; null for a synthetic stream. */
-  numRows({ source }: Settings): number | null {
-    return this.csvSource === source ? (this.csv?.numRows ?? null) : null;
+  /** Steps of the data in use; null for a synthetic stream, and where they are not known. */
+  numSteps(settings: Settings): number | null {
+    if (this.csvSource !== settings.source || this.csv === null) return null;
+    try {
+      return this.records(settings)!.numSteps;
+    } catch (error) {
+      if (error instanceof SettingError) return null;
+      throw error;
+    }
   }
 
   /** Says what the clip norm does to the records, or to the gradients if they are learned from. */
-  showClipped(table: Table | null, clipNorm: number, info: SimulationInfo): void {
-    this.clipped.textContent = table === null ? '' : clippedText(table, clipNorm, info);
+  showClipped(records: Records | null, clipNorm: number, info: SimulationInfo): void {
+    this.clipped.textContent = records === null ? '' : clippedText(records, clipNorm, info);
   }
 
   private load(source: string): void {
@@ -169,10 +225,11 @@ export class DataPanel {
   }
 
   /** The file and columns that a run only sums; null for a learner and for made-up records. */
-  fileOf(settings: Settings): { name: string; columns: string[] } | null {
+  fileOf(settings: Settings): SnippetSource['file'] {
     if (settings.source === 'synthetic' || learnsFrom(settings)) return null;
     const name = settings.source === 'own' ? 'data.csv' : `examples/${settings.source}.csv`;
-    return { name, columns: this.columnsOf(settings) };
+    const { person, time, bucket } = settings;
+    return { name, columns: this.columnsOf(settings), person, time, bucket };
   }
 
   private choose(source: string): void {
@@ -196,11 +253,13 @@ export class DataPanel {
         loss: 'logistic',
         numSteps: csv.numRows,
         sums,
+        ...noRoles,
       });
     } else if (source === 'own') {
       this.begin(this.own!);
     } else {
-      this.events.changed({ source, columns: [], label: '', clipNorm: 1, numSteps: 1024, sums: 1 });
+      const made = { columns: [], label: '', clipNorm: 1, numSteps: 1024, sums: 1, ...noRoles };
+      this.events.changed({ source, ...made });
     }
   }
 
@@ -216,8 +275,8 @@ export class DataPanel {
   private begin(csv: Csv): void {
     this.own = csv;
     this.asking = false;
-    this.draft = suggestColumns(csv, noLabel).slice(0, 1);
-    this.controls.error('columns', null);
+    this.draft = draftOf(csv, this.settings);
+    for (const key of ['columns', 'person', 'time'] as const) this.controls.error(key, null);
     if (this.settings !== null) this.show(this.settings);
     this.columnsField.scrollIntoView({ block: 'nearest' });
   }
@@ -227,9 +286,23 @@ export class DataPanel {
     else if (this.draft === null) this.events.changed({ columns: names });
     else {
       this.controls.error('columns', this.faultOf(names));
-      this.draft = names;
+      this.draft = { ...this.draft, columns: names };
       this.show(this.settings!);
     }
+  }
+
+  /** Other roles, or another limit; what runs follows at once, a draft waits for its clip. */
+  private chooseRoles(patch: Partial<RoleChoice>): void {
+    for (const key of ['person', 'time'] as const) this.controls.error(key, null);
+    if (this.draft !== null) {
+      this.draft = { ...this.draft, ...patch };
+      this.show(this.settings!);
+      return;
+    }
+    const chosen = { ...this.settings!, ...patch };
+    const wanted = { ...patch, ...participationFor(chosen) };
+    const numSteps = this.numSteps({ ...chosen, ...wanted });
+    this.events.changed({ ...wanted, ...(numSteps === null ? {} : { numSteps }) });
   }
 
   /** Why these columns of own data cannot be summed; null if they can. */
@@ -247,7 +320,8 @@ export class DataPanel {
   private chooseLabel(label: string): void {
     const values = this.csv?.columns.find(({ name }) => name === label)?.values;
     const isClass = values === undefined || firstUnfit(values) < 0;
-    this.events.changed({ label, ...(isClass ? {} : { loss: 'squared' as const }) });
+    const roles = label === noLabel ? {} : noRoles;
+    this.events.changed({ label, ...roles, ...(isClass ? {} : { loss: 'squared' as const }) });
   }
 
   private chooseClip(clipNorm: number): void {
@@ -255,15 +329,18 @@ export class DataPanel {
       this.events.changed({ clipNorm });
       return;
     }
-    const columns = this.draft;
+    const { draft } = this;
+    const limit = { ...this.settings!, ...draft, ...participationFor(draft) };
+    const { numSteps } = this.makeRecords(this.own!, draft.columns, draft, limitOf(limit));
     this.draft = null;
     this.csvSource = '';
     this.events.changed({
+      ...draft,
+      ...participationFor(draft),
       source: 'own',
-      columns,
       label: noLabel,
       clipNorm,
-      numSteps: this.own!.numRows,
+      numSteps,
       sums: 1,
     });
   }
@@ -273,8 +350,10 @@ export class DataPanel {
     const isInUse = this.draft === null;
     this.own = reading.apply(this.own!);
     this.controls.error('columns', null);
-    this.draft ??= this.columnsOf(this.settings!);
-    if (this.draft.length === 0) this.draft = suggestColumns(this.own, noLabel).slice(0, 1);
+    this.draft ??= { ...roleChoiceOf(this.settings!), columns: this.columnsOf(this.settings!) };
+    if (this.draft.columns.length === 0) {
+      this.draft.columns = suggestColumns(this.own, noLabel).slice(0, 1);
+    }
     if (isInUse) this.chooseClip(this.settings!.clipNorm);
     else this.show(this.settings!);
   }
@@ -297,12 +376,13 @@ export class DataPanel {
   }
 
   private showNothing(): void {
-    this.columnsField.hidden = true;
-    this.labelField.hidden = true;
+    const { columnsField, labelField, personField, timeField, guide } = this;
+    for (const one of [columnsField, labelField, personField, timeField, guide]) one.hidden = true;
   }
 
   /** `clipNorm`: null while it has not been chosen. */
-  private showColumns(csv: Csv, chosen: string[], label: string, clipNorm: number | null): void {
+  private showColumns(csv: Csv, choice: Draft, label: string, clipNorm: number | null): void {
+    const { columns: chosen } = choice;
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
     if (clipNorm === null) this.clipped.textContent = ''; // It is about what runs.
@@ -317,23 +397,43 @@ export class DataPanel {
       'label',
       'The column to learn from the others. Without one, only totals are shown.',
     );
-    this.showGuide(csv, chosen, label, clipNorm);
+    const records = this.showRoles(csv, choice, label, clipNorm === null);
+    this.showGuide(records, choice, clipNorm);
   }
 
-  private showGuide(csv: Csv, chosen: string[], label: string, clipNorm: number | null): void {
-    const columns = csv.columns.filter(({ name }) => chosen.includes(name));
-    const isReady = columns.length > 0 && columns.every(({ faults }) => faults.length === 0);
-    this.guide.hidden = !isReady || label !== noLabel;
-    if (!isReady) return;
+  /** The records as far as they can be made of what is chosen; null for a learner, too. */
+  private showRoles(csv: Csv, choice: Draft, label: string, isDraft: boolean): Records | null {
+    const learns = label !== noLabel;
+    this.personField.hidden = learns || csv.columns.length === 1;
+    this.timeField.hidden = learns || !this.roles.hasTimes(csv);
+    this.roles.show(csv, choice, choice.columns);
+    let records: Records | null = null;
+    try {
+      const limit = limitOf({ ...this.settings!, ...choice, ...participationFor(choice) });
+      if (!learns) records = this.makeRecords(csv, choice.columns, choice, limit);
+    } catch (error) {
+      if (!(error instanceof CsvError || error instanceof SettingError)) throw error;
+      if (isDraft && error instanceof RoleError) this.controls.error(error.role, error.message);
+    }
+    const { person, time } = this.roles.effects(csv, choice, records);
+    this.controls.hint('person', person);
+    this.controls.hint('time', time);
+    return records;
+  }
+
+  private showGuide(records: Records | null, { person }: Draft, clipNorm: number | null): void {
+    this.guide.hidden = records === null;
+    if (records === null) return;
     const asks = clipNorm === null;
-    const norms = rowNorms(columns.map(({ values }) => values));
+    const noun = person === '' ? 'row' : 'record';
+    const one = person === '' ? 'one row' : 'one person in a step';
     const say = asks
-      ? 'Now choose how much one row may count. Longer rows are shortened to it, and the noise is ' +
+      ? `Now choose how much ${one} may count. Longer ${noun}s are shortened to it, and the noise is ` +
         'proportional to it.'
-      : 'How much one row may count:';
+      : `How much ${one} may count:`;
     this.guide.replaceChildren(
       h('p', { class: asks ? 'ask' : 'hint' }, say),
-      clipButtons(norms, clipNorm, (clip) => this.chooseClip(clip)),
+      clipButtons(recordNorms(records), noun, clipNorm, (clip) => this.chooseClip(clip)),
       h(
         'p',
         { class: 'hint' },
@@ -343,7 +443,7 @@ export class DataPanel {
   }
 
   private field(
-    key: 'source' | 'columns' | 'label',
+    key: 'source' | 'columns' | 'label' | 'person' | 'time',
     title: string,
     input: HTMLSelectElement | HTMLFieldSetElement,
   ): HTMLElement {
@@ -362,8 +462,60 @@ export class DataPanel {
   }
 }
 
-function clippedText(table: Table, clipNorm: number, info: SimulationInfo): string {
-  const rows = `${count(table.numRows)} rows`;
+/** Suggests columns and roles for own data that has just been read. */
+function draftOf(csv: Csv, settings: Settings | null): Draft {
+  const { participations, minSeparation } = settings ?? defaults;
+  const person = suggestPerson(csv);
+  const time = person === '' ? '' : suggestTime(csv);
+  const columns = suggestColumns(csv, noLabel).slice(0, 1);
+  return { columns, person, time, bucket: 'day', participations, minSeparation };
+}
+
+function roleChoiceOf(settings: Settings): RoleChoice {
+  const { person, time, bucket, participations, minSeparation } = settings;
+  return { person, time, bucket, participations, minSeparation };
+}
+
+/** A user column comes with a limit for each person, a time column alone protects a row. */
+function participationFor({ person, time }: Roles): Pick<Settings, 'participation'> | undefined {
+  if (person !== '') return { participation: 'separated' };
+  return time === '' ? undefined : { participation: 'single' };
+}
+
+function limitOf(settings: Settings): Limit {
+  const { participation, participations, minSeparation, person, time } = settings;
+  if (person === '' && time !== '' && participation !== 'single') {
+    const what = 'rows in steps of time protect a row, or a person by a user column';
+    throw new SettingError('participation', `${what}: here each user has one record`);
+  }
+  if (person !== '' && participation === 'epochs') {
+    const what = 'a user column limits how many records of a person count';
+    throw new SettingError('participation', `${what}, and knows no epochs`);
+  }
+  return participation === 'single'
+    ? { maxContributions: 1, minSeparation: 1 }
+    : { maxContributions: participations, minSeparation };
+}
+
+/** Every row of a table to learn from is a step. */
+function learned(table: Table): Records {
+  const { numRows, values } = table;
+  return {
+    table,
+    batchSize: 1,
+    raw: values,
+    numSteps: numRows,
+    numContributions: numRows,
+    numDropped: 0,
+    numPersons: null,
+    span: null,
+  };
+}
+
+function clippedText(records: Records, clipNorm: number, info: SimulationInfo): string {
+  const { table, numContributions, numPersons } = records;
+  const noun = numPersons === null ? 'rows' : 'records of persons';
+  const rows = `${count(numContributions)} ${noun}`;
   if (info.learns) {
     return info.clippingImpossible
       ? `${rows}; no gradient can be longer than the clip norm.`
@@ -371,15 +523,16 @@ function clippedText(table: Table, clipNorm: number, info: SimulationInfo): stri
   }
   const clipped = numClipped(table, clipNorm);
   if (clipped === 0) return `${rows}, none longer than the clip norm.`;
-  const share = percent(clipped / table.numRows);
+  const share = percent(clipped / numContributions);
   return `${rows}; ${share} are longer than the clip norm and are scaled down.`;
 }
 
-/** Runs `make`, and shows faults of the data at the control `key`. */
-function attempt<T>(key: 'columns' | 'label', make: () => T): T {
+/** Runs `make`, and shows faults of the data at the control `key`, or at that of a role. */
+function attempt<T>(make: () => T, key: 'columns' | 'label' = 'columns'): T {
   try {
     return make();
   } catch (error) {
+    if (error instanceof RoleError) throw new SettingError(error.role, error.message);
     if (error instanceof CsvError) throw new SettingError(key, error.message);
     throw error;
   }

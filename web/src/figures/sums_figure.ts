@@ -322,7 +322,7 @@ export class SumsFigure {
     curves.push(truthCurve('true total', 'dash', (at) => at[0]!.truth));
     const unclipped = run.unclipped(tracks[0]!.view.view);
     if (unclipped !== null) {
-      curves.push(truthCurve('unclipped', 'dot', (_, step) => unclipped[step]!));
+      curves.push(truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!));
     }
     const names = tracks.map(({ name }) => name).join(' and ');
     return { title: `Running total, ${names} mechanism${two ? 's' : ''}`, unit: 'total', curves };

@@ -124,7 +124,7 @@ export class App {
     for (const { message } of refused.values()) messages.push(message);
     messages.push(...this.form.dropForeign(settings));
     try {
-      const dimension = this.data.table(settings)?.numColumns ?? settings.dimension;
+      const dimension = this.data.records(settings)?.table.numColumns ?? settings.dimension;
       if (settings.sums > dimension) {
         messages.push(`sums must be at most the dimension ${dimension}, got ${settings.sums}`);
       }
@@ -133,7 +133,7 @@ export class App {
       if (error instanceof SettingError) {
         refused.set(error.key, { text: '', message: error.message });
       }
-      Object.assign(settings, { source: 'synthetic', columns: [], label: '' });
+      Object.assign(settings, { source: 'synthetic', columns: [], label: '', person: '', time: '' });
     }
     this.wanted = settings;
     this.controls.restore(settings);
@@ -214,9 +214,9 @@ export class App {
   private start(step: number, playing: boolean): void {
     try {
       const settings = { ...this.wanted };
-      const table = this.data.table(settings);
-      checkTogether(settings, table?.numColumns ?? settings.dimension);
-      this.runs.start({ settings, table, step, playing });
+      const records = this.data.records(settings);
+      checkTogether(settings, records?.table.numColumns ?? settings.dimension);
+      this.runs.start({ settings, records, step, playing });
     } catch (error) {
       // A run that is on its way would take back what has been typed since, and this message.
       if (this.run !== null) this.runs.abandon();
@@ -224,7 +224,7 @@ export class App {
     }
   }
 
-  private show(run: Run, { settings, table, playing }: Request): void {
+  private show(run: Run, { settings, records, playing }: Request): void {
     delete document.documentElement.dataset['loading'];
     this.run?.dispose();
     this.run = run;
@@ -233,7 +233,7 @@ export class App {
     this.wanted = { ...settings, ...viewsOf(this.wanted) };
     this.wanted.sums = Math.min(this.wanted.sums, run.first.info.dimension);
     keepInPlace(() => {
-      this.data.showClipped(table, settings.clipNorm, run.first.info);
+      this.data.showClipped(records, settings.clipNorm, run.first.info);
       this.controls.clearResolved();
       this.form.show(this.wanted);
       this.targets.show(run.first.info.certificate);

@@ -79,18 +79,18 @@ export class Form {
     this.controls.setShown('participations', settings.participation !== 'single');
     this.controls.setShown('minSeparation', settings.participation === 'separated');
     for (const side of sides) this.showParameters(side, settings);
-    const rows = this.data.numRows(settings);
+    const rows = this.data.numSteps(settings);
     const ends =
       rows !== null && settings.numSteps > rows
-        ? ` The data ends after ${count(rows)} rows; the noise is that for ` +
-          `${count(settings.numSteps)} steps, more than these rows need.`
+        ? ` The data ends after ${count(rows)} ${settings.time === '' ? 'rows' : 'steps'}; the noise is ` +
+          `that for ${count(settings.numSteps)} steps, more than they need.`
         : '';
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
   }
 
   /** Says what is promised of every user, and what that costs. */
   showParticipation(settings: Settings, certificates: readonly Certificate[]): void {
-    const text = participationText(settings, settings.numSteps, false);
+    const text = participationText(settings, settings.numSteps, settings.person !== '');
     this.controls.hint('participation', `${text}${sensitivityText(certificates)}`);
   }
 

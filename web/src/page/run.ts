@@ -3,8 +3,9 @@
 // One or two simulations of the same stream, advanced together.
 
 import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
-import type { SavedStrategy, SimulationChunk, SimulationOptions, Table } from 'dp-ftrl';
+import type { SavedStrategy, SimulationChunk, SimulationOptions } from 'dp-ftrl';
 import type { Engine, RemoteSimulation } from './engine.ts';
+import type { Records } from '../data/contributions.ts';
 import { numClipped } from '../data/csv.ts';
 import { learnsFrom } from '../data/data_panel.ts';
 import { History, type Kept } from '../figures/history.ts';
@@ -60,7 +61,11 @@ export function mechanismOf(
   };
 }
 
-function optionsOf(settings: Settings, chosen: Chosen, table: Table | null): SimulationOptions {
+function optionsOf(
+  settings: Settings,
+  chosen: Chosen,
+  records: Records | null,
+): SimulationOptions {
   const { lambda: mechanismLambda, ...mechanism } = mechanismOf(settings, chosen);
   return {
     ...mechanism,
@@ -68,13 +73,16 @@ function optionsOf(settings: Settings, chosen: Chosen, table: Table | null): Sim
     noiseSeed: settings.noiseSeed,
     loss: settings.loss,
     ...(settings.lambda === null ? {} : { lambda: settings.lambda }),
-    ...(table === null
+    ...(records === null
       ? {
           dimension: settings.dimension,
           stream: settings.stream,
           streamSeed: settings.streamSeed,
         }
-      : { table }),
+      : {
+          table: records.table,
+          ...(records.batchSize === 1 ? {} : { batchSize: records.batchSize }),
+        }),
   };
 }
 
@@ -93,7 +101,7 @@ export class Run {
 
   private constructor(
     readonly settings: Settings,
-    private readonly table: Table | null,
+    private readonly records: Records | null,
     private readonly streams: readonly Stream[],
     readonly lanes: readonly Lane[],
   ) {}
@@ -102,7 +110,7 @@ export class Run {
   static async create(
     engine: Engine,
     settings: Settings,
-    table: Table | null,
+    records: Records | null,
     find: (choice: Choice) => Promise<SavedStrategy | null>,
   ): Promise<Run> {
     const streams: Stream[] = [];
@@ -119,7 +127,7 @@ export class Run {
       for (const [lane, choice] of choices.entries()) {
         try {
           const chosen = { ...choice, saved: await find(choice) };
-          const options = optionsOf(settings, chosen, table);
+          const options = optionsOf(settings, chosen, records);
           const history = await start(options, compares ? 'learning' : 'all');
           const held = { ...options, lambda: holding, numRegretPrefixes: 0 };
           lanes.push({ ...chosen, history, sums: compares ? await start(held, 'sums') : history });
@@ -131,12 +139,12 @@ export class Run {
       for (const { simulation } of streams) simulation.dispose();
       throw error;
     }
-    return new Run(settings, table, streams, lanes);
+    return new Run(settings, records, streams, lanes);
   }
 
   /** The run of a lane as the library takes it, its mechanism by name. */
   optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
-    return optionsOf(this.settings, { mechanism, parameters, saved: null }, this.table);
+    return optionsOf(this.settings, { mechanism, parameters, saved: null }, this.records);
   }
 
   /** Learners are compared: the totals are those of gradients at the start that they share. */
@@ -187,17 +195,24 @@ export class Run {
     this.budget = Math.max(shortest, Math.min(longest, share));
   }
 
+  /** Rows of persons who have others do not count. */
+  get leavesOut(): boolean {
+    return (this.records?.numDropped ?? 0) > 0;
+  }
+
   /**
-   * Running totals of a table before its rows are clipped, by coordinate (from 1) or as norms (0);
-   * null where no row is clipped, and for learners, which sum gradients.
+   * Running totals of all rows before they are clipped, by coordinate (from 1) or as norms (0); null
+   * where no row is clipped or left out, and for learners, which sum gradients.
    */
   unclipped(view: number): Float64Array | null {
-    const { table, settings, first } = this;
-    if (table === null || first.info.learns || numClipped(table, settings.clipNorm) === 0) return null;
+    const { records, settings, first } = this;
+    if (records === null || first.info.learns) return null;
+    const { table, raw, numDropped } = records;
+    if (numDropped === 0 && numClipped(table, settings.clipNorm) === 0) return null;
     const sums = new Float64Array(table.numColumns);
     const totals = new Float64Array(this.numSteps);
     for (let step = 0; step < this.numSteps; ++step) {
-      for (let k = 0; k < sums.length; ++k) sums[k]! += table.values[step * sums.length + k]!;
+      for (let k = 0; k < sums.length; ++k) sums[k]! += raw[step * sums.length + k]!;
       totals[step] = view === 0 ? Math.hypot(...sums) : sums[view - 1]!;
     }
     return totals;

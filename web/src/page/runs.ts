@@ -2,11 +2,11 @@
 
 // Makes runs one after the other. A newer request replaces those before it, also while one is made.
 
-import type { Table } from 'dp-ftrl';
 import type { Strategies } from '../controls/strategies.ts';
 import type { SearchBar } from '../controls/search_bar.ts';
 import { participationOf } from '../controls/participation.ts';
 import type { Settings } from '../controls/settings.ts';
+import type { Records } from '../data/contributions.ts';
 import type { Engine } from './engine.ts';
 import { LaneError, Run } from './run.ts';
 
@@ -14,7 +14,7 @@ import { LaneError, Run } from './run.ts';
 export interface Request {
   settings: Settings;
   /** Null for a synthetic stream. */
-  table: Table | null;
+  records: Records | null;
   step: number;
   playing: boolean;
 }
@@ -81,9 +81,9 @@ export class Runs {
   }
 
   private async make(request: Request): Promise<Run> {
-    const { settings, table, step } = request;
+    const { settings, records, step } = request;
     const { numSteps } = settings;
-    const run = await Run.create(this.engine, settings, table, (choice) =>
+    const run = await Run.create(this.engine, settings, records, (choice) =>
       this.searchBar.watch({ mechanism: choice.mechanism, numSteps }, (options) =>
         this.strategies.find(choice, { numSteps, ...participationOf(settings) }, options),
       ),

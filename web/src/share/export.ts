@@ -97,14 +97,15 @@ export function connectExport(taken: () => Exported | null): void {
     if (exported === null) return;
     const { run, file } = exported;
     const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
-    const command = commandOf(source);
-    const cpp = cppOf(source);
+    const [javascript, command, cpp] = [javascriptOf(source), commandOf(source), cppOf(source)];
     const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
     save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
     byId('export-parts').replaceChildren(
       h('p', {}, save),
       figures(exported.pictures),
-      snippet('export-javascript', 'The same in JavaScript', javascriptOf(source)),
+      javascript === null
+        ? h('p', { class: 'hint' }, 'The command reads persons and times; in programs see peopleSum.')
+        : snippet('export-javascript', 'The same in JavaScript', javascript),
       command === null
         ? h('p', { class: 'hint' }, 'The command releases tables; there is none here to release.')
         : snippet('export-command', 'The same as a command', command),

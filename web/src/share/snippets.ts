@@ -3,17 +3,25 @@
 // The run on the page as a program and as a command, which print the same numbers.
 
 import type { Participation, SimulationOptions } from 'dp-ftrl';
+import type { Roles } from '../data/contributions.ts';
 
 export interface SnippetSource {
   options: SimulationOptions;
   /** File and columns that are summed; null where records are made up or learned from. */
-  file: { name: string; columns: readonly string[] } | null;
+  file: (Roles & { name: string; columns: readonly string[] }) | null;
 }
 
 const quoted = (text: string): string => (/^[\w.\-/]+$/.test(text) ? text : `'${text}'`);
 
-/** A program for Node or a browser: prints the last release. */
-export function javascriptOf({ options, file }: SnippetSource): string {
+const hasRoles = (file: SnippetSource['file']): boolean =>
+  file !== null && (file.person !== '' || file.time !== '');
+
+/**
+ * A program for Node or a browser: prints the last release. Null where rows have persons or times,
+ * which the command reads.
+ */
+export function javascriptOf({ options, file }: SnippetSource): string | null {
+  if (hasRoles(file)) return null;
   const { table, ...rest } = options;
   const written = JSON.stringify(rest, null, 2).replace(/^(\s*)"(\w+)":/gm, '$1$2:');
   const given = table === undefined ? written : written.replace(/\n}$/, ',\n  table,\n}');
@@ -53,7 +61,18 @@ const participationFlags = (participation: Participation): string[] =>
   Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
 
 /** Options that mean nothing to a release. */
-const unused = ['loss', 'lambda', 'table'];
+const unused = ['loss', 'lambda', 'table', 'batchSize'];
+
+/** Whose rows they are, of which so many count, and the time that makes steps of them. */
+function roleFlags({ person, time, bucket }: Roles, participation?: Participation): string[] {
+  const flags = time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`];
+  if (person === '') return flags;
+  const { participations = 1, minSeparation = 1 } =
+    typeof participation === 'object' && 'participations' in participation ? participation : {};
+  flags.push(`--user-column ${quoted(person)} --max-contributions ${participations}`);
+  if (minSeparation > 1) flags.push(`--min-separation ${minSeparation}`);
+  return flags;
+}
 
 /** A command that writes all releases; null where the command cannot do it. */
 export function commandOf({ options, file }: SnippetSource): string | null {
@@ -62,13 +81,14 @@ export function commandOf({ options, file }: SnippetSource): string | null {
   for (const [name, value] of Object.entries(options)) {
     if (unused.includes(name)) continue;
     if (name === 'participation') {
-      parts.push(...participationFlags(value as Participation));
+      if (file.person === '') parts.push(...participationFlags(value as Participation));
       continue;
     }
     const flag = `--${flagOf(name)}`;
     if (value === true) parts.push(flag);
     else if (value !== false) parts.push(`${flag} ${quoted(String(value))}`);
   }
+  parts.push(...roleFlags(file, options.participation));
   for (const column of file.columns) parts.push(`--column ${quoted(column)}`);
   return `${parts.join(' ')} ${quoted(file.name)}\n`;
 }
@@ -156,6 +176,7 @@ dpftrl::Table read(const std::string& file, const std::vector<std::string>& colu
 /** A program for the C++ library: prints the last release. Null where it cannot be written down. */
 export function cppOf({ options, file }: SnippetSource): string | null {
   const { table, epsilon, delta, ...rest } = options;
+  if (hasRoles(file)) return null;
   if (typeof options.mechanism === 'object' || (table !== undefined && file === null)) return null;
   const lines = Object.entries(rest).map(
     ([name, value]) => `  options.${memberOf(name)} = ${valueOf(name, value, options.numSteps)};\n`,

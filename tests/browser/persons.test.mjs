@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Own tables whose rows are events of persons: whose row it is, how many of them count, and the days
+// that are steps; with the numbers of `peopleSum` and of the command.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { load } from '../../dist/index.js';
+import {
+  complaints,
+  enter,
+  launch,
+  openPage,
+  readKey,
+  readTable,
+  root,
+  serveSite,
+  settled,
+  textOf,
+} from './support.mjs';
+
+let site;
+let browser;
+let library;
+let visits;
+before(async () => {
+  [site, browser, library, visits] = await Promise.all([
+    serveSite(),
+    launch(),
+    load(),
+    readFile(path.join(root, 'examples/gym_visits.csv'), 'utf8'),
+  ]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const open = async (hash, options = {}) => {
+  const opened = await openPage(browser, `${site.url}#${hash}`, { calm: true, ...options });
+  await settled(opened.page);
+  return opened;
+};
+
+async function drop(page, text) {
+  await page.evaluate((csv) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([csv], 'own.csv', { type: 'text/csv' }));
+    document.body.dispatchEvent(
+      new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+    );
+  }, text);
+  await page.waitForSelector('#clip-guide:not([hidden]) .ask');
+}
+
+const valueOf = (page, selector) => page.$eval(selector, (one) => one.value);
+
+/** Releases and true totals of the visits by day, as the library makes them. */
+function byDay({ clipNorm, participation, epsilon = 1 }) {
+  const rows = visits.trim().split('\n').slice(1).map((line) => line.split(','));
+  const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
+  const first = dayOf(rows[0][0]);
+  const numSteps = dayOf(rows.at(-1)[0]) - first + 1;
+  const target = { numSteps, epsilon, delta: 1e-6, clipNorm, participation };
+  const people = library.peopleSum({ ...target, insecureSeed: 1 });
+  const releases = [];
+  let day = 0;
+  for (const [time, member, minutes] of rows) {
+    if (dayOf(time) - first > day) {
+      releases.push(...people.endSteps(dayOf(time) - first - day));
+      day = dayOf(time) - first;
+    }
+    people.contribute(member, [Number(minutes)]);
+  }
+  releases.push(...people.endSteps());
+  const { numDropped } = people;
+  people.dispose();
+  return { releases, numDropped, numSteps, numRows: rows.length };
+}
+
+test('visits of a gym: members are the persons, days the steps, and releases those of peopleSum', async () => {
+  const { page, said } = await open('steps=30');
+  await drop(page, visits);
+  assert.equal(await valueOf(page, '#set-person'), 'member');
+  assert.equal(await valueOf(page, '#set-time'), 'time');
+  assert.equal(await valueOf(page, '#set-bucket'), 'day');
+  const total = visits.split('\n').slice(1, -1).reduce((sum, line) => sum + Number(line.split(',')[2]), 0);
+  assert.equal(await page.$eval('.columns data', (one) => Number(one.value)), total, 'minutes, unclipped');
+  await page.waitForFunction(() => location.hash === '#steps=30', {}, 'nothing runs yet');
+  await enter(page, '#set-person-most', '12');
+  await enter(page, '#set-person-apart', '7');
+  const participation = { participations: 12, minSeparation: 7 };
+  const expected = byDay({ clipNorm: 90, participation });
+  assert.match(
+    await textOf(page, '#set-person-hint'),
+    new RegExp(
+      `^\\d+ persons; ${(expected.numRows - expected.numDropped).toLocaleString('en-US')} of ` +
+        `${expected.numRows.toLocaleString('en-US')} rows count`,
+    ),
+  );
+  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, a day each, from 2026-03-02 to 2026-05-23/);
+  assert.match(await textOf(page, '#clip-guide'), /how much one person in a step may count/);
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => /user-column=member/.test(location.hash));
+  await settled(page);
+  await enter(page, '#set-clipNorm', '90');
+  await page.waitForFunction(() => /clip=90/.test(location.hash));
+  await settled(page);
+  const hash = new URLSearchParams(await page.evaluate(() => location.hash.slice(1)));
+  assert.deepEqual(
+    ['data', 'user-column', 'time-column', 'participation', 'participations', 'min-separation', 'steps'].map(
+      (name) => hash.get(name),
+    ),
+    ['own', 'member', 'time', 'separated', '12', '7', '83'],
+  );
+  const rows = await readTable(page, 'sums-numbers');
+  for (const [step, row] of rows) assert.equal(row.release, expected.releases[step - 1], `step ${step}`);
+  assert.match(await textOf(page, '#set-participation-hint'), /^Of each person at most 12 records count, at least 7 steps apart/);
+  // Both the limit of a person and the clip take something away: the total of all rows shows how much.
+  const key = await readKey(page, '#sums');
+  assert.equal(key['all rows'], total);
+  assert.ok(key['true total'] < total);
+  // And the command, as the page writes it, says the same.
+  await page.click('#export-open');
+  const command = await textOf(page, '#export-command');
+  assert.match(command, /--time-column time --bucket day --user-column member --max-contributions 12/);
+  const words = command.trim().replace('data.csv', 'examples/gym_visits.csv').split(/\s+/).slice(1);
+  const args = ['dist/cli.js', ...words, '--show-nonprivate', '--quiet'];
+  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  const [names, ...lines] = printed.trim().split('\n').map((line) => line.split(','));
+  assert.equal(lines.length, 83);
+  assert.equal(Number(lines.at(-1)[names.indexOf('minutes')]), key.release);
+  assert.equal(Number(lines.at(-1)[names.indexOf('minutes_true')]), key['true total']);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('persons and times are chosen after the clip, too, and with the keyboard', async () => {
+  const { page, said } = await open('steps=30');
+  await drop(page, visits);
+  await page.focus('#set-time');
+  await page.keyboard.press('Home'); // None: every row is a step.
+  await page.waitForFunction(() => document.getElementById('set-time').value === '');
+  await page.focus('#set-person');
+  await page.keyboard.press('Home');
+  await page.waitForFunction(() => document.getElementById('set-person').value === '');
+  await page.focus('#clip-guide button');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => /data=own/.test(location.hash));
+  await settled(page);
+  const numRows = visits.trim().split('\n').length - 1;
+  assert.equal(Number(await valueOf(page, '#set-numSteps')), numRows);
+  await page.select('#set-person', 'member');
+  await page.waitForFunction(() => /user-column=member/.test(location.hash));
+  await page.select('#set-time', 'time');
+  await page.waitForFunction(() => /steps=83/.test(location.hash));
+  await page.select('#set-bucket', 'week');
+  await page.waitForFunction(() => /steps=12(&|$)/.test(location.hash));
+  await settled(page);
+  assert.match(await textOf(page, '#set-time-hint'), /^12 steps, a week each/);
+  // A refused number stays where it was typed, and epochs go with no user column.
+  await enter(page, '#set-person-most', '0');
+  assert.match(await textOf(page, '#set-person-error'), /must be a whole number from 1/);
+  await page.select('#set-participation', 'epochs');
+  await page.waitForSelector('#set-participation-error:not([hidden])');
+  assert.match(await textOf(page, '#set-participation-error'), /and knows no epochs/);
+  assert.equal(await valueOf(page, '#set-participation'), 'separated');
+  // Back undoes a choice.
+  await page.goBack();
+  await page.waitForFunction(() => document.getElementById('set-bucket').value === 'day');
+  await settled(page);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a table without persons and times offers none, and an address that asks for them is told', async () => {
+  const { page } = await open('lab');
+  assert.ok(await page.$eval('#set-time', (one) => one.getClientRects().length === 0));
+  assert.equal(await valueOf(page, '#set-person'), '');
+  await page.close();
+  const hash = 'data=shop_day&column=count&label=-&steps=830&user-column=nobody';
+  const { page: other } = await open(hash);
+  assert.match(await textOf(other, '#notice'), /there is no column “nobody”/);
+  await other.close();
+});
+
+test('the guided step fits 320 px, in both themes, and axe finds nothing wrong', async () => {
+  for (const scheme of ['light', 'dark']) {
+    const { page } = await open('steps=30', { width: 320, scheme });
+    await drop(page, visits);
+    assert.deepEqual(await complaints(page), []);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await page.close();
+  }
+});

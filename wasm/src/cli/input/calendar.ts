@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Timestamps, and the minutes, hours, days, weeks, months and years they lie in. All in UTC. The page
+// reads times by this file, too.
+
+export const BUCKETS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+export type Bucket = (typeof BUCKETS)[number];
+
+const MINUTE = 60_000;
+const LENGTH = { minute: MINUTE, hour: 60 * MINUTE, day: 1440 * MINUTE, week: 7 * 1440 * MINUTE };
+/** 1970 began on a Thursday; weeks begin on Mondays. */
+const WEEK_SHIFT = 3 * LENGTH.day;
+/** In words, for messages. */
+export const WANTED = 'a date such as 2026-03-01, or a time such as 2026-03-01T09:30:00Z';
+
+const DATE = String.raw`(\d{4})-(\d\d)-(\d\d)`;
+const CLOCK = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?`;
+const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?)?`;
+const PATTERN = new RegExp(`^${DATE}(?:[T ]${CLOCK} ?${ZONE})?$`);
+
+function offsetOf(zone: string | undefined): number {
+  if (zone === undefined || zone === 'Z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', '') || 0);
+  return (zone[0] === '-' ? -minutes : minutes) * MINUTE;
+}
+
+/** Milliseconds since 1970 of a time as ISO 8601 writes it; UTC where no zone is given. */
+export function parseTime(text: string): number | undefined {
+  const match = PATTERN.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match
+    .slice(1, 7)
+    .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day); // Date.UTC would take the year 50 for 1950.
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  // 60: a leap second.
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  return date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offsetOf(match[7]);
+}
+
+/** Number of the bucket a time lies in. Consecutive buckets have consecutive numbers. */
+export function bucketOf(time: number, bucket: Bucket): number {
+  const date = new Date(time);
+  if (bucket === 'year') return date.getUTCFullYear();
+  if (bucket === 'month') return date.getUTCFullYear() * 12 + date.getUTCMonth();
+  return Math.floor((time + (bucket === 'week' ? WEEK_SHIFT : 0)) / LENGTH[bucket]);
+}
+
+/** A bucket as the time at which it begins: `2026`, `2026-03`, `2026-03-02T09:00Z`. */
+export function bucketText(index: number, bucket: Bucket): string {
+  const pad = (value: number, width: number) => String(value).padStart(width, '0');
+  if (bucket === 'year') return pad(index, 4);
+  if (bucket === 'month') return `${pad(Math.floor(index / 12), 4)}-${pad((index % 12) + 1, 2)}`;
+  const start = index * LENGTH[bucket] - (bucket === 'week' ? WEEK_SHIFT : 0);
+  const text = new Date(start).toISOString();
+  return bucket === 'day' || bucket === 'week' ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;
+}

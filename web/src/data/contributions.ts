@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// From the rows of a table to what counts in each step: as the command does with a user column and a
+// time column, and `peopleSum` of the library.
+
+import type { Table } from 'dp-ftrl';
+import {
+  bucketOf,
+  bucketText,
+  parseTime,
+  WANTED,
+  type Bucket,
+} from '../../../wasm/src/cli/input/calendar.ts';
+import { CsvError, findColumn, placeOf, type Column, type Csv } from './csv.ts';
+
+export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/cli/input/calendar.ts';
+
+/** Roles of columns that are not summed; '' where there is no such column. */
+export interface Roles {
+  /** Column that says whose row it is. */
+  person: string;
+  /** Column with the time of a row: all rows of a bucket are one step. */
+  time: string;
+  bucket: Bucket;
+}
+
+/** How many rows of a person count. */
+export interface Limit {
+  maxContributions: number;
+  /** Steps between two of them, j - i. */
+  minSeparation: number;
+}
+
+/** A column in a role that it cannot have. */
+export class RoleError extends CsvError {
+  constructor(
+    readonly role: 'person' | 'time',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Records to be added up: step by step as many as the fullest step has, and zeros. */
+export interface Records {
+  table: Table;
+  /** Records of a step. */
+  batchSize: number;
+  /** Sums of all rows of each step, whether they count or not, before anything is clipped. */
+  raw: Float64Array;
+  numSteps: number;
+  numContributions: number;
+  /** Rows that do not count, because their person has others. */
+  numDropped: number;
+  /** Null without a user column. */
+  numPersons: number | null;
+  /** First and last step as times; null without a time column. */
+  span: [string, string] | null;
+}
+
+/** The page keeps every number of its records: 8 bytes each. */
+const maxRecordEntries = 8_000_000;
+/** Whole numbers up to here are told apart. */
+const maxWhole = 2 ** 53;
+
+/** The cells of a column as they were, numbers as they are written shortest. */
+function textsOf(csv: Csv, name: string, role: 'person' | 'time'): string[] {
+  const column = csv.columns.find((one) => one.name === name);
+  if (column === undefined) throw new RoleError(role, `there is no column “${name}”`);
+  const texts = Array.from(column.values, String);
+  for (const { row, text } of column.faults) texts[row] = text.trim();
+  return texts;
+}
+
+function personsOf(csv: Csv, name: string): string[] {
+  const persons = textsOf(csv, name, 'person');
+  for (const [row, person] of persons.entries()) {
+    const where = `${placeOf(csv, row)}, column “${name}”`;
+    if (person === '') throw new RoleError('person', `${where}: is missing`);
+    if (Math.abs(Number(person)) > maxWhole) {
+      const what = 'must be a text, or a whole number up to 2^53: longer ones are not told apart';
+      throw new RoleError('person', `${where}: ${what}`);
+    }
+  }
+  return persons;
+}
+
+/** Number of the bucket of each row, which must not go back. */
+function bucketsOf(csv: Csv, { time, bucket }: Roles): number[] {
+  let last = -Infinity;
+  return textsOf(csv, time, 'time').map((text, row) => {
+    const where = `${placeOf(csv, row)}, column “${time}”`;
+    const at = parseTime(text);
+    if (at === undefined) throw new RoleError('time', `${where}: must be ${WANTED}`);
+    const index = bucketOf(at, bucket);
+    if (index < last) {
+      const what = `is in an earlier ${bucket} than the row above it: rows must be in time order`;
+      throw new RoleError('time', `${where}: ${what}`);
+    }
+    last = index;
+    return index;
+  });
+}
+
+/** Decides row by row which of them count. */
+class Counting {
+  private readonly seen = new Map<string, { count: number; last: number }>();
+
+  constructor(private readonly limit: Limit) {}
+
+  get numPersons(): number {
+    return this.seen.size;
+  }
+
+  /** All rows of a person in a step that counts do. */
+  takes(person: string, step: number): boolean {
+    const { maxContributions, minSeparation } = this.limit;
+    const known = this.seen.get(person);
+    if (known === undefined) {
+      this.seen.set(person, { count: 1, last: step });
+      return true;
+    }
+    if (known.last === step) return true;
+    if (known.count >= maxContributions || step - known.last < minSeparation) return false;
+    known.count += 1;
+    known.last = step;
+    return true;
+  }
+}
+
+/** The rows as records of steps. Without roles every row is a step. */
+export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limit: Limit): Records {
+  if (names.length === 0) throw new CsvError('choose at least one column to sum');
+  const columns = names.map((name) => findColumn(csv, name).values);
+  const width = columns.length;
+  const indices = roles.time === '' ? null : bucketsOf(csv, roles);
+  const persons = roles.person === '' ? null : personsOf(csv, roles.person);
+  const origin = indices?.[0] ?? 0;
+  const numSteps = indices === null ? csv.numRows : indices.at(-1)! - origin + 1;
+  checkSize(numSteps * width);
+  const counting = new Counting(limit);
+  const raw = new Float64Array(numSteps * width);
+  /** Records of each step, one after the other. */
+  const steps: number[] = [];
+  const values: number[] = [];
+  let open = new Map<string, number>();
+  let openStep = -1;
+  let numDropped = 0;
+  let batchSize = 1;
+  let size = 0;
+  for (let row = 0; row < csv.numRows; ++row) {
+    const step = indices === null ? row : indices[row]! - origin;
+    if (step !== openStep) [open, openStep, size] = [new Map(), step, 0];
+    for (let k = 0; k < width; ++k) raw[step * width + k]! += columns[k]![row]!;
+    const person = persons?.[row];
+    if (person !== undefined && !counting.takes(person, step)) {
+      numDropped += 1;
+      continue;
+    }
+    let at = person === undefined ? undefined : open.get(person);
+    if (at === undefined) {
+      at = steps.length;
+      steps.push(step);
+      for (let k = 0; k < width; ++k) values.push(0);
+      if (person !== undefined) open.set(person, at);
+      size += 1;
+      if (size > batchSize) batchSize = size;
+    }
+    for (let k = 0; k < width; ++k) values[at * width + k]! += columns[k]![row]!;
+  }
+  return {
+    table: padded({ steps, values, width, numSteps, batchSize }),
+    batchSize,
+    raw,
+    numSteps,
+    numContributions: steps.length,
+    numDropped,
+    numPersons: persons === null ? null : counting.numPersons,
+    span:
+      indices === null
+        ? null
+        : [bucketText(origin, roles.bucket), bucketText(indices.at(-1)!, roles.bucket)],
+  };
+}
+
+function checkSize(entries: number): void {
+  if (entries <= maxRecordEntries) return;
+  const most = maxRecordEntries.toLocaleString('en-US');
+  throw new RoleError(
+    'time',
+    `the page keeps at most ${most} numbers, counting as many records in every step as in the ` +
+      `fullest; got ${entries.toLocaleString('en-US')}: choose another bucket`,
+  );
+}
+
+interface Sparse {
+  steps: readonly number[];
+  values: readonly number[];
+  width: number;
+  numSteps: number;
+  batchSize: number;
+}
+
+/** Zeros fill up every step: they add nothing, and a person who is absent counts as much. */
+function padded({ steps, values, width, numSteps, batchSize }: Sparse): Table {
+  checkSize(numSteps * batchSize * width);
+  const full = new Float64Array(numSteps * batchSize * width);
+  let place = 0;
+  for (const [at, step] of steps.entries()) {
+    place = at > 0 && steps[at - 1] === step ? place + 1 : 0;
+    for (let k = 0; k < width; ++k) {
+      full[(step * batchSize + place) * width + k] = values[at * width + k]!;
+    }
+  }
+  return { numRows: numSteps * batchSize, numColumns: width, values: full };
+}
+
+/** Words in the names of columns that say whose row it is. */
+const personWords = /user|person|member|customer|client|patient|visitor|student|employee|account/i;
+
+/** A column that is called so, and whose texts come again and again. '' if there is none. */
+export function suggestPerson(csv: Csv): string {
+  const person = csv.columns.find((column) => {
+    const { name, faults } = column;
+    if (!personWords.test(name)) return false;
+    if (faults.length < csv.numRows || isTimeColumn(csv, column)) return false;
+    const texts = new Set(faults.map(({ text }) => text));
+    return texts.size > 1 && 2 * texts.size <= csv.numRows && !texts.has('');
+  });
+  return person?.name ?? '';
+}
+
+/** A column of times, in their order. '' if there is none. */
+export function suggestTime(csv: Csv): string {
+  return csv.columns.find((column) => isTimeColumn(csv, column))?.name ?? '';
+}
+
+const timeColumns = new WeakMap<Column, boolean>();
+
+export function isTimeColumn(csv: Csv, column: Column): boolean {
+  let known = timeColumns.get(column);
+  if (known === undefined) {
+    const { faults } = column;
+    const isTime = ({ text }: { text: string }): boolean => parseTime(text.trim()) !== undefined;
+    known = faults.length === csv.numRows && faults.every(isTime);
+    timeColumns.set(column, known);
+  }
+  return known;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Columns that are not summed: whose row it is, and when it was.
+
+import { h } from '../page/dom.ts';
+import { count, percent } from '../page/format.ts';
+import { buckets, isTimeColumn, type Bucket, type Records, type Roles } from './contributions.ts';
+import type { Csv } from './csv.ts';
+
+/** Roles of columns, and how many rows of a person count. */
+export interface RoleChoice extends Roles {
+  participations: number;
+  minSeparation: number;
+}
+
+export interface RolesEvents {
+  chosen(patch: Partial<RoleChoice>): void;
+  /** A text that is no number of records or steps; null: it is one again. */
+  refused(message: string | null): void;
+}
+
+const rowText = 'Whose row it is. With such a column a person is protected, without one a row.';
+const eventText = 'When a row was: then all rows of a day, say, are one step.';
+
+export class RolesField {
+  readonly person = h('select', {
+    id: 'set-person',
+    'aria-describedby': 'set-person-error set-person-hint',
+  });
+  readonly time = h('select', { id: 'set-time', 'aria-describedby': 'set-time-error set-time-hint' });
+  /** Stands below the user column. */
+  readonly limits: HTMLElement;
+  /** Stands below the time column. */
+  readonly bucketLine: HTMLElement;
+  private readonly bucket = h('select', { id: 'set-bucket' });
+  private readonly most: HTMLInputElement;
+  private readonly apart: HTMLInputElement;
+
+  constructor(private readonly events: RolesEvents) {
+    this.person.addEventListener('change', () => events.chosen({ person: this.person.value }));
+    this.time.addEventListener('change', () => events.chosen({ time: this.time.value }));
+    this.bucket.append(...buckets.map((name) => h('option', { value: name }, name)));
+    this.bucket.addEventListener('change', () =>
+      events.chosen({ bucket: this.bucket.value as Bucket }),
+    );
+    this.most = this.count('set-person-most', 'participations');
+    this.apart = this.count('set-person-apart', 'minSeparation');
+    this.limits = h(
+      'p',
+      { class: 'limits' },
+      h('label', { class: 'inline' }, 'at most ', this.most, ' steps of a person'),
+      h('label', { class: 'inline' }, 'at least ', this.apart, ' apart'),
+    );
+    this.bucketLine = h(
+      'p',
+      { class: 'limits' },
+      h('label', { class: 'inline' }, 'a step is a ', this.bucket),
+    );
+  }
+
+  /** Whether there is a column that could say when a row was. */
+  hasTimes(csv: Csv): boolean {
+    return csv.columns.some((column) => isTimeColumn(csv, column));
+  }
+
+  show(csv: Csv, choice: RoleChoice, summed: readonly string[]): void {
+    const options = (names: readonly string[], none: string): HTMLElement[] => [
+      h('option', { value: '' }, none),
+      ...names.map((name) => h('option', { value: name }, name)),
+    ];
+    const times = csv.columns.filter((column) => isTimeColumn(csv, column)).map(({ name }) => name);
+    const others = csv.columns
+      .map(({ name }) => name)
+      .filter((name) => !times.includes(name) && !summed.includes(name));
+    this.person.replaceChildren(...options(others, 'none: a row'));
+    this.person.value = choice.person;
+    this.time.replaceChildren(...options(times, 'none: every row is a step'));
+    this.time.value = choice.time;
+    this.bucket.value = choice.bucket;
+    this.limits.hidden = choice.person === '';
+    this.bucketLine.hidden = choice.time === '';
+    for (const [input, value] of [
+      [this.most, choice.participations],
+      [this.apart, choice.minSeparation],
+    ] as const) {
+      if (input !== document.activeElement) input.value = String(value);
+    }
+  }
+
+  /** Says what becomes of the rows; `records` is null while that is not known. */
+  effects(csv: Csv, { bucket }: Roles, records: Records | null): { person: string; time: string } {
+    const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
+    const counted = csv.numRows - numDropped;
+    return {
+      person:
+        numPersons === null
+          ? rowText
+          : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
+            `${percent(counted / csv.numRows)}. Of each person the first ones count, and all of one ` +
+            'step together are one record.',
+      time:
+        span === null
+          ? eventText
+          : `${count(numSteps)} steps, a ${bucket} each, from ${span[0]} to ${span[1]}, which ` +
+            'everybody then knows.',
+    };
+  }
+
+  private count(id: string, key: 'participations' | 'minSeparation'): HTMLInputElement {
+    const input = h('input', { id, type: 'text', inputmode: 'numeric', size: 4 });
+    input.addEventListener('change', () => {
+      const value = Number(input.value.trim());
+      const isCount = /^\d+$/.test(input.value.trim()) && value >= 1 && value <= 1_000_000;
+      input.toggleAttribute('aria-invalid', false);
+      if (isCount) this.events.chosen({ [key]: value });
+      else input.setAttribute('aria-invalid', 'true');
+      const wanted = 'must be a whole number from 1 to 1,000,000';
+      this.events.refused(isCount ? null : `${wanted}, got “${input.value.trim()}”`);
+    });
+    return input;
+  }
+}
