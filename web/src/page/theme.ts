@@ -25,8 +25,10 @@ function remember(theme: Theme): void {
 
 export function setUpTheme(button: HTMLButtonElement, changed: () => void): void {
   let theme = remembered();
+  /** Colours that the system forces come with a theme of their own. */
+  const forced = matchMedia('(forced-colors: active)');
   const apply = (): void => {
-    if (theme === 'system') delete document.documentElement.dataset['theme'];
+    if (theme === 'system' || forced.matches) delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = theme;
     button.textContent = `Theme: ${theme}`;
     changed();
@@ -37,5 +39,6 @@ export function setUpTheme(button: HTMLButtonElement, changed: () => void): void
     apply();
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+  forced.addEventListener('change', apply);
   apply();
 }

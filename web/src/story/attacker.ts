@@ -338,7 +338,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
       shown,
       ' the best possible attacker is right ',
       h('strong', {}, chance),
-      ' of the time; tossing a coin, 50 %. The shaded sliver is all there is to gain.',
+      ' of the time; tossing a coin, 50\u00a0%. The shaded sliver is all there is to gain.',
     ),
     picture.plane.element,
     slider.element,

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Colours that the system forces, and paper: every scene stays legible.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { complaints, launch, openPage, serveSite } from './support.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+/** Opens the whole story with every scene made and learned. */
+async function openAll(options = {}) {
+  const opened = await openPage(browser, site.url, { story: true, calm: true, ...options });
+  const { page } = opened;
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
+    await page.$eval(`#${id}`, (one) => one.scrollIntoView());
+    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+  }
+  await page.waitForFunction(
+    () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
+    { timeout: 300_000 },
+  );
+  return opened;
+}
+
+/** Adds functions that compare colours of the page; runs there. */
+function addContrast() {
+  const channel = (value) =>
+    value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\d.]+/g).map((text) => channel(Number(text) / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  window.contrast = (one, other) => {
+    const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  /** Visible elements of a selection with too little contrast to the ground. */
+  window.faint = (selector, properties, ground, least) =>
+    [...document.querySelectorAll(selector)]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+      .flatMap((one) => {
+        const style = getComputedStyle(one);
+        const drawn = properties.map((name) => style[name]).filter((value) => /^rgb\(/.test(value));
+        const best = Math.max(0, ...drawn.map((value) => window.contrast(value, ground)));
+        return best < least ? [`${one.outerHTML.slice(0, 90)}: ${best.toFixed(2)}`] : [];
+      });
+}
+
+async function forceColours(page, scheme) {
+  const session = await page.createCDPSession();
+  const features = [
+    { name: 'forced-colors', value: 'active' },
+    { name: 'prefers-color-scheme', value: scheme },
+    { name: 'prefers-reduced-motion', value: 'reduce' },
+  ];
+  await session.send('Emulation.setEmulatedMedia', { features });
+  await page.waitForFunction(() => {
+    const { dataset } = document.documentElement;
+    return matchMedia('(forced-colors: active)').matches && dataset.theme === undefined;
+  });
+}
+
+for (const scheme of ['dark', 'light']) {
+  test(`forced colours: texts, lines, marks and handles of every scene are seen: ${scheme}`, async () => {
+    const { page, said } = await openAll({ scheme });
+    await page.evaluate(addContrast);
+    // The theme that was chosen must not fight the colours that are forced.
+    await page.click('#theme');
+    if (scheme === 'light') await page.click('#theme');
+    assert.notEqual(await page.$eval('html', (root) => root.dataset.theme), undefined);
+    await forceColours(page, scheme);
+    const found = await page.evaluate(() => {
+      const ground = getComputedStyle(document.body).backgroundColor;
+      const probe = document.createElement('p');
+      probe.style.color = 'CanvasText';
+      document.body.append(probe);
+      const isForced = window.contrast(getComputedStyle(probe).color, ground);
+      probe.remove();
+      const drawn = '.plane :is(path, line, circle, rect)';
+      const pale = ':not(.grid, .band, .veil, .ghost, .link, .right, .area, .funnel, .tree-row, .reach)';
+      const areas = ':not([class*=band], [class*=spread], [d=""], [class*=floor-area])';
+      return {
+        isForced,
+        texts: window.faint('#story svg text', ['fill'], ground, 4.5),
+        words: window.faint('#story :is(h1, h2, p, li, dt, dd, th, td, label, button)', ['color'], ground, 4.5),
+        lines: window.faint(drawn + pale + areas, ['stroke', 'fill'], ground, 1.8),
+        swatches: window.faint('#story .swatch', ['borderTopColor'], ground, 2.5),
+        legend: [...document.querySelectorAll('.bars-legend li')].map((one) => {
+          const { backgroundColor, borderTopColor } = getComputedStyle(one, '::before');
+          return Math.max(
+            ...[backgroundColor, borderTopColor]
+              .filter((value) => /^rgb\(/.test(value))
+              .map((value) => window.contrast(value, ground)),
+          );
+        }),
+      };
+    });
+    const { isForced, legend, ...faint } = found;
+    assert.ok(isForced > 15, `colours are forced: ${isForced}`);
+    for (const [what, names] of Object.entries(faint)) {
+      const checked = names.filter((one) => !/^<(button|label)/.test(one));
+      assert.deepEqual(checked, [], what);
+    }
+    assert.ok(legend.every((ratio) => ratio > 2.5), `${legend}`);
+    // A swatch has the colour of its line, or tables would not say which is which.
+    const pairs = await page.$$eval('#scene-tree .swatch, #scene-yours .swatch', (all) =>
+      all.flatMap((one) => {
+        const kind = [...one.classList].find((name) => name.startsWith('of-'));
+        const line = one.closest('.scene').querySelector(`.plane .line.${kind}`);
+        return line === null
+          ? []
+          : [[getComputedStyle(one).borderTopColor, getComputedStyle(line).stroke]];
+      }),
+    );
+    assert.ok(pairs.length >= 8);
+    for (const [swatch, line] of pairs) assert.equal(swatch, line);
+    assert.deepEqual(await complaints(page), []);
+    assert.deepEqual(said, []);
+    await page.evaluate(() => localStorage.clear());
+    await page.close();
+  });
+}
+
+test('paper: dark on white whatever the theme, without what only a screen can do', async () => {
+  const { page, said } = await openAll({ scheme: 'dark', width: 1000 });
+  await page.click('#theme');
+  await page.click('#theme');
+  assert.equal(await page.$eval('html', (root) => root.dataset.theme), 'dark');
+  await page.evaluate(addContrast);
+  const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1');
+  const numPages = pdf.match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(numPages >= 5 && numPages <= 30, `${numPages} pages`);
+  await page.emulateMediaType('print');
+  await page.setViewport({ width: 794, height: 1123 }); // A4 at 96 pixels an inch
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const white = 'rgb(255, 255, 255)';
+  const faint = await page.evaluate(
+    (ground) => ({
+      words: window.faint('#story :is(h1, h2, p, li, dt, dd, th, td)', ['color'], ground, 4.5),
+      texts: window.faint('#story svg text', ['fill'], ground, 3),
+    }),
+    white,
+  );
+  assert.deepEqual(faint, { words: [], texts: [] });
+  const left = await page.$$eval('#story :is(button, input[type=range], .game, .pad)', (all) =>
+    all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 80)),
+  );
+  assert.deepEqual(left, []);
+  const planes = await page.$$eval('#story .plane', (all) =>
+    all
+      .filter((one) => one.checkVisibility())
+      .map((one) => {
+        const { left: from, right, height } = one.getBoundingClientRect();
+        return from >= 0 && right <= innerWidth && height > 100;
+      }),
+  );
+  assert.ok(planes.length >= 12 && planes.every(Boolean), `${planes}`);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 794, `${wide} px`);
+  assert.deepEqual(said, []);
+  await page.evaluate(() => localStorage.clear());
+  await page.close();
+});
