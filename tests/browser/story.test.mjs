@@ -460,7 +460,7 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
             heard.add(await slider.evaluate((one) => one.getAttribute('aria-valuetext')));
           }
         }
-        assert.equal(heard.size, 2, `${id}: ${[...heard]}`);
+        assert.ok(heard.size >= 2, `${id}: ${[...heard]}`); // A round may end between the two keys.
       }
     }
     const shown = (selector) => page.$eval(selector, (one) => one.textContent);

@@ -20,8 +20,9 @@ export function recordNorms({ table, numContributions }: Records): Float64Array 
   const norms = new Float64Array(numContributions);
   let place = 0;
   for (let row = 0; row < numRows; ++row) {
-    const norm = Math.hypot(...values.subarray(row * numColumns, (row + 1) * numColumns));
-    if (norm > 0) norms[place++] = norm;
+    let squares = 0;
+    for (let at = row * numColumns; at < (row + 1) * numColumns; ++at) squares += values[at]! ** 2;
+    if (squares > 0) norms[place++] = Math.sqrt(squares);
   }
   return norms;
 }

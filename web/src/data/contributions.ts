@@ -63,39 +63,57 @@ const maxRecordEntries = 8_000_000;
 /** Whole numbers up to here are told apart. */
 const maxWhole = 2 ** 53;
 
-/** The cells of a column as they were, numbers as they are written shortest. */
-function textsOf(csv: Csv, name: string, role: 'person' | 'time'): string[] {
+type Role = RoleError['role'];
+
+function columnOf(csv: Csv, name: string, role: Role): Column {
   const column = csv.columns.find((one) => one.name === name);
   if (column === undefined) throw new RoleError(role, `there is no column “${name}”`);
-  const texts = Array.from(column.values, String);
-  for (const { row, text } of column.faults) texts[row] = text.trim();
-  return texts;
+  return column;
 }
 
+function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: string): never {
+  throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
+}
+
+/** The cells of a column as they were, numbers as they are written shortest. */
 function personsOf(csv: Csv, name: string): string[] {
-  const persons = textsOf(csv, name, 'person');
-  for (const [row, person] of persons.entries()) {
-    const where = `${placeOf(csv, row)}, column “${name}”`;
-    if (person === '') throw new RoleError('person', `${where}: is missing`);
-    if (Math.abs(Number(person)) > maxWhole) {
-      const what = 'must be a text, or a whole number up to 2^53: longer ones are not told apart';
-      throw new RoleError('person', `${where}: ${what}`);
-    }
+  const column = columnOf(csv, name, 'person');
+  const persons = Array.from(column.values, String);
+  for (const [row, value] of column.values.entries()) {
+    if (Math.abs(value) <= maxWhole || Number.isNaN(value)) continue;
+    const what = 'must be a text, or a whole number up to 2^53: longer ones are not told apart';
+    refuse(csv, row, column, 'person', what);
+  }
+  for (const { row, text } of column.faults) {
+    persons[row] = text.trim();
+    if (persons[row] === '') refuse(csv, row, column, 'person', 'is missing');
   }
   return persons;
 }
 
+const knownTimes = new WeakMap<Column, Float64Array>();
+
+/** Milliseconds since 1970 of each row; NaN where a cell is no time. */
+function timesOf(column: Column): Float64Array {
+  let times = knownTimes.get(column);
+  if (times === undefined) {
+    times = new Float64Array(column.values.length).fill(NaN);
+    for (const { row, text } of column.faults) times[row] = parseTime(text.trim()) ?? NaN;
+    knownTimes.set(column, times);
+  }
+  return times;
+}
+
 /** Number of the bucket of each row, which must not go back. */
-function bucketsOf(csv: Csv, { time, bucket }: Roles): number[] {
+function bucketsOf(csv: Csv, { time, bucket }: Roles): Float64Array {
+  const column = columnOf(csv, time, 'time');
   let last = -Infinity;
-  return textsOf(csv, time, 'time').map((text, row) => {
-    const where = `${placeOf(csv, row)}, column “${time}”`;
-    const at = parseTime(text);
-    if (at === undefined) throw new RoleError('time', `${where}: must be ${WANTED}`);
+  return timesOf(column).map((at, row) => {
+    if (Number.isNaN(at)) refuse(csv, row, column, 'time', `must be ${WANTED}`);
     const index = bucketOf(at, bucket);
     if (index < last) {
       const what = `is in an earlier ${bucket} than the row above it: rows must be in time order`;
-      throw new RoleError('time', `${where}: ${what}`);
+      refuse(csv, row, column, 'time', what);
     }
     last = index;
     return index;
@@ -235,15 +253,8 @@ export function suggestTime(csv: Csv): string {
   return csv.columns.find((column) => isTimeColumn(csv, column))?.name ?? '';
 }
 
-const timeColumns = new WeakMap<Column, boolean>();
-
 export function isTimeColumn(csv: Csv, column: Column): boolean {
-  let known = timeColumns.get(column);
-  if (known === undefined) {
-    const { faults } = column;
-    const isTime = ({ text }: { text: string }): boolean => parseTime(text.trim()) !== undefined;
-    known = faults.length === csv.numRows && faults.every(isTime);
-    timeColumns.set(column, known);
-  }
-  return known;
+  const { faults } = column;
+  if (faults.length < csv.numRows || parseTime(faults[0]!.text.trim()) === undefined) return false;
+  return timesOf(column).every((at) => !Number.isNaN(at));
 }
