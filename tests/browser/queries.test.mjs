@@ -14,6 +14,7 @@ import {
   settled,
   startSite,
   textOf,
+  transferred,
 } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -261,6 +262,14 @@ test('queries: an address of before opens the view, and nothing of the laborator
     expected({ prefix: 4 }, [5, 0, 40, 7], { epsilon: 3 }),
   );
   assert.equal(await page.$eval('#player', (player) => player.dataset.state), 'loading');
+  await page.close();
+});
+
+test('queries: the view transfers at most 130 KB, but for the core', async () => {
+  const { page, asked } = await open('queries');
+  const bytes = await transferred(asked, site);
+  console.log(`view of histograms: ${bytes} bytes`);
+  assert.ok(bytes > 20_000 && bytes <= 130 * 1024, `${bytes} bytes`);
   await page.close();
 });
 
