@@ -157,10 +157,11 @@ inline V lane_numbers() {
     return V{0, 1, 2, 3, 4, 5, 6, 7};
 }
 
-/// N * lanes consecutive blocks of one row.
+/// N * lanes consecutive blocks of one row. Not inline, so that compilers give its rounds all the
+/// registers.
 template <class V, std::size_t N>
-inline void blocks_of_row_at_once(const Word* key, int num_rounds, Word stream, std::uint64_t row,
-                                  Word first_block, Word* out) {
+[[gnu::noinline]] void blocks_of_row_at_once(const Word* key, int num_rounds, Word stream,
+                                             std::uint64_t row, Word first_block, Word* out) {
   States<V, N> states;
   for (std::size_t n = 0; n < N; ++n) {
     State<V>& state = states.state[n];
@@ -177,8 +178,8 @@ inline void blocks_of_row_at_once(const Word* key, int num_rounds, Word stream, 
 
 /// One block of N * lanes consecutive rows.
 template <class V, std::size_t N>
-inline void block_of_rows_at_once(const Word* key, int num_rounds, Word stream,
-                                  std::uint64_t first_row, Word block, Word* out) {
+[[gnu::noinline]] void block_of_rows_at_once(const Word* key, int num_rounds, Word stream,
+                                             std::uint64_t first_row, Word block, Word* out) {
   States<V, N> states;
   for (std::size_t n = 0; n < N; ++n) {
     State<V>& state = states.state[n];
@@ -195,48 +196,34 @@ inline void block_of_rows_at_once(const Word* key, int num_rounds, Word stream,
   for (std::size_t n = 0; n < N; ++n) store_groups(states.state[n], out + n * 16 * kLanesOf<V>);
 }
 
+/// Makes groups of four blocks, as many at once as the registers hold.
+/// @param make  makes `groups` of them with N states of vectors V.
+template <class Make>
+inline void make_groups(std::uint64_t num_groups, const Make& make) {
+#if defined(__AVX2__)
+  for (; num_groups >= 4; num_groups -= 4) make.template operator()<Word8, 2>(4);
+#endif
+  for (; num_groups >= 2; num_groups -= 2)
+    make.template operator()<WidestWord, kStatesOfTwoGroups>(2);
+  if (num_groups > 0) make.template operator()<Word4, 1>(1);
+}
+
 void blocks_of_row(const Word* key, int num_rounds, Word stream, std::uint64_t row,
                    Word first_block, std::uint64_t num_groups, Word* out) {
-  const auto advance = [&](std::uint64_t groups) {
-    num_groups -= groups;
+  make_groups(num_groups, [&]<class V, std::size_t N>(std::uint64_t groups) {
+    blocks_of_row_at_once<V, N>(key, num_rounds, stream, row, first_block, out);
     first_block += static_cast<Word>(groups * 4);
     out += groups * 64;
-  };
-#if defined(__AVX2__)
-  while (num_groups >= 4) {
-    blocks_of_row_at_once<Word8, 2>(key, num_rounds, stream, row, first_block, out);
-    advance(4);
-  }
-#endif
-  while (num_groups >= 2) {
-    blocks_of_row_at_once<WidestWord, kStatesOfTwoGroups>(key, num_rounds, stream, row, first_block,
-                                                          out);
-    advance(2);
-  }
-  if (num_groups > 0)
-    blocks_of_row_at_once<Word4, 1>(key, num_rounds, stream, row, first_block, out);
+  });
 }
 
 void block_of_rows(const Word* key, int num_rounds, Word stream, std::uint64_t first_row,
                    Word block, std::uint64_t num_groups, Word* out) {
-  const auto advance = [&](std::uint64_t groups) {
-    num_groups -= groups;
+  make_groups(num_groups, [&]<class V, std::size_t N>(std::uint64_t groups) {
+    block_of_rows_at_once<V, N>(key, num_rounds, stream, first_row, block, out);
     first_row += groups * 4;
     out += groups * 64;
-  };
-#if defined(__AVX2__)
-  while (num_groups >= 4) {
-    block_of_rows_at_once<Word8, 2>(key, num_rounds, stream, first_row, block, out);
-    advance(4);
-  }
-#endif
-  while (num_groups >= 2) {
-    block_of_rows_at_once<WidestWord, kStatesOfTwoGroups>(key, num_rounds, stream, first_row, block,
-                                                          out);
-    advance(2);
-  }
-  if (num_groups > 0)
-    block_of_rows_at_once<Word4, 1>(key, num_rounds, stream, first_row, block, out);
+  });
 }
 
 /// counter_and_nonce: words 12..15 of the state.

@@ -36,18 +36,24 @@ inline Sum<D> exact_sum(D a, D b) {
   return {sum, (a - (sum - b_part)) + (b - b_part)};
 }
 
-/// a * b exactly.
-template <class D>
-inline Sum<D> exact_product(D a, D b) {
+/// Returns what `product`, a * b rounded, is short of a * b, exactly (Dekker).
+template <class A, class D>
+inline D product_rest(A a, D b, D product) {
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
-  const D a_scaled = kSplit * a;
-  const D a_high = a_scaled - (a_scaled - a);
-  const D a_low = a - a_high;
+  const A a_scaled = kSplit * a;
+  const A a_high = a_scaled - (a_scaled - a);
+  const A a_low = a - a_high;
   const D b_scaled = kSplit * b;
   const D b_high = b_scaled - (b_scaled - b);
   const D b_low = b - b_high;
+  return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+}
+
+/// a * b exactly.
+template <class D>
+inline Sum<D> exact_product(D a, D b) {
   const D product = a * b;
-  return {product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low};
+  return {product, product_rest(a, b, product)};
 }
 
 template <class D>

@@ -2,6 +2,7 @@
 // Linear combinations of rows, and the rounding test.
 #pragma once
 
+#include "simd/extended_arithmetic.hpp"
 #include "simd/simd.hpp"
 #include "simd/vectors.hpp"
 
@@ -59,25 +60,11 @@ void combine_float(float* out, const Factor<float>* factors, std::size_t num_fac
   combine_row<Floats>(out, factors, num_factors, width);
 }
 
-/// (high, low) += value, exactly in high and remainder.
+/// high += value; returns what rounding took from it.
 inline Doubles two_sum(Doubles& high, Doubles value) {
-  const Doubles sum = high + value;
-  const Doubles part = sum - high;
-  const Doubles rest = (high - (sum - part)) + (value - part);
-  high = sum;
-  return rest;
-}
-
-/// Dekker's exact product: returns what a * b is short of the real product.
-inline Doubles product_rest(double a, Doubles b, Doubles product) {
-  constexpr double kSplit = 134217729.0;  // 2^27 + 1
-  const double a_scaled = kSplit * a;
-  const double a_high = a_scaled - (a_scaled - a);
-  const double a_low = a - a_high;
-  const Doubles b_scaled = kSplit * b;
-  const Doubles b_high = b_scaled - (b_scaled - b);
-  const Doubles b_low = b - b_high;
-  return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  const detail::Sum<Doubles> sum = detail::exact_sum(high, value);
+  high = sum.high;
+  return sum.low;
 }
 
 void combine_pair(double* out_high, double* out_low, const PairFactor* factors,
@@ -93,7 +80,7 @@ void combine_pair(double* out_high, double* out_low, const PairFactor* factors,
       Doubles rest = factor.high * x_low;
       if (factor.low != 0) rest += factor.low * x_high;
       const bool is_exact = factor.high == 1 || factor.high == -1;
-      if (!is_exact) rest += product_rest(factor.high, x_high, product);
+      if (!is_exact) rest += detail::product_rest(factor.high, x_high, product);
       low += two_sum(high, product) + rest;
     }
     low = two_sum(high, low);

@@ -8,27 +8,14 @@
 
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/regret.hpp"
+#include "learn/random_data.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-struct Data {
-  Matrix features;
-  Vector labels;
-};
-
-/// Labels -1 and +1, or margin plus noise.
-Data random_data(std::uint64_t seed, Eigen::Index rows, Eigen::Index columns, bool classes) {
-  std::mt19937_64 generator(seed);
-  std::normal_distribution<double> normal;
-  Data data{Matrix::NullaryExpr(rows, columns, [&] { return normal(generator); }), Vector(rows)};
-  for (Eigen::Index i = 0; i < rows; ++i) {
-    const double margin = data.features.row(i).sum() / 2 + normal(generator);
-    data.labels(i) = classes ? (margin > 0 ? 1 : -1) : margin;
-  }
-  return data;
-}
+using testing::Data;
+using testing::random_data;
 
 void append_row(ComparatorSolver& solver, const Data& data, Eigen::Index row) {
   solver.append({data.features.row(row).data(), static_cast<std::size_t>(data.features.cols())},
@@ -69,7 +56,11 @@ TEST(Comparator, every_loss_over_every_set_is_certified_and_no_point_of_the_set_
       for (const double radius : {0.2, 5.0})
         for (const Eigen::Index rows : {1, 5, 80}) {
           const Eigen::Index dimension = 3;
-          const Data data = random_data(11, rows, dimension, loss->classifies());
+          const Data data = random_data({.seed = 11,
+                                         .rows = rows,
+                                         .columns = dimension,
+                                         .classes = loss->classifies(),
+                                         .weight = 0.5});
           const std::shared_ptr<const Domain> domain = make_domain(name, radius);
           ComparatorSolver solver = solver_of(
               {.loss = loss, .dimension = dimension, .domain = domain, .gap_tolerance = 1e-8},
@@ -116,7 +107,7 @@ TEST(Comparator, quantile_loss_of_a_constant_feature_finds_the_quantile_of_the_l
 
 TEST(Comparator, squared_loss_over_a_simplex_solves_its_normal_equations) {
   // At the minimum the gradient is the same in every positive weight and larger elsewhere.
-  Data data = random_data(3, 60, 6, false);
+  Data data = random_data({.seed = 3, .rows = 60, .columns = 6, .classes = false, .weight = 0.5});
   data.labels = data.features.col(1) - 2 * data.features.col(0);  // weight 0 would be negative
   ComparatorSolver solver = solver_of({.loss = make_loss("squared"),
                                        .dimension = 6,
@@ -141,7 +132,7 @@ TEST(Comparator, squared_loss_over_a_simplex_solves_its_normal_equations) {
 TEST(Comparator, softmax_over_ball_and_box_is_certified) {
   std::mt19937_64 generator(2);
   const auto loss = std::make_shared<const SoftmaxLoss>(3);
-  Data data = random_data(4, 60, 2, false);
+  Data data = random_data({.seed = 4, .rows = 60, .columns = 2, .classes = false, .weight = 0.5});
   for (Eigen::Index i = 0; i < 60; ++i)
     data.labels(i) = std::clamp(std::round(data.labels(i)), 0.0, 2.0);
   for (const char* name : {"ball", "box"}) {
@@ -170,7 +161,8 @@ TEST(Comparator, softmax_over_ball_and_box_is_certified) {
 
 TEST(Comparator, many_weights_go_by_gradient_steps_to_the_same_answer) {
   // 300 weights of which only the first three see anything: their problem is the small one.
-  const Data data = random_data(7, 40, 3, true);
+  const Data data =
+      random_data({.seed = 7, .rows = 40, .columns = 3, .classes = true, .weight = 0.5});
   ComparatorOptions options = {.loss = make_loss("hinge"),
                                .dimension = 3,
                                .domain = make_domain("box", 0.4),
@@ -191,7 +183,8 @@ TEST(Comparator, prefixes_with_kinks_are_certified_cheaply_with_warm_starts) {
   for (const char* loss : {"absolute", "quantile", "hinge"})
     for (const char* name : {"ball", "box", "simplex"}) {
       const std::shared_ptr<const Loss> made = make_loss(loss, {.quantile = 0.3});
-      const Data data = random_data(9, 600, 4, made->classifies());
+      const Data data = random_data(
+          {.seed = 9, .rows = 600, .columns = 4, .classes = made->classifies(), .weight = 0.5});
       ComparatorSolver solver({.loss = made, .dimension = 4, .domain = make_domain(name, 1)});
       const std::vector<std::int64_t> prefixes = regret_prefixes(600, 24);
       std::size_t next = 0;

@@ -6,23 +6,17 @@
 
 #include "dense_algebra.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
+#include "learn/random_data.hpp"
 #include "learn/rules/ftrl.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::random_unit;
+using testing::span_of;
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-std::span<const double> span_of(const Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-
-Vector random_unit(std::mt19937_64& generator, Eigen::Index dimension) {
-  std::normal_distribution<double> normal;
-  const Vector v = Vector::NullaryExpr(dimension, [&] { return normal(generator); });
-  return v / v.norm();
-}
 
 std::vector<RegretSetting> settings() {
   std::vector<RegretSetting> all;

@@ -187,10 +187,46 @@ TEST(PrivateQuantile, sensitivity_is_that_of_all_neighbouring_histograms) {
   }
 }
 
+/// Largest privacy losses between histograms that differ by a person of up to two records.
+class LossesOfPersons {
+ public:
+  void compare(const Counts& h, const Counts& other, Neighbours neighbours) {
+    const auto loss_of = [&](std::int64_t sensitivity) {
+      const ExponentialOptions options{.epsilon = kEpsilon,
+                                       .sensitivity = sensitivity,
+                                       .is_monotone = neighbours == Neighbours::zero_out};
+      return largest_loss(exponential_probabilities(h, options),
+                          exponential_probabilities(other, options));
+    };
+    winner_ = std::max(winner_, loss_of(2));
+    winner_of_rows_ = std::max(winner_of_rows_, loss_of(1));
+    for (const std::int64_t numerator : {0, 1, 3}) {
+      const QuantileOptions options{.epsilon = kEpsilon,
+                                    .numerator = numerator,
+                                    .denominator = 3,
+                                    .neighbours = neighbours,
+                                    .max_contributions = 2};
+      const QuantileUtilities a = quantile_utilities(h, options);
+      const QuantileUtilities b = quantile_utilities(other, options);
+      for (std::size_t i = 0; i < h.size(); ++i)
+        EXPECT_LE(std::abs(a.utilities[i] - b.utilities[i]), a.sensitivity);
+    }
+  }
+
+  /// Two records count twice, and counting them once would not be enough.
+  void expect_protection() const {
+    EXPECT_LE(winner_, kEpsilon * (1 + 1e-12));
+    EXPECT_GT(winner_of_rows_, kEpsilon * 1.2);
+  }
+
+ private:
+  static constexpr double kEpsilon = 0.8;
+  double winner_ = 0, winner_of_rows_ = 0;
+};
+
 TEST(PrivateQuantile, persons_with_two_records_are_protected) {
   // Two records more or less, of any values: what two neighbours of one histogram differ by.
-  constexpr double kEpsilon = 0.8;
-  double winner = 0, winner_of_rows = 0;
+  LossesOfPersons losses;
   for (std::int64_t code = 0; code < 27; ++code) {
     const Counts h = {code % 3, code / 3 % 3, code / 9};
     for (std::size_t v = 0; v < 3; ++v)
@@ -198,28 +234,10 @@ TEST(PrivateQuantile, persons_with_two_records_are_protected) {
         Counts other = h;
         ++other[v];
         ++other[w];
-        const auto loss_of = [&](std::int64_t sensitivity) {
-          const ExponentialOptions options{
-              .epsilon = kEpsilon, .sensitivity = sensitivity, .is_monotone = true};
-          return largest_loss(exponential_probabilities(h, options),
-                              exponential_probabilities(other, options));
-        };
-        winner = std::max(winner, loss_of(2));
-        winner_of_rows = std::max(winner_of_rows, loss_of(1));
-        for (const std::int64_t numerator : {0, 1, 3}) {
-          const QuantileOptions options{.epsilon = kEpsilon,
-                                        .numerator = numerator,
-                                        .denominator = 3,
-                                        .max_contributions = 2};
-          const QuantileUtilities a = quantile_utilities(h, options);
-          const QuantileUtilities b = quantile_utilities(other, options);
-          for (std::size_t i = 0; i < h.size(); ++i)
-            EXPECT_LE(std::abs(a.utilities[i] - b.utilities[i]), a.sensitivity);
-        }
+        losses.compare(h, other, Neighbours::zero_out);
       }
   }
-  EXPECT_LE(winner, kEpsilon * (1 + 1e-12));
-  EXPECT_GT(winner_of_rows, kEpsilon * 1.2);
+  losses.expect_protection();
   const Counts flat = {3, 5, 4, 4, 5, 3, 2, 5};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Key key = Key::insecure_from_seed(seed);
@@ -232,13 +250,12 @@ TEST(PrivateQuantile, persons_with_two_records_are_protected) {
 TEST(PrivateQuantile, replace_one_protects_persons_whatever_their_numbers_of_records) {
   // One person with up to two records in the place of another with up to two others: nothing is
   // public here, not even how many records there are.
-  constexpr double kEpsilon = 0.8;
+  LossesOfPersons losses;
   std::vector<Counts> persons;
   for (std::int64_t code = 0; code < 27; ++code)
     if (Counts one = {code % 3, code / 3 % 3, code / 9}; one[0] + one[1] + one[2] <= 2)
       persons.push_back(std::move(one));
   ASSERT_EQ(persons.size(), 10U);
-  double winner = 0, winner_of_rows = 0;
   for (std::int64_t code = 0; code < 27; ++code)
     for (const Counts& mine : persons)
       for (const Counts& theirs : persons) {
@@ -247,27 +264,9 @@ TEST(PrivateQuantile, replace_one_protects_persons_whatever_their_numbers_of_rec
           h[v] += mine[v];
           other[v] += theirs[v];
         }
-        const auto loss_of = [&](std::int64_t sensitivity) {
-          const ExponentialOptions options{.epsilon = kEpsilon, .sensitivity = sensitivity};
-          return largest_loss(exponential_probabilities(h, options),
-                              exponential_probabilities(other, options));
-        };
-        winner = std::max(winner, loss_of(2));
-        winner_of_rows = std::max(winner_of_rows, loss_of(1));
-        for (const std::int64_t numerator : {0, 1, 3}) {
-          const QuantileOptions options{.epsilon = kEpsilon,
-                                        .numerator = numerator,
-                                        .denominator = 3,
-                                        .neighbours = Neighbours::replace_one,
-                                        .max_contributions = 2};
-          const QuantileUtilities a = quantile_utilities(h, options);
-          const QuantileUtilities b = quantile_utilities(other, options);
-          for (std::size_t i = 0; i < h.size(); ++i)
-            EXPECT_LE(std::abs(a.utilities[i] - b.utilities[i]), a.sensitivity);
-        }
+        losses.compare(h, other, Neighbours::replace_one);
       }
-  EXPECT_LE(winner, kEpsilon * (1 + 1e-12));
-  EXPECT_GT(winner_of_rows, kEpsilon * 1.2);
+  losses.expect_protection();
   const Counts flat = {3, 5, 4, 4, 5, 3, 2, 5};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Key key = Key::insecure_from_seed(seed);

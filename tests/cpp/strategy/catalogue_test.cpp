@@ -11,6 +11,7 @@
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
+#include "strategy/laws.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -282,20 +283,9 @@ TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_s
 }
 
 TEST(Catalogue, causal_measurements_use_no_later_step_than_the_one_that_makes_them) {
-  const auto is_causal = [](const Strategy& s) {
-    const Matrix encoder = s.encoder(), decoder = s.decoder();
-    for (Eigen::Index m = 0; m < encoder.rows(); ++m) {
-      Eigen::Index ready = 0;
-      for (Eigen::Index j = 0; j < encoder.cols(); ++j)
-        if (encoder(m, j) != 0) ready = j;
-      for (Eigen::Index t = 0; t < ready; ++t)
-        if (std::abs(decoder(t, m)) > 1e-12) return false;
-    }
-    return true;
-  };
   bool some_are_not = false;
   for_every_variant([&](const Strategy& s) {
-    const bool causal = is_causal(s);
+    const bool causal = testing::waits_for_its_measurements(s);
     if (s.is_causal()) {
       EXPECT_TRUE(causal);
     } else if (s.num_steps() >= 13) {

@@ -4,22 +4,16 @@
 #include <limits>
 #include <random>
 
+#include "learn/random_data.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::random_unit;
+using testing::span_of;
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-std::span<const double> span_of(const Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-
-Vector random_unit(std::mt19937_64& generator, Eigen::Index dimension) {
-  std::normal_distribution<double> normal;
-  const Vector v = Vector::NullaryExpr(dimension, [&] { return normal(generator); });
-  return v / v.norm();
-}
 
 TEST(Ftrl, iterate_minimises_the_regularised_sum_over_the_domain) {
   std::mt19937_64 generator(1);

@@ -10,6 +10,7 @@
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "golden/trees_golden.hpp"
+#include "strategy/laws.hpp"
 #include "strategy/toeplitz/square_root.hpp"
 #include "strategy/trees/haar.hpp"
 #include "strategy/trees/hybrid.hpp"
@@ -308,17 +309,12 @@ TEST(StrategyTrees, row_norms_are_those_of_the_rows_for_every_horizon_to_600) {
   for (const Recipe& recipe : recipes())
     for (std::int64_t n = 1; n <= 600; ++n) {
       const auto s = recipe.make(n);
-      double smallest = s->row_norm_squared(0), largest = 0, total = 0;
-      for (std::int64_t t = 0; t < n; ++t) {
-        const double row = s->row_norm_squared(t);
-        smallest = std::min(smallest, row);
-        largest = std::max(largest, row);
-        total += row;
-      }
-      const RowNorms rows = s->row_norms();
-      ASSERT_TRUE(relatively_close(rows.min_squared, smallest, 1e-13)) << recipe.name << " " << n;
-      ASSERT_TRUE(relatively_close(rows.max_squared, largest, 1e-13)) << recipe.name << " " << n;
-      ASSERT_TRUE(relatively_close(rows.mean_squared, total / static_cast<double>(n), 1e-12))
+      const RowNorms rows = s->row_norms(), each = testing::norms_of_the_rows(*s);
+      ASSERT_TRUE(relatively_close(rows.min_squared, each.min_squared, 1e-13))
+          << recipe.name << " " << n;
+      ASSERT_TRUE(relatively_close(rows.max_squared, each.max_squared, 1e-13))
+          << recipe.name << " " << n;
+      ASSERT_TRUE(relatively_close(rows.mean_squared, each.mean_squared, 1e-12))
           << recipe.name << " " << n;
     }
 }
@@ -334,28 +330,15 @@ TEST(StrategyTrees, largest_column_is_the_largest_for_every_horizon_to_600) {
     }
 }
 
-/// Row m of C is ready once its last step has arrived; does the decoder wait for it?
-bool waits_for_its_measurements(const Strategy& s) {
-  const Matrix encoder = s.encoder(), decoder = s.decoder();
-  for (Eigen::Index m = 0; m < encoder.rows(); ++m) {
-    Eigen::Index ready = 0;
-    for (Eigen::Index j = 0; j < encoder.cols(); ++j)
-      if (encoder(m, j) != 0) ready = j;
-    for (Eigen::Index t = 0; t < ready; ++t)
-      if (decoder(t, m) != 0) return false;
-  }
-  return true;
-}
-
 TEST(StrategyTrees, those_called_causal_are) {
   for_every_recipe(many_horizons(), [](const Strategy& s) {
     if (s.is_causal()) {
-      EXPECT_TRUE(waits_for_its_measurements(s));
+      EXPECT_TRUE(testing::waits_for_its_measurements(s));
     }
   });
-  EXPECT_FALSE(waits_for_its_measurements(*kary<3, true>(8)));
-  EXPECT_FALSE(waits_for_its_measurements(HaarStrategy(8)));
-  EXPECT_FALSE(waits_for_its_measurements(HybridStrategy(8)));
+  EXPECT_FALSE(testing::waits_for_its_measurements(*kary<3, true>(8)));
+  EXPECT_FALSE(testing::waits_for_its_measurements(HaarStrategy(8)));
+  EXPECT_FALSE(testing::waits_for_its_measurements(HybridStrategy(8)));
   const std::set<std::string_view> not_causal = {"tree-k", "haar", "honaker-full", "hybrid",
                                                  "group-algebra"};
   for (const StrategyInfo& info : strategy_catalogue())
