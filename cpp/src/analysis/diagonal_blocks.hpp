@@ -10,8 +10,8 @@
 
 namespace dpftrl::detail {
 
-/// Calls visit(block, times) for the diagonal blocks of so many steps that A falls into, the last
-/// of which may be shorter; equal ones are visited once.
+/// Splits A into diagonal blocks of `size` steps, the last one perhaps shorter, and calls
+/// visit(block, times); visits equal blocks once.
 template <class Visit>
 void visit_diagonal_blocks(const Workload& workload, std::int64_t size, Visit visit) {
   const std::int64_t n = workload.num_steps();

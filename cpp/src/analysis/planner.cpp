@@ -94,7 +94,7 @@ double weighted_error(const Strategy& strategy, double sensitivity,
   return sensitivity * std::sqrt(sum / static_cast<double>(query_weights.size()));
 }
 
-/// Whether the search minimises the error that was asked for, and not that of plain sums or of one
+/// True if the search minimises the requested error, not that of plain sums or of one
 /// participation.
 bool is_searched_for(const PlannerOptions& options) {
   const StrategyOptions& wanted = options.strategy;
@@ -130,8 +130,8 @@ class Planner::Search {
   virtual PlannerProgress progress() const = 0;
   virtual StrategyPlan plan() const = 0;
   virtual SolverStatus status() const = 0;
-  /// Lower bound on the error of every factorization, for the workload, participation and objective
-  /// that were asked for.
+  /// Lower bound on the error of every factorization, for the requested workload, participation and
+  /// objective.
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
   /// Largest distance of the mechanism from that bound where it is the optimum, and not near it.
   virtual std::optional<double> gap() const { return std::nullopt; }

@@ -101,8 +101,8 @@ double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objec
   return objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown;
 }
 
-/// One participation, whatever the workload. The rows of B that belong to a diagonal block of A and
-/// the columns of C that do are a factorization of that block: its least error is at most theirs.
+/// One participation, any workload. The rows of B and the columns of C that belong to a diagonal
+/// block of A are a factorization of that block: its least error is at most theirs.
 LowerBound block_lower_bound(const Workload& workload, Objective objective) {
   const std::int64_t n = workload.num_steps();
   const Solver solver = solver_for(workload);

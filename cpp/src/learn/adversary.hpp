@@ -35,8 +35,8 @@ class Adversary {
   /// range.
   explicit Adversary(const AdversaryOptions& options);
 
-  /// Writes features of norm 1 (a hair below) for a learner that is about to play `iterate`, and
-  /// returns the label.
+  /// Writes features of norm 1 (or slightly less) for a learner that is about to play `iterate`,
+  /// and returns the label.
   /// @throws Error{wrong_length} iterate or features.
   double example(const Vector& iterate, std::span<double> features);
 

@@ -59,7 +59,7 @@ void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
   hash.append(std::span(numbers));
 }
 
-/// Fingerprint of what the sums do not know: their own checkpoints tell mechanisms apart.
+/// Fingerprint of the options beside the sums, whose own checkpoints identify the mechanism.
 detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
   detail::Sha256 hash;
   hash.append(options.dimension);
@@ -79,8 +79,8 @@ detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) 
   return detail::shortened(hash.finish());
 }
 
-/// Numbers of examples and of those that wait, whether an iterate left the doubles, and the length
-/// of what the sums say.
+/// Number of examples, number of waiting ones, whether an iterate left the doubles, and the length
+/// of the checkpoint of the sums.
 constexpr std::size_t kCountsSize = 4 * 8;
 
 void append_doubles(std::vector<std::byte>& out, std::span<const double> values) {
@@ -177,7 +177,7 @@ void DpFtrl::end_step(Release&& release) {
   RuleSink sink(*rule_);
   release(follows_at_once_ ? &sink : nullptr);
   num_waiting_ = 0;
-  // The noise is spent: an error now, whatever it is, would invite the same example for another
+  // The noise is spent: any error now would invite the caller to pass the same example for another
   // step.
   try {
     if (follows_at_once_)

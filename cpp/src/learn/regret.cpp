@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxTrials = 60;
-/// From here on every second trial bisects, whatever the secant says.
+/// From here on every second trial bisects instead of taking the secant.
 constexpr int kPatience = 12;
 
 /// Search for nu with ||w_nu|| = radius: a secant on phi(nu) = 1/||w_nu|| - 1/radius, which
@@ -199,8 +199,8 @@ Comparator ComparatorSolver::solve_in_ball() {
       best.status = ComparatorStatus::certified;
       break;
     }
-    // Inside the ball the multiplier explains a gap of nu ||w|| (radius - ||w||); what is left
-    // comes from the inner solver: ask it for more.
+    // Inside the ball the multiplier explains a gap of nu ||w|| (radius - ||w||); the rest comes
+    // from the inner solver: tighten it.
     if (length <= radius && multiplier * length * (radius - length) <= tolerance / 2) {
       if (inner.status != OptimizeStatus::converged) break;
       gradient_tolerance /= 16;

@@ -136,7 +136,7 @@ class Simulation::State {
   void measure_regret(SimulationChunk& chunk);
 
   std::vector<double> features_;
-  std::vector<double> record_;  ///< clipped: what the true sum adds
+  std::vector<double> record_;  ///< clipped, as added to the true sum
   std::vector<double> true_sum_;
 };
 

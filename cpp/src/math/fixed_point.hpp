@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Fixed-point numbers of 128 to 512 bits with error bounds: what it takes to recompute a normal
-/// from more of its bits (internal header; docs/math/grid.md proves the bounds).
+/// Fixed-point numbers of 128 to 512 bits with error bounds, to recompute a normal from more of its
+/// bits (internal header; docs/math/grid.md proves the bounds).
 ///
-/// Integer operations only, apart from the starting values of Newton's iterations, whose quality
-/// is not relied upon: quotients and roots are bounded by their own residuals. No allocation.
+/// Integer operations only, apart from the starting values of Newton's iterations. Nothing relies
+/// on these: residuals bound the errors of quotients and roots. No allocation.
 
 #include <array>
 #include <cstddef>

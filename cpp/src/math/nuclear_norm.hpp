@@ -7,8 +7,8 @@
 
 namespace dpftrl::detail {
 
-/// The polar factor of a matrix that is nearly a partial isometry: Q <- Q (3 - Q^T Q) / 2, each
-/// turn doubling the digits, until there are no more to be had.
+/// The polar factor of a matrix that is nearly a partial isometry: repeats Q <- Q (3 - Q^T Q) / 2,
+/// which doubles the digits each time, up to double precision.
 /// @cost  two products a turn, at most three turns.
 Matrix orthogonalized(Matrix q);
 

@@ -81,7 +81,7 @@ void require_rows(const Place& place, std::size_t size, std::int64_t num_rows) {
 /// Rounds the rows of a window where the bound decides.
 class RoundingSink final : public noise::Sink<double> {
  public:
-  /// `least`: what is known of the rows beside their own bounds.
+  /// @param least  bounds of the rows beside their own.
   RoundingSink(const noise::Window& window, const simd::Rounding& least,
                std::span<std::int64_t> rows)
       : window_(window), least_(least), rows_(rows) {}

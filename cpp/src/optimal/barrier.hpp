@@ -12,8 +12,8 @@ namespace dpftrl::detail {
 class Barrier {
  public:
   static constexpr double kFirst = 0.1;
-  /// @param gap    that is asked for; the last weight is half of it.
-  /// @param first  weight to begin with, unless that is less.
+  /// @param gap    requested gap; the last weight is half of it.
+  /// @param first  weight to begin with, if it is larger.
   explicit Barrier(double gap, double first = kFirst)
       : last_(gap / 2), weight_(std::max(last_, first)) {}
 

@@ -38,7 +38,7 @@ Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
   return multiply(system.vectors * values.asDiagonal(), system.vectors.transpose());
 }
 
-/// ln x, whatever rounding did to the least numbers.
+/// ln x, clamped at the smallest normal double.
 double log_of(double x) {
   return std::log(std::max(x, std::numeric_limits<double>::min()));
 }
@@ -248,7 +248,7 @@ class Iteration {
     Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
     magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
     const Matrix seen = weighted(dual);
-    // The polar factor of what is seen of W. The least values that are seen have two digits or so.
+    // The polar factor of the visible part of W. Its least values have about two digits.
     Vector inverse = w.inverse_values;
     inverse.head(w.num_hidden).setZero();
     const Matrix back = multiply(w.vectors * inverse.asDiagonal(), w.vectors.transpose());
@@ -326,8 +326,8 @@ class Iteration {
   Eigen::Index block_entries() const { return phases_.num_phases * phases_.block_size(); }
 
  private:
-  /// Times a power of two, so that nothing is rounded and no square overflows; what is too small to
-  /// be squared is dropped.
+  /// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers
+  /// too small to be squared.
   static Vector levelled(const std::vector<double>& numbers) {
     Vector values = Eigen::Map<const Vector>(numbers.data(), std::ssize(numbers));
     int exponent = 0;

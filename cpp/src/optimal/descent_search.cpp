@@ -98,7 +98,7 @@ class Aggregate {
   }
 
   double sharpness() const { return sharpness_; }
-  /// The least of the largest rows so far, and where that is.
+  /// The least of the largest rows so far, and its point.
   const double& least() const { return least_; }
   const Vector& best() const { return best_; }
   /// Distance of least() from sum p l at the last point: where that is stationary, zero if only the

@@ -86,8 +86,8 @@ class RowErrors {
 /// The largest by the exponential method of multipliers: ln sum_t mu_t exp(beta l_t) / beta with l
 /// = ln(error) is minimised, its own weights p_t = mu_t exp(beta l_t) / sum become the next mu. At
 /// a stationary point of sum p_t l_t whose p lives on the largest rows the gap max l - sum p_t l_t
-/// is zero; `converged` says that it is within the tolerance. The result is the point with the
-/// least largest row of all that were evaluated.
+/// is zero; `converged` says that it is within the tolerance. The result is the evaluated point
+/// with the least largest row.
 ///
 /// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
 enum class Effort { screen, full };

@@ -33,8 +33,8 @@ struct FamilyOptions {
   std::function<bool(const FamilyProgress&)> progress = {};
 };
 
-/// How a search ended and what it reached. The families are not convex: `converged` says that the
-/// point is stationary, not that no better one exists. `find_optimum` bounds how much better.
+/// Status and result of a search. The families are not convex: `converged` says that the point is
+/// stationary, not that no better one exists. `find_optimum` bounds how much better.
 struct FamilySearch {
   SolverStatus status = SolverStatus::not_converged;
   double gradient_norm = 0;  ///< of ln(error), where the search ended
@@ -131,7 +131,7 @@ struct BltProblem {
 /// c_0 = 1, c_j = sum_i weights[i] decays[i]^(j-1).
 struct BltOptimum {
   FamilySearch search;
-  /// theta, decreasing. Fewer than asked for where one more gains less than 1e-12 of the error.
+  /// theta, decreasing. Fewer than requested if one more gains less than 1e-12 of the error.
   std::vector<double> decays;
   std::vector<double> weights;         ///< omega > 0
   std::vector<double> inverse_decays;  ///< theta^, those of the inverse; interlacing with theta

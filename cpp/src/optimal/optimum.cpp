@@ -123,8 +123,9 @@ class DualPoint {
       weights_.weights.rows.assign(static_cast<std::size_t>(problem.num_steps), 1);
   }
 
-  /// Sets all that follows from v. Without momentum columns scaled by the rates are columns with
-  /// weights chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal for u.
+  /// Sets everything that follows from v. Without momentum columns scaled by the rates are columns
+  /// with weights chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal
+  /// for u.
   void set(const std::vector<double>& v) {
     std::vector<double>& columns = weights_.weights.columns;
     columns = v;
@@ -219,8 +220,8 @@ class OptimumSolver::State {
     return gap() <= std::max(last_gap(), least_gap_) || num_iterations_ >= max_iterations_;
   }
 
-  /// Both bounds are at least `finest` from what is evaluated, wherever that is. If the gap that is
-  /// asked for is hardly more than the two, or less, the end is where this is most of the gap.
+  /// Both bounds are at least `finest` from the value at every point. If the requested gap is
+  /// hardly more than the two, or less, the search ends where they are most of the gap.
   void set_least_gap(const Evaluation& value) {
     const double finest = error_of(v_.size(), value.rounding_error + kFinestQuadrature);
     const bool is_within_reach = problem_.momentum != 0 || 2.25 * finest < last_gap();
@@ -290,7 +291,7 @@ class OptimumSolver::State {
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
-  double least_gap_ = 0;  ///< that can be proved, if a smaller one is asked for
+  double least_gap_ = 0;  ///< that can be proved, if a smaller one is requested
 };
 
 OptimumSolver::OptimumSolver(OptimumProblem problem, const OptimumOptions& options) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rational approximation of the inverse square root, for matrices of which only resolvents are
-/// cheap (docs/math/optimal.md).
+/// Rational approximation of the inverse square root, for matrices whose resolvents alone are cheap
+/// (docs/math/optimal.md).
 
 #include <cstdint>
 #include <vector>
@@ -23,11 +23,11 @@ struct Interval {
   double high;  ///< >= low
 };
 
-/// Midpoint rule in Jacobi's elliptic variable: Zolotarev's approximation, the best there is with
-/// so many poles.
+/// Midpoint rule in Jacobi's elliptic variable: Zolotarev's approximation, the best with that many
+/// poles.
 /// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
-/// @exactness  relative_error is a bound: the error is a series of which it is the sum of the
-///             magnitudes, rounded up, and what the nodes are rounded by
+/// @exactness  relative_error is a bound: the error is a series, and the bound sums the magnitudes
+///             of its terms, rounded up, and the rounding of the nodes
 /// @checked-by optimum_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
 

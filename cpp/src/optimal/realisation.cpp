@@ -41,7 +41,7 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
                          .factors = markov_factors(root, weights),
                          .max_row_stddev = 0,
                          .max_state_stddev = 0};
-  // Riccati recursion, backward: P is what the steps still to come leave undetermined.
+  // Riccati recursion, backward: P is the part that later steps leave undetermined.
   std::vector<double> covariance(q * q, 0.0), h(q);
   for (std::size_t t = n; t-- > 0;) {
     const double* phi = &buffers.factors[t * q];
@@ -129,9 +129,9 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
                   std::ranges::copy(products, &with_earlier[t * q]);
                 });
 
-  // `states` holds what the earlier columns of every phase left in the buffers, `since` how it
-  // decays, by products of b factors: those from a column's step to the end of its block, then
-  // those from the beginning of the next one.
+  // `states` holds the buffers after the earlier columns of every phase, `since` their decay, by
+  // products of b factors: first from a column's step to the end of its block, then from the
+  // beginning of the next one.
   std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
   for (std::size_t first = 0; first < n; first += b) {
     const std::size_t size = std::min(b, n - first);

@@ -21,7 +21,7 @@ Interval spectrum(const Weights& weights);
 
 struct RootDiagonal {
   std::vector<double> values;
-  double rounding_error;  ///< bound on the relative error of each of them, but for the quadrature's
+  double rounding_error;  ///< bound on the relative error of each value, without the quadrature's
 };
 
 /// diag(direct I + sum_k w_k (T + s_k I)^-1): the diagonal of T^(-1/2) for inverse_root() nodes.

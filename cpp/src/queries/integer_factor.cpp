@@ -112,7 +112,7 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
   scaled.topRows(m.rows()) = (power_for(m, bits) * m).array().round().matrix();
   scaled.bottomRows(1).setConstant(unit);
   QueryFactorization::Factor factor = whole_factor(f, scaled);
-  // Rows of zeros may be gone; if there is more below, it is what `complete` added.
+  // Rows of zeros may be gone; rows further below were added by `complete`.
   Eigen::Index total = 0;
   while ((factor.encoder.row(total).array() != static_cast<std::int64_t>(unit)).any()) ++total;
   for (Eigen::Index i = 0; i < f.rows(); ++i) {

@@ -32,7 +32,7 @@ std::vector<Scalar> ranges_along(const std::vector<Scalar>& x, std::size_t left,
 
 /// (M_1 x M_2 x ...) x: each factor in turn runs along its own index of x. With integers every
 /// intermediate number is at most prod max|M| * sum |x|: the caller must show that this fits.
-/// @param are_ranges  factors that make prefixes, of which ranges are asked; none: none.
+/// @param are_ranges  factors whose prefixes are differenced into ranges; empty: none.
 template <class AnyMatrix>
 std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatrix* const> factors,
                                                         std::vector<typename AnyMatrix::Scalar> x,

@@ -41,7 +41,7 @@ Matrix centred(const Matrix& m) {
   return m.colwise() - m.rowwise().mean();
 }
 
-/// Sums of 1, b, b^2, ... neighbouring values, and of all where asked for.
+/// Sums of 1, b, b^2, ... neighbouring values, and of all on request.
 Matrix tree(Eigen::Index num_values, Eigen::Index arity, bool with_total) {
   Matrix m(0, num_values);
   for (Eigen::Index width = 1; width < num_values || (with_total && m.rows() == 0);

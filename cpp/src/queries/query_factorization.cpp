@@ -38,7 +38,7 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// Measurements of a factor: M itself, for columns that differ, or what is known to be best.
+/// Measurements of a factor: M itself, for distinct columns, or a known optimum.
 struct FactorOptimum {
   QueryStrategy measured;
   Matrix encoder;
@@ -53,8 +53,7 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-/// Columns of F that differ, in the order in which they come. Those that are alike are one value
-/// for all queries.
+/// Distinct columns of F, in their order. Equal columns are one value for all queries.
 struct DistinctColumns {
   /// @param with_zeros  whether values that no query asks about are to be measured.
   DistinctColumns(const Matrix& f, bool with_zeros) {
@@ -510,7 +509,7 @@ class QueryFactorizer::State {
       return detail::queried_factor(f, bits_);
     const DistinctColumns columns(queries(), false);
     const Matrix searched = queries()(Eigen::all, columns.first);
-    // Closed forms have all columns, searches those that differ.
+    // Closed forms have all columns, searches only the distinct ones.
     const bool is_of_all = optimum.encoder.cols() == f.cols();
     const Matrix encoder =
         is_of_all ? Matrix(optimum.encoder(Eigen::all, columns.first)) : optimum.encoder;

@@ -11,8 +11,8 @@ namespace dpftrl::detail {
 
 enum class QueryUse : std::uint64_t { gaussian = 0, laplace = 1, choice = 2 };
 
-/// A key of its own for each use, so that no two of them, and no stream of releases, share random
-/// bits whatever keys the caller gives.
+/// Derives a separate key for each use, so that no two uses, and no stream of releases, share
+/// random bits for any keys of the caller.
 inline Key key_for(QueryUse use, const Key& key) {
   const auto words = random_block(
       key, {.stream = Stream::query_keys, .row = static_cast<std::uint64_t>(use), .block = 0});

@@ -30,8 +30,8 @@ struct KnownOptimum {
 
 /// Orthogonal columns: M = I, which is best in the l1 norm, too. Orthogonal rows of one norm,
 /// with columns of one norm: M = F.
-/// @guarantee   none of it is taken on trust: the proof holds for any F, and there is an answer
-///              only where it meets the error of what is measured, to 2^-29.
+/// @guarantee   assumes nothing about F: the proof holds for any F, and the function answers only
+///              if it meets the error of the measurements, to 2^-29.
 /// @cost        O(rows columns); where the answer is likely, two products.
 /// @checked-by  query_factorization_test "lemma 48 ...", "known optima"
 std::optional<KnownOptimum> known_optimum(const Matrix& f, Objective objective);

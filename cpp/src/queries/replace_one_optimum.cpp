@@ -45,7 +45,7 @@ Matrix differences(const Matrix& queries, double& scale) {
 }
 
 struct Point {
-  Matrix root;       ///< K, lower triangular: L = K K^T but for the last row and column
+  Matrix root;       ///< K, lower triangular: L = K K^T without the last row and column
   Vector row_roots;  ///< square roots of u
 };
 
@@ -150,7 +150,7 @@ class ReplaceOneSolver::State {
     return point.row_roots.asDiagonal() * multiply(queries_, point.root);
   }
 
-  /// S^(1/2) V^T K^-1: M but for its last column, which is 0.
+  /// S^(1/2) V^T K^-1: M without its last column, which is 0.
   static Matrix half_encoder(const Evaluation& value) {
     return divide_by_lower(value.values.cwiseSqrt().asDiagonal() * value.vectors.transpose(),
                            value.point.root);
@@ -220,8 +220,8 @@ class ReplaceOneSolver::State {
     return residual;
   }
 
-  /// An upper bound on the sum of the weights w_ij > 0 that K K^T = L means, whatever K is: those
-  /// below 0 make tr L M^T M smaller still.
+  /// Upper bound on the sum of the positive weights w_ij in K K^T = L, for any K: negative weights
+  /// make tr L M^T M smaller still.
   static double pair_total(const Matrix& root) {
     const double n = static_cast<double>(root.rows());
     const Matrix laplacian = multiply(root, root.transpose());

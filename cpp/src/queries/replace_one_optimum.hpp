@@ -37,7 +37,7 @@ struct ReplaceOneOptimum {
 class ReplaceOneSolver {
  public:
   /// @param queries  2 to kMaxPairedColumns columns, not all alike.
-  /// @param options  gaps below kBarrierGap are not asked for.
+  /// @param options  a gap below kBarrierGap counts as kBarrierGap.
   /// @cost  an eigendecomposition an iteration, 15 to 70 of them; 17 vectors of a number a pair.
   ReplaceOneSolver(const Matrix& queries, Objective objective, const OptimumOptions& options);
   ~ReplaceOneSolver();

@@ -168,7 +168,7 @@ void fill_row(const Key& key, Stream stream, std::uint64_t row, std::uint64_t fi
       fill_groups(key, stream, row, group, words);
       transform_row(key, address, group, 0, words, out.data());
     } else {
-      // Part of a group: only the strips of 16 words that are asked for are transformed.
+      // Part of a group: transforms only the strips of 16 words that it needs.
       constexpr std::size_t kPerStrip = kPerGroup / 4;
       const std::span<Word> words(buffer.data(), kWordsPerGroup);
       std::array<T, kPerGroup> normals;
@@ -206,7 +206,7 @@ void fill_rows(const Key& key, Stream stream, std::uint64_t first_row, std::uint
   while (!out.empty()) {
     const std::size_t count = std::min(out.size(), kRowsPerChunk);
     const std::size_t num_fours = (count + 3) / 4;
-    // The last rows of all are reached from below, so that no row past them is asked for.
+    // Reaches the very last rows from below, so that it needs no row past them.
     const std::uint64_t start = std::min(first_row, kMaxRows - 4 * num_fours);
     const std::size_t skip = static_cast<std::size_t>(first_row - start);
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerBlock> blocks;

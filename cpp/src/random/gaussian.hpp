@@ -48,7 +48,7 @@ inline constexpr double kNormalFloatMax = 9.5;
 /// @exactness   |out[i] - ideal| <= kNormalErrorBound.
 /// @guarantee   same bits from every compiler and machine with IEEE arithmetic; the time depends on
 ///              the random bits only (2^-13 of the pairs are worked out with more bits), never on
-///              data, of which there are none here.
+///              data.
 /// @throws Error{invalid_argument} row >= 2^48, or a coordinate at or after 2^35.
 /// @checked-by  gaussian_test NormalDouble.*, Tails.*, Hash.OfDoublesIsTheSameEverywhere
 void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,

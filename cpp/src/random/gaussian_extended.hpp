@@ -12,7 +12,7 @@
 namespace dpftrl {
 
 /// Bound on |high + low - ideal| of every extended normal, two hundred times less than
-/// kNormalErrorBound, which is for those that are doubles (docs/math/gaussian.md, theorem 6).
+/// kNormalErrorBound of doubles (docs/math/gaussian.md, theorem 6).
 inline constexpr double kExtendedNormalErrorBound = 8e-18;
 
 /// Fills in the normals of fill_normals and fill_normals_rows of gaussian.hpp, as unevaluated sums

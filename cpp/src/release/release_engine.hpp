@@ -29,8 +29,8 @@ class ReleaseEngine {
   virtual std::int64_t max_contributions() const = 0;
   /// Adds a record to the open step.
   virtual void add(const GridRecord& record) = 0;
-  /// Adds a record, if it is not empty, to the step and ends it. Whatever may throw comes first, so
-  /// that nothing changes then, and the noise is that of the step however often it is asked for.
+  /// Adds a record, if it is not empty, to the step and ends it. A call that throws changes
+  /// nothing, and the noise of a step is the same however often it is computed.
   /// @param noisy  may be where the record is.
   /// @param sink   may be null.
   virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
@@ -46,9 +46,9 @@ class ReleaseEngine {
   virtual std::int64_t num_recomputed() const = 0;
 
   virtual CheckpointKind kind() const = 0;
-  /// All that the releases depend on, but the key.
+  /// Appends everything that the releases depend on, except the key.
   virtual void append_fingerprint(Sha256& hash) const = 0;
-  /// Appends the integers and what is needed to go on, and returns the step of that.
+  /// Appends the integers and the state to continue from, and returns the step of that state.
   virtual std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) = 0;
   /// @throws Error{bad_state} bytes of another length: nothing changes.
   virtual void restore_state(std::int64_t state_step, std::span<const std::byte> state,

@@ -14,7 +14,7 @@ namespace {
 using One = std::integral_constant<std::size_t, 1>;
 using Two = std::integral_constant<std::size_t, 2>;
 
-// The arrays do not overlap: so said, compilers make vectors of the loops.
+// __restrict: the arrays do not overlap, so compilers can vectorise the loops.
 
 template <class Half>
 inline void forward_butterflies(double* real, double* imaginary, std::size_t length, Half half,

@@ -153,7 +153,7 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
   store(out + 4 + 2 * Half, z_sin);
 }
 
-/// The same with w and y as sums, which they are exactly, and what is made of them.
+/// The same with w and y, exactly, and all that follows from them as sums of two doubles.
 template <int Half>
 inline void extended_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high,
                            double* out) {

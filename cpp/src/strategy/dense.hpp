@@ -18,16 +18,16 @@ namespace dpftrl {
 ///
 /// Rows of noise are made as sums over the past: O(n) a step, n vectors of memory.
 ///
-/// @guarantee   encoder_slack() bounds what separates C from the encoder that belongs to the stored
-///              B, computed from the residuals A - B C and I - G B, G = C A^-1, with their
+/// @guarantee   encoder_slack() bounds the distance of C from the encoder of the stored B, computed
+///              from the residuals A - B C and I - G B, G = C A^-1, with their
 ///              rounding.
 /// @checked-by  dense_test "the slack covers the encoder of the stored decoder"
 class DenseStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = kMaxDenseOptimumColumns;
 
-  /// Lower bound on the least error, from the search that the encoder comes from: its value, or the
-  /// dual variables it is proved from again whenever it is asked for.
+  /// Lower bound on the least error, from the search that found the encoder: its value, or the dual
+  /// variables that prove it anew on every call.
   struct Bound {
     Objective objective;
     Participation participation;
@@ -89,7 +89,7 @@ struct DenseSearch {
   DenseOptimumProblem problem;
   OptimumOptions solver;
 };
-/// Starts from what the solver in linear time finds, where it takes the workload.
+/// Starts from the optimum of the solver in linear time, if it takes the workload.
 /// @throws Error{invalid_argument} more than DenseStrategy::kMaxSteps steps.
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
 
@@ -106,7 +106,7 @@ std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                                        const DenseOptimalOptions& options);
 
 /// A dense strategy from columns as find_banded_optimum gives them: row j holds C_jj, C_{j+1,j},
-/// ...; what would be below the matrix is not read.
+/// ...; entries below the matrix are ignored.
 /// @param name  static storage
 /// @throws Error{invalid_argument} as DenseStrategy
 std::shared_ptr<const Strategy> strategy_of_columns(

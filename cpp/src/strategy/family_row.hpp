@@ -16,7 +16,7 @@ namespace dpftrl {
 
 using StrategyPointer = std::shared_ptr<const Strategy>;
 
-/// Which workloads the maker of a family takes.
+/// Workloads that the maker of a family takes.
 enum class Makes {
   prefix_sums,  ///< prefix sums alone
   toeplitz,     ///< any ToeplitzRequest
@@ -27,7 +27,7 @@ struct FamilyRow {
   StrategyInfo info;
   Makes makes;
   StrategyPointer (*make)(const ToeplitzRequest& request, const StrategyParameters& parameters);
-  /// Its strategies get their columns scaled to norm 1, whatever the parameters say.
+  /// True if its strategies always have columns scaled to norm 1.
   bool normalizes_columns = false;
   /// Names of the lists of numbers of its plans; empty: it has no plans.
   std::vector<std::string_view> plan_lists = {};

@@ -15,7 +15,7 @@
 namespace dpftrl {
 namespace {
 
-/// Fixed epochs of which the dense optimum is known how to find.
+/// True for fixed epochs whose dense optimum can be searched for.
 bool has_repeated_epochs(const Workload& workload, const Participation& participation) {
   return participation.kind() == Participation::Kind::fixed_epoch &&
          participation.max_participations() > 1 &&

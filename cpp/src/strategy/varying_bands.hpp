@@ -32,7 +32,7 @@ inline constexpr std::string_view kBanded = "banded";
 /// @checked-by  varying_bands_test "norms are those of the dense factors", catalogue_test
 class VaryingBandedStrategy final : public Strategy {
  public:
-  /// @param columns  row j: C_jj, C_{j+1,j}, ...; what would be below the matrix is not read.
+  /// @param columns  row j: C_jj, C_{j+1,j}, ...; entries below the matrix are ignored.
   /// @throws Error{wrong_length} other than one row a step; Error{invalid_argument} more than 2^16
   ///         steps or 2^24 entries, an entry that is not finite, a diagonal that is not positive;
   ///         Error{unsupported} columns for which double precision knows no bound.
@@ -66,7 +66,7 @@ class VaryingBandedStrategy final : public Strategy {
   double max_column_norm_squared_;
   bool is_nonnegative_;
   mutable std::once_flag are_products_made_;
-  mutable std::vector<double> largest_products_;  ///< when they are asked for
+  mutable std::vector<double> largest_products_;  ///< computed on first use
 };
 
 /// Problem to search: by default 16 bands or as many as the separation. More bands than that are

@@ -37,8 +37,8 @@ struct MechanismOptions {
   StrategyParameters parameters = {};
 };
 
-/// All that says which mechanism of its name a strategy is: its own parameters and, where they were
-/// asked for, "normalize_columns" and "complete_epochs". Long lists are in its plan.
+/// Parameters that identify a strategy among those of its name: its own and, if they were given,
+/// "normalize_columns" and "complete_epochs". Long lists are in its plan.
 std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
                                               const StrategyParameters& given);
 
@@ -64,7 +64,7 @@ struct Certificate {
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
   Objective objective;      ///< the error that the mechanism is made for; max where it has none
-  std::vector<PlanNumbers> parameters;  ///< of the strategy, those that were chosen for it, too
+  std::vector<PlanNumbers> parameters;  ///< of the strategy, including those chosen for it
 };
 
 /// max |A - B C| over some leading steps.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Search for the plan of a mechanism optimised numerically, with what is known about it.
+/// Search for the plan of a numerically optimised mechanism, its errors and bounds.
 ///
 /// ```cpp
 /// const dpftrl::PlannerResult found = dpftrl::find_plan(
@@ -49,18 +49,18 @@ struct PlannerProgress {
   double fraction;
 };
 
-/// A plan and what is known about it.
+/// A plan with its errors and bounds.
 struct PlannerResult {
   StrategyPlan plan;
   UnitError error;
   double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
   /// Certified lower bound on that error for every factorization, if one is known: from the solver,
-  /// or certified_lower_bound. It says for records of which dimension it holds.
+  /// or certified_lower_bound. It states for which dimensions of records it holds.
   std::optional<LowerBound> lower_bound;
-  /// Status of the search. not_converged: the iterations were used up. infeasible: it has
-  /// converged, but for prefix sums or for one participation, because there is no search for this
-  /// workload and participation; or the result is not proved to be as close as requested. stopped:
-  /// before the end, or weights in closed form, without a search.
+  /// Status of the search. not_converged: it used up its iterations. infeasible: it converged for
+  /// prefix sums or for one participation instead, because this workload and participation have no
+  /// search; or the result is not proved to be as close as requested. stopped: ended early, or
+  /// weights in closed form, without a search.
   SolverStatus status;
   std::int64_t iterations;
 };

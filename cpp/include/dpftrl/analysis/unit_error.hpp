@@ -76,8 +76,8 @@ struct LowerBound {
 /// the mean error only, of blocks or first parts of the steps, and the dense one of the largest.
 /// A user with a least separation may keep to fixed epochs, over the first steps if they do not fit
 /// the horizon.
-/// A bound for one participation, or for the mean error, holds for more and for the largest; it is
-/// taken where there is none of its own, or a lower one.
+/// A bound for one participation also holds for more, and a bound on the mean error for the
+/// largest one; the largest bound that holds is returned.
 ///
 /// @guarantee  `value` is at most the error of any factorization for records of min_dimension
 ///             numbers or more, `every_dimension` of any factorization, rounding included.

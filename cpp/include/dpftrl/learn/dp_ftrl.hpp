@@ -45,8 +45,8 @@ struct DpFtrlOptions {
   std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
-  /// FTRL only: lambda grows with the square root of the steps, by doubling, to about what it is
-  /// without.
+  /// FTRL only: lambda grows with the square root of the steps, by doubling, to about its value
+  /// without doubling.
   bool doubling = false;
   /// Examples of a step, 1 .. 2^31: each gradient is clipped by itself.
   std::int64_t batch_size = 1;
@@ -84,8 +84,8 @@ class DpFtrl {
   /// @guarantee       examples are contributions of the mechanism's steps, one person's at most one
   ///                  in a batch: see PrefixSum::contribute. Clipping bounds what an example can
   ///                  change, whatever loss, domain, lambda and batch size.
-  /// An example that is refused leaves no gap: who goes on with the next one shifts all that
-  /// follow, which nothing here hides. Offer one with features 0 in its place.
+  /// A refused example leaves no gap: continuing with the next one shifts all later examples, and
+  /// that shift is not protected. Pass an example with features 0 in its place.
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes;
   ///         Error{past_horizon} after num_steps() batches; Error{bad_state} once an iterate left
   ///         the doubles (its examples were learned from).
@@ -118,10 +118,10 @@ class DpFtrl {
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
-  /// Goes to where `checkpoint` was called, on a learner of the same options. Examples that were
-  /// learned from since would meet the same noise again, and two releases of one step with
-  /// different examples show the difference of their gradients: only for bytes that are known to be
-  /// the newest, of which nothing later was shown.
+  /// Continues where `checkpoint` was called, on a learner of the same options. Examples learned
+  /// from since then would meet the same noise again, and two releases of one step with different
+  /// examples reveal the difference of their gradients: restore only the newest bytes, and only if
+  /// no later model was shown.
   /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
   ///         domain, lambda, descent or batch size; nothing changes. A function that is the loss is
   ///         not known, only that it is one. std::bad_alloc.

@@ -151,9 +151,9 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
                              const Domain& domain, double radius);
 
 /// Share of release_noise by which chance can move all releases at once: an upper bound on the
-/// largest singular value of B over its Frobenius norm; 1 where nothing better is known.
-/// @exactness   upper bound. For a ToeplitzDecoder the sum of the |coefficients|, which neither a
-///              row nor a column of |B| exceeds, over ||B||_F, and 2^-20 for their rounding.
+/// largest singular value of B over its Frobenius norm; 1 if no better bound is known.
+/// @exactness   upper bound. For a ToeplitzDecoder the sum of the |coefficients|, an upper bound on
+///              the rows and columns of |B|, over ||B||_F, and 2^-20 for their rounding.
 /// @source      Schur's test.
 /// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"
 double deviation_share(const Strategy& strategy);
@@ -198,8 +198,8 @@ struct HighProbabilityOptions {
   bool doubling = false;              ///< `lambda` is the first, as of `doubling_regret_bound`
 };
 
-/// A bound that the average regret itself exceeds with probability at most beta over the noise,
-/// whatever the losses, also those chosen in answer to the iterates. Only the noise term differs
+/// Bound that the average regret exceeds with probability at most beta over the noise, for all
+/// losses, including those chosen in response to the iterates. Only the noise term differs
 /// from `regret_bound` or `doubling_regret_bound`: noise_growth becomes
 /// noise_growth + deviation_share sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a
 /// Lipschitz function of the normals, with constant at most deviation_share release_noise times the

@@ -54,8 +54,8 @@ class ExampleStream {
 enum class StreamKind {
   stationary,    ///< not at all
   drifting,      ///< once round a square in a random plane in `period` steps, scaled to unit length
-  switching,     ///< changes sign every `period` / 2 steps; no label noise: every label is the one
-                 ///< that what was taught in the interval before gets most wrong
+  switching,     ///< changes sign every `period` / 2 steps; no label noise: a model learned in one
+                 ///< interval is as wrong as possible in the next
   heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
                  ///< uniform in (0, 1): of infinite variance, so that clipping matters
   sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
@@ -82,11 +82,11 @@ struct SyntheticStreamOptions {
   double label_noise = 0.1;    ///< >= 0; linear
 };
 
-/// Examples with ||x|| = 1 (a hair below, never above, but for heavy tails), uniform on the sphere
-/// or on that of the features that are not 0.
+/// Examples with ||x|| = 1 (slightly less, never more, except with heavy tails), uniform on the
+/// sphere or on the sphere of the nonzero features.
 ///
 /// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
-///             exponential of the logistic model is a polynomial of its own, not libm's.
+///             logistic model has its own polynomial for the exponential instead of libm's.
 /// @checked-by streams_test
 class SyntheticStream final : public ExampleStream {
  public:
@@ -141,8 +141,8 @@ struct TwinOptions {
   std::int64_t batch_size = 1;
 };
 
-/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. Whatever it shows gives
-/// its examples away.
+/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. Everything it shows
+/// reveals its examples.
 /// @checked-by twin_test, simulation_test
 class TwinLearner {
  public:

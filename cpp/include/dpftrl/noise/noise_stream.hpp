@@ -81,31 +81,31 @@ class NoiseStream {
   /// Steps already given out; the next row is row `step()`.
   std::int64_t step() const { return step_; }
 
-  /// Makes row `step` the next one, with the bits that a stream gives which walked there. Nothing
-  /// that a row consists of changes: what was given out for a step is given out again.
+  /// Makes row `step` the next one, with the bits of a stream that walked there. Rows do not
+  /// change: seeking back gives out the same noise again.
   ///
   /// @param step  0 .. num_steps(); num_steps() is the end.
-  /// @cost  Of a row each: O(1) `output` (rows that share nothing), and what is generated in
+  /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in
   ///        advance (square root); with `increments` O(bands of C^-1), for `independent` O(1);
   ///        O(log n) tree, trees of arity k, smooth, Haar, and blocks of those. Elsewhere a row
-  ///        adds up noise of all steps before it: the rows from here on, or from the start (for
-  ///        blocks from the first one whose total takes that) if `step` lies behind, are made
-  ///        and dropped. Column scales and workloads other than prefix sums always walk.
+  ///        adds up noise of all earlier steps: the stream makes and drops the rows from here on,
+  ///        or from the start if `step` lies behind (for blocks, from the first block whose total
+  ///        takes that). Column scales and workloads other than prefix sums always walk.
   /// @throws Error{invalid_argument} step out of range; std::bad_alloc.
   /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
   void seek(std::int64_t step);
 
-  /// Bytes from which `restore` goes on: header (docs/math/checkpoints.md) and state, at most 64
-  /// bytes more than the state itself; 64 bytes for forms that need none to seek. The key is not in
-  /// them, but the state is noise, and as secret as the key.
-  /// @cost  that of a copy of the state. The first call may walk, as `seek` does; from then on the
-  ///        state is kept once more for every window.
+  /// Returns bytes for `restore`: a header (docs/math/checkpoints.md) and the state, at most 64
+  /// bytes more than the state itself; 64 bytes for forms that seek without one. They do not
+  /// contain the key, but the state is noise, and as secret as the key.
+  /// @cost  one copy of the state. The first call may walk, as `seek` does; from then on every
+  ///        window keeps a second copy of the state.
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
-  /// Goes to where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
-  /// Bytes do not know what was released since: who restores old ones repeats noise. What must not
-  /// happen by accident is kept apart from what can: see ReleaseLedger.
+  /// Continues where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
+  /// The bytes do not record later releases: restoring old ones repeats noise. ReleaseLedger
+  /// protects releases against that.
   /// @throws Error{bad_state} damaged or truncated bytes, those of another version, strategy,
   ///         dimension, range of coordinates or key; nothing has changed then. std::bad_alloc.
   /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
@@ -150,8 +150,8 @@ class NoiseStream {
   ///             are the matrix of the form times the normals within the bound"
   RowErrorBound row_error_bound() const;
 
-  /// floor(scale * entry + 1/2) of the ideal entry of the row last written, recomputed from the
-  /// random bits with as many of them as the rounding takes.
+  /// Returns floor(scale * entry + 1/2) of the ideal entry of the row last written, recomputed
+  /// from as many random bits as the rounding needs.
   ///
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
@@ -172,7 +172,7 @@ class NoiseStream {
   /// The same for any row that was written.
   std::int64_t rounded_entry(const Entry& entry, double scale) const;
 
-  /// How many rows one call of next_rows makes at once: asking for more takes several rounds.
+  /// Rows that one call of next_rows makes at once; a longer call takes several rounds.
   std::int64_t window_size() const;
 
  private:

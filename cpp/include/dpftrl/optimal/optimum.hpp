@@ -42,9 +42,9 @@ struct OptimumProblem {
 inline constexpr std::int64_t kMaxMomentumSteps = 1 << 16;
 
 /// With momentum, or decay over many times its memory, and the max objective some weights tend to 0
-/// and convergence is slow: the solver stops at this gap, with status `stopped`, when a smaller one
-/// is asked for. It was reached in 15 to 230 iterations for momentum 0.5 to 0.99, with decay and
-/// without, up to 10^4 steps.
+/// and convergence is slow: the solver stops at this gap, with status `stopped`, even if a smaller
+/// one is requested. It took 15 to 230 iterations for momentum 0.5 to 0.99, with and without decay,
+/// up to 10^4 steps.
 inline constexpr double kBarrierGap = 1e-4;
 
 enum class SolverStatus {
@@ -79,8 +79,8 @@ struct Optimum {
   /// @checked-by  optimum_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
-  /// v, the dual variables of the columns, sum num_steps: those with the best lower bound, or (max)
-  /// with the best upper one, of which the error of a mechanism is a function of first order.
+  /// v, the dual variables of the columns, sum num_steps: those of the best lower bound, or (max)
+  /// of the best upper one, on which the error of a mechanism depends to first order.
   std::vector<double> column_weights;
   std::vector<double> row_weights;  ///< u, those of the rows
 };
@@ -117,9 +117,9 @@ struct OptimumBounds {
   double upper;
 };
 
-/// Certified bounds on the least error of any factorization, proved by dual variables alone,
-/// whatever their origin, from one evaluation. Any positive numbers give bounds that hold; the
-/// better the numbers, the closer they are.
+/// Certified bounds on the least error of any factorization, proved from dual variables alone in
+/// one evaluation. The bounds hold for any positive numbers; they are close if the numbers are
+/// close to the optimal ones.
 ///
 /// @param column_weights  v, one a step. Max objective: the rows have the same in reverse.
 /// @param accuracy        what the quadrature may add to the distance, relative.
@@ -240,11 +240,11 @@ struct DenseLowerBounds {
   double every_dimension;  ///< for records of every dimension; 0: not known
 };
 
-/// Returns what dual variables prove by themselves, however they were found. Those of a
+/// Returns the lower bounds that dual variables prove, however they were found. Those of a
 /// DenseOptimum give its lower bounds, to the bit.
 ///
-/// @param problem  its start is not read.
-/// @guarantee   at most the least errors, whatever the numbers are; 0 where they prove nothing.
+/// @param problem  the function ignores its start.
+/// @guarantee   at most the least errors, for any numbers; 0 where they prove nothing.
 /// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
 ///         finite, row duals with the mean objective; Error{wrong_length}.
 /// @cost        that of one iteration.

@@ -83,7 +83,7 @@ class Workload {
   Workload leading(std::int64_t num_steps) const { return block(0, num_steps); }
   /// The diagonal block of A of num_steps steps from `first` on.
   Workload block(std::int64_t first, std::int64_t num_steps) const;
-  /// A w for a sequence w of num_steps numbers (a column), in O(num_steps) but for `matrix`.
+  /// A w for a sequence w of num_steps numbers (a column), in O(num_steps) except for `matrix`.
   std::vector<double> apply(std::vector<double> sequence) const;
 
  private:

@@ -42,11 +42,11 @@ struct ExponentialOptions {
 /// Index of a candidate.
 ///
 /// @param utilities  up to 2^53 in magnitude, up to 2^24 of them.
-/// @param key        one of its own for every draw.
+/// @param key        a fresh one for every draw.
 /// @exactness   the law is exact given ideal random bits.
 /// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are what they say.
 /// @throws Error{invalid_argument} no utilities, or a number out of range.
-/// @cost        about as many coins as there are candidates for each that is as good as the best.
+/// @cost        about one coin per candidate, divided by the number of best candidates.
 /// @checked-by  exponential_mechanism_test
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
                                    const ExponentialOptions& options, const Key& key);

@@ -5,11 +5,11 @@
 ///
 ///     measurements  y = M h + integer noise        answers  R y = F h + R noise
 ///
-/// With replace_one the number n of records is public: what is c n for a constant c, a row of M
-/// that is alike in all columns, gets no noise.
+/// With replace_one the number n of records is public: a measurement c n with a constant c, from a
+/// row of M with equal entries, gets no noise.
 ///
-/// M and h are integers, so that everything that privacy rests on happens in integers; what is made
-/// of y afterwards, in floating point, is post-processing.
+/// M and h are integers, so privacy rests on integer arithmetic alone; everything computed from y
+/// afterwards, in floating point, is post-processing.
 ///
 /// ```cpp
 /// const dpftrl::QueryMechanism mechanism(
@@ -36,9 +36,9 @@
 
 namespace dpftrl {
 
-// Factorizations F = R M of linear queries: M says what is measured with noise, R how the answers
-// are put together from that. M is a matrix of integers, so that measurements of counts are exact
-// integers, and releases have no rounding to account for.
+// Factorizations F = R M of linear queries: M defines the noisy measurements, and R combines them
+// into answers. M is a matrix of integers, so measurements of counts are exact integers and
+// releases have no rounding to account for.
 
 using IntegerMatrix = Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -59,8 +59,8 @@ struct QueryFactorizationOptions {
   QueryNoise noise = QueryNoise::gaussian;
   /// Neighbours it is optimal for. replace_one: noise is as large as the largest distance of two
   /// columns, and the number of records is public. For one factor with up to 512 different columns,
-  /// or a product of up to 512 values (kMaxQueryEntries / 4 numbers); else what is optimal for
-  /// zero_out.
+  /// or a product of up to 512 values (kMaxQueryEntries / 4 numbers); larger ones get the optimum
+  /// for zero_out.
   Neighbours neighbours = Neighbours::zero_out;
   /// mean: root mean square over queries; max: the worst one.
   Objective objective = Objective::mean;
@@ -101,8 +101,8 @@ struct QueryFactorization {
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
   double lower_bound;
   /// The same for noise as large as the largest distance of two columns, where the number of
-  /// records is public. Tight where this is optimal for replace_one; else 1.05 to 2 times below
-  /// what is known.
+  /// records is public. Tight if the factorization is optimal for replace_one; else 1.05 to 2 times
+  /// below the best known error.
   /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
   double replace_one_lower_bound;
   /// Error of this factorization with noise as large as its largest column.
@@ -154,7 +154,7 @@ class QueryFactorizer {
   QueryFactorizer(QueryFactorizer&&) noexcept;
   QueryFactorizer& operator=(QueryFactorizer&&) noexcept;
 
-  /// One iteration, or what ends a factor (about five). False when nothing is left to do.
+  /// Makes one iteration, or finishes a factor (about five). Returns false at the end.
   bool advance();
   QueryFactorizerProgress progress() const;
   const QueryWorkload& workload() const;
@@ -215,17 +215,17 @@ class QueryMechanism {
   ///         much privacy that the noise leaves the integers.
   QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy);
 
-  /// One release. Every release takes a key of its own: two with the same one have the same noise,
-  /// and their difference none.
+  /// Makes one release. Every release needs a fresh key: two with the same key have the same noise,
+  /// and their difference has none.
   ///
   /// @param histogram  counts, one a value.
   /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, mu()-GDP
   ///              (round(M h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with
-  ///              nothing added to delta; but for an event of probability below 2^-400 a
+  ///              nothing added to delta, except for an event of probability below 2^-400 a
   ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly
-  ///              epsilon-DP, but with probability e^-16384 a measurement nothing is released. All
+  ///              epsilon-DP; with probability e^-16384 a measurement, nothing is released. All
   ///              given ideal random bits.
-  /// @throws as QueryFactorization::measure. That a histogram is refused tells about it.
+  /// @throws as QueryFactorization::measure. A refusal reveals something about the histogram.
   /// @cost   2 us a measurement (Gaussian).
   /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
   QueryRelease release(std::span<const std::int64_t> histogram, const Key& key) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Linear queries: what is asked of a histogram.
+/// Linear queries on a histogram.
 ///
 ///     answers = F h,    h_v the number of records with value v,    F = F_1 x F_2 x ...
 ///
@@ -66,7 +66,7 @@ class QueryWorkload {
 
     std::int64_t num_queries() const;
     std::string label(std::int64_t query) const;
-    /// One row a query, whatever it is.
+    /// Writes the matrix out, one row a query.
     /// @throws Error{resource_exhausted} more than kMaxQueryEntries numbers.
     Matrix matrix() const;
   };
@@ -76,7 +76,7 @@ class QueryWorkload {
   /// How many have a value of at most v.
   static QueryWorkload prefix(std::int64_t num_values);
   /// How many have a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries,
-  /// which are never written out but for Objective::max.
+  /// which only Objective::max writes out.
   static QueryWorkload all_ranges(std::int64_t num_values);
   /// All tables of counts of `order` attributes.
   static QueryWorkload marginals(const MarginalsOptions& options);

@@ -30,8 +30,8 @@
 
 namespace dpftrl {
 
-/// A step is whatever happens until the next release, an hour say, and any number of people
-/// contribute to it. What one person contributes to a step is added up and clipped together.
+/// A step is the time until the next release, an hour say, and any number of people contribute to
+/// it. Contributions of one person to a step are added up and clipped together.
 ///
 ///     person, values -> counts? -> added to the person's part of the open step
 ///     release        -> each part clipped and on the grid -> PrefixSum

@@ -109,9 +109,9 @@ class PrefixSum {
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
-  /// Goes to where `checkpoint` was called. Records that were released since would meet the same
-  /// noise again, and two releases of one step with different records show the difference of the
-  /// records: only for bytes that are known to be the newest. ReleaseLedger makes that sure.
+  /// Continues where `checkpoint` was called. Records released since then would meet the same noise
+  /// again, and two releases of one step with different records reveal the difference of the
+  /// records: restore only the newest bytes. ReleaseLedger makes sure of that.
   /// @throws as NoiseStream::restore; also for another clip norm, noise or grid.
   /// @checked-by checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
@@ -121,8 +121,8 @@ class PrefixSum {
   /// Mechanism behind the claims of mode lattice; nullptr in mode grid.
   const LatticeMechanism* lattice() const { return lattice_.get(); }
   /// Std of the noise of each coordinate of the release at a step, input units, in either mode and
-  /// with the rounding of noise to integers. What clipping and the truncation of records to the
-  /// grid take is a bias, of which no std tells: see docs/math/grid.md, section 7.
+  /// with the rounding of noise to integers. Clipping, and the truncation of records to the grid,
+  /// add a bias that this std does not include: see docs/math/grid.md, section 7.
   /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
   double release_stddev(std::int64_t step) const;
   std::int64_t dimension() const { return dimension_; }

@@ -59,13 +59,13 @@ struct ProductRecord {
   std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
 };
 
-/// Receives a release block by block, each while it is in the cache, so that the next iterate of a
-/// learner needs no pass over memory of its own. Does not throw: the release is spent. Must not
-/// write to the record, of which later blocks are read afterwards.
+/// Receives a release block by block, each while it is in the cache, so that a learner updates its
+/// iterate without a second pass over memory. Must not throw, as the release is spent, and must not
+/// write to the record, whose later blocks are still to be read.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
-  /// Coordinates of a block in mode grid, but of the last; in mode lattice all are one.
+  /// Coordinates of a block in mode grid, except the last; mode lattice has a single block.
   static constexpr std::size_t kBlock = 1024;
   /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
   /// to where the release goes.

@@ -29,18 +29,18 @@
 
 namespace dpftrl {
 
-/// A PrefixSum and what it released, with the order of events that keeps a restart from doing harm:
+/// A PrefixSum and its releases, with an order of events that makes restarts safe:
 ///
 ///     decide(step, record) -> state() -> [a store makes the bytes last] -> acknowledge(n)
 ///                                                                      -> released(step)
 ///
-/// Nothing leaves before the bytes that remember it are safe. If the process dies earlier, nobody
-/// saw the release, and the step is free again; if it dies later, the same record gets the same
-/// release, and another record is refused. Records are remembered as keyed codes (HMAC-SHA256, cut
-/// to 128 bits, of the step and the record's bits), never as themselves.
+/// A release is given out only once the bytes that record it are safe. If the process dies before
+/// that, the release was never seen and the step is free again; if it dies later, the same record
+/// gets the same release, and another record is refused. The ledger keeps keyed codes of records
+/// (HMAC-SHA256, cut to 128 bits, of the step and the record's bits), never the records themselves.
 ///
-/// A ledger cannot know whether its bytes are the newest, nor whether another process goes on from
-/// the same ones. That is the store's part: the stores of the package see to both.
+/// A ledger cannot tell whether its bytes are the newest, or whether another process continues from
+/// the same ones. Both are up to the store; the stores of the package ensure them.
 class ReleaseLedger {
  public:
   /// @throws as PrefixSum.
@@ -53,7 +53,7 @@ class ReleaseLedger {
   ///
   /// @param step    0 .. num_decided().
   /// @param record  dimension() entries, as in PrefixSum::release; -0 counts as 0.
-  /// @guarantee     a step has one release, and what is decided for it is not undone.
+  /// @guarantee     a step has one release, and a decision is never undone.
   /// @throws Error{already_released} decided for another record; Error{invalid_argument} a step
   ///         after num_decided(), or a record that is not finite; Error{wrong_length};
   ///         Error{past_horizon}. Nothing changes in any of these cases. std::bad_alloc: the same
@@ -69,11 +69,11 @@ class ReleaseLedger {
   ///                afterwards, where an earlier call failed after it had taken some of them.
   void decide_step(std::int64_t step, std::span<const double> contributions);
 
-  /// Tells the key, and so this ledger, from others, and says nothing of it.
+  /// Identifies the key, and so this ledger, without revealing it.
   std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
 
-  /// Bytes that remember all that is decided. They contain the TRUE sums, as secret as the records;
-  /// not the key.
+  /// Returns bytes that record every decision. They contain the TRUE sums, as secret as the
+  /// records, but not the key.
   /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
   std::vector<std::byte> state();
 

@@ -23,8 +23,8 @@ namespace dpftrl {
 
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
 ///         or parameters, a fixed-epoch schema of another horizon; Error{unsupported}
-///         encoder_workload of a family that has no encoder for it (Toeplitz workloads: those with
-///         Toeplitz encoders; `optimal`: what it has an optimum for, others up to 2048 steps), with
+///         encoder_workload of a family that has no encoder for it (Toeplitz workloads: families of
+///         Toeplitz encoders; `optimal`: workloads with an optimum, others up to 2048 steps), with
 ///         epochs, with another workload than the prefix sums.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
 

@@ -36,7 +36,7 @@ struct RunningSumDecoder {};
 ///     est_0 = z,    est_l = w_l z + (1 - w_l) (est_left + est_right),
 /// and row t of B Z adds the estimates of the nodes in the binary expansion of t + 1.
 struct DyadicDecoder {
-  /// w_l for levels 0 .. floor(lg num_steps), in [1/2, 1], w_0 = 1. B C = A whatever they are.
+  /// w_l for levels 0 .. floor(lg num_steps), in [1/2, 1], w_0 = 1. B C = A for any weights.
   std::vector<double> node_weights;
 };
 

@@ -27,12 +27,12 @@ namespace dpftrl {
 ///         [.  c1           ]    j divided by column_scales_j
 ///         [.  .  c2        ]
 ///
-/// Nothing is believed about the numbers: the norms of the columns, on which the sensitivity rests,
-/// and the variances of the rows are recomputed from them and from the scales, whatever their
-/// origin. Numbers from a wrong recursion change what is stated here and not what is true of it.
+/// The numbers are not trusted: the column norms, on which the sensitivity rests, and the variances
+/// of the rows are recomputed from them and from the scales. Numbers from a wrong recursion give
+/// another strategy, whose norms and variances are stated correctly.
 ///
-/// @exactness   norms by a recursion over all steps; encoder_slack() bounds what its rounding may
-///              have taken from them
+/// @exactness   norms by a recursion over all steps; encoder_slack() bounds the effect of its
+///              rounding
 /// @checked-by  optimum_test "a wrong term of the Riccati recursion does not pass", "factorizes
 ///              with unit columns and its stated row norms", "long double recursions agree at a
 ///              long horizon"
@@ -178,9 +178,9 @@ Participation densely_optimised_for(const Workload& workload, const Participatio
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective);
 
-/// Checks, before the search for a mechanism, that its errors will be known. The errors of the
-/// encoder for prefix sums, which stands in where there is no recursion (has_optimum), are known
-/// from dense matrices only. Accepts all other mechanisms, and those that are saved.
+/// Checks, before the search for a mechanism, that its errors will be known. The encoder for prefix
+/// sums, which replaces a missing recursion (has_optimum), has errors from dense matrices only.
+/// Accepts all other mechanisms and all saved ones.
 /// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
 void require_known_errors(const StrategyOptions& options);
 

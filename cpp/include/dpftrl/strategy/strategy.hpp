@@ -103,7 +103,7 @@ struct RestartedColumns {
   const Strategy* epoch;
   std::int64_t epoch_length;
 };
-/// Columns of which nothing is known beyond what Strategy's functions say.
+/// Columns with no structure known beyond Strategy's functions.
 struct OtherColumns {};
 
 /// How the columns of an encoder are related, from which its sensitivity to several participations
@@ -158,8 +158,8 @@ class Strategy {
   virtual bool is_causal() const { return true; }
   /// Cost of its stream, where it is not that of the family.
   virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
-  /// The parameters it was made with, by name, those that the family chose among them. Not here:
-  /// lists of a number a step or more, which are in its plan.
+  /// The parameters it was made with, by name, including those that the family chose. Lists of a
+  /// number a step or more are in its plan instead.
   virtual std::vector<PlanNumbers> parameters() const { return {}; }
   /// ||C_s + C_{s+b} + ...||^2 for s = 0 .. b - 1, columns every b steps apart, if C has no
   /// negative entry and this takes linear time; else empty.

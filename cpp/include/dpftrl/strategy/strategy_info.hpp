@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Parameters and plans of the families of strategies, and what is known of a family before one is
-/// made.
+/// Parameters and plans of the families of strategies, and the facts of a family that need no
+/// strategy of it.
 ///
 /// ```cpp
 /// dpftrl::StrategyOptions options;
@@ -49,12 +49,12 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 ///     banded-toeplitz        coefficients (one a band)
 ///     banded                 columns (one a band, of the first step, the second, ...)
 ///
-/// @guarantee   The column norms of the strategy are computed from these very numbers: a plan that
-///              was damaged or invented costs accuracy, never privacy. Bounds are proved again from
-///              the dual variables, whatever they are: damaged ones prove less.
+/// @guarantee   The column norms of the strategy are computed from these very numbers: a damaged or
+///              invented plan costs accuracy, never privacy. Bounds are proved again from the dual
+///              variables: damaged ones prove less.
 /// @checked-by  plan_test
 struct StrategyPlan {
-  Objective objective = Objective::max;  ///< what was minimised
+  Objective objective = Objective::max;  ///< error that was minimised
   std::vector<PlanNumbers> numbers;
 
   /// The list of that name. @throws Error{invalid_argument} there is none.
@@ -89,14 +89,14 @@ struct StrategyParameters {
 
   std::optional<Objective> objective = {};  ///< of the optimised families; default max
 
-  /// The optimised families: what a search found before, instead of searching. No other parameter
-  /// goes with it.
+  /// The optimised families: the result of an earlier search, instead of a new one. Excludes all
+  /// other parameters.
   std::shared_ptr<const StrategyPlan> plan = {};
 
   /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
   std::optional<std::int64_t> epoch_length = {};
-  /// With epoch_length, trees: a finished epoch is completed with empty steps to a power of two, so
-  /// that what it leaves behind is one node.
+  /// With epoch_length, trees: a finished epoch is completed with empty steps to a power of two and
+  /// leaves a single node behind.
   bool complete_epochs = false;
   /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
   bool normalize_columns = false;

@@ -110,7 +110,7 @@ class SignSearch : PatternSearch {
     const Range next = next_steps(count, last);
     for (Eigen::Index step = next.first; step < next.last; ++step)
       for (const double sign : {1.0, -1.0}) {
-        if (count == 0 && sign < 0) continue;  // u and -u have the same image, but for the sign
+        if (count == 0 && sign < 0) continue;  // u and -u have the same image up to sign
         count_visit();
         visit(count + 1, step, image + sign * encoder_.col(step));
       }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Sensitivity under repeated participation of what is neither Toeplitz, banded nor a dyadic tree,
-/// at any horizon. Internal to the core.
+/// Sensitivity under repeated participation of strategies other than Toeplitz, banded ones and
+/// dyadic trees, at any horizon. Internal to the core.
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/problem/participation.hpp"

@@ -12,7 +12,7 @@
 namespace dpftrl {
 
 /// Columns in one order of time, forward or backward. products(l)[i] is at least every |X_ij| with
-/// j >= i + l, for i < n - l (what follows is not read).
+/// j >= i + l, for i < n - l (later entries are ignored).
 struct ColumnPairs {
   std::vector<double> norms_squared;  ///< X_ii
   std::function<std::vector<double>(std::int64_t lag)> products;

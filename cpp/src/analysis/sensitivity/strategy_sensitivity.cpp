@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sensitivities of strategies: the best of what is known of the columns.
+/// Sensitivities of strategies: the best bound that the structure of the columns gives.
 
 #include <algorithm>
 #include <cmath>
@@ -53,8 +53,8 @@ Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& par
   return result;
 }
 
-/// How much longer the columns are that a Toeplitz strategy claims than those of its steps: what it
-/// was made for is a longer horizon.
+/// Ratio of the column norm that a Toeplitz strategy claims to that of its steps: above 1 if it was
+/// made for a longer horizon.
 double cap_factor(const Strategy& strategy) {
   const std::span<const double> coefficients = strategy.toeplitz_encoder();
   if (coefficients.empty()) return 1;

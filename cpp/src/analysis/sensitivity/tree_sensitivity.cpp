@@ -26,9 +26,9 @@ int num_levels(std::int64_t num_steps) {
 using Gaps = std::vector<std::int32_t>;
 constexpr std::int32_t kImpossible = -1;
 
-/// The ways in which one user can take part within a block of consecutive steps. ways[m - 1], for m
-/// participations, maps a sum of squares to the gaps at which at least that sum is reached; sums
-/// that a larger one makes superfluous are left out.
+/// Ways in which one user can take part within a block of consecutive steps. ways[m - 1], for m
+/// participations, maps a sum of squares to the gaps that reach at least that sum; sums made
+/// superfluous by a larger one are left out.
 struct Block {
   std::int64_t num_steps = 0;
   std::vector<std::map<std::int64_t, Gaps>> ways = {};

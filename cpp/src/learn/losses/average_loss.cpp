@@ -44,7 +44,7 @@ double AverageLoss::at(const Vector& point, Vector& gradient) const {
   const Eigen::Index columns = static_cast<Eigen::Index>(dimension_);
   const Eigen::Index num_scores = static_cast<Eigen::Index>(loss_->num_scores());
   const Eigen::Map<const Matrix> features(features_.data(), rows, columns);
-  // Score by score: one product of a matrix and a vector is all that this library then needs.
+  // Score by score, so that the library needs only one product of a matrix and a vector.
   Eigen::MatrixXd scores(rows, num_scores);
   for (Eigen::Index k = 0; k < num_scores; ++k)
     scores.col(k).noalias() = features * point.segment(k * columns, columns);

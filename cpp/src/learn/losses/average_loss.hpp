@@ -52,7 +52,7 @@ class AverageLoss {
     double width = 1;  ///< > 0, see Loss::smoothed
     bool with_hessian = true;
   };
-  /// The smoothed f at a point; for losses without kinks f itself, whatever the width.
+  /// The smoothed f at a point; for losses without kinks, f itself for every width.
   /// @cost  O(t d), with the Hessian O(t d^2).
   Envelope envelope(const Vector& point, const EnvelopeOptions& options) const;
 

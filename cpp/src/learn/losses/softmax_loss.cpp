@@ -17,7 +17,7 @@ double SoftmaxLoss::evaluate(std::span<const double> scores, double label,
   const std::size_t known = static_cast<std::size_t>(label);
   const auto largest = std::ranges::max_element(scores);
   const std::size_t top = static_cast<std::size_t>(largest - scores.begin());
-  // The terms but for the largest, which is 1: log1p and 1 - p keep their digits where they are 0.
+  // All terms but the largest, which is 1: log1p and 1 - p keep their digits close to 0.
   double others = 0;
   for (std::size_t j = 0; j < scores.size(); ++j) {
     slopes[j] = std::exp(scores[j] - *largest);

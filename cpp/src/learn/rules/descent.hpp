@@ -27,7 +27,7 @@ struct DescentOptions {
 ///
 ///     m_t = beta m_{t-1} + (s_t - s_{t-1}),      w_{t+1} = Pi_K(w_t - (chi_t / lambda) m_t).
 ///
-/// On releases this is post-processing, whatever rates and momentum: with independent noise on
+/// On releases this is post-processing for any rates and momentum: with independent noise on
 /// every record it is DP-SGD. Over the whole space w_{t+1} = w_1 - (A g)_t / lambda for the
 /// workload A of these rates and this momentum, and with rates of 1 and no momentum it is `Ftrl`.
 ///

@@ -26,9 +26,9 @@ struct FtrlOptions {
 ///
 ///     w_{t+1} = argmin_{w in K} <s_t, w> + lambda R(w),
 ///
-/// for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 that is Pi_K(w_1 - s_t / lambda). s_t is
-/// the sum of the first t gradients, exact or noisy. Nothing is remembered but a w_1 that was given
-/// and the average: the next iterate is a function of the latest sum alone.
+/// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2. s_t is
+/// the sum of the first t gradients, exact or noisy. The next iterate is a function of the latest
+/// sum alone; the rule keeps only w_1, if it was given, and the average.
 class Ftrl final : public UpdateRule {
  public:
   /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The update rules by what is asked of a learner.
+/// Chooses the update rule for the options of a learner.
 
 #include <cstdint>
 #include <memory>

@@ -62,7 +62,7 @@ class UpdateRule {
   std::vector<double> state();
   /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
   void require_state(std::span<const double> state);
-  /// Goes to where `state` was asked for. Does not throw for what `require_state` lets pass.
+  /// Continues where `state` was called. Does not throw for a state that `require_state` accepts.
   /// @throws as require_state: nothing changes.
   /// @checked-by learner_checkpoint_test
   void restore(std::int64_t num_updates, std::span<const double> state);

@@ -33,7 +33,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
 /// @param coordinate_in_row  counted from shard.first_coordinate, below shard.dimension.
 /// @param scale              0 <= scale <= 2^60.
 /// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry; then the
-///              middle of what is left is rounded) or its magnitude reaches 2^61 (which throws).
+///              middle of the interval left is rounded) or its magnitude reaches 2^61 (throws).
 /// @throws Error{unsupported} the recursion of the form leaves the range of 62 bits, so that
 /// nothing
 ///         is known of the entry.

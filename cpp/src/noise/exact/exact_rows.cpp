@@ -394,8 +394,8 @@ class BufferedLoop {
 };
 
 /// Row t = w_0 + ... + w_t with w fed back. Each w is cut to digits that count as exact from then
-/// on, and what was cut counts as an error of that step's input. The response to an impulse runs
-/// beside, with the same bookkeeping, and bounds what an error of an input does to a row.
+/// on, and the part cut off counts as an error of that step's input. The response to an impulse
+/// runs beside, with the same bookkeeping, and bounds what an error of an input does to a row.
 template <class Loop, class Form>
 class ClosedLoopRows final : public ExactRows {
  public:
@@ -510,8 +510,8 @@ class VaryingBandedLoop {
 };
 
 /// Row t = w_0 + ... + w_t for numbers that change from step to step. As in ClosedLoopRows each w
-/// counts as exact once it is cut, and what was cut is an error of that step's input; what such an
-/// error does to a row is at most the norm of a row of B, which the form states.
+/// counts as exact once it is cut, and the part cut off is an error of that step's input; such an
+/// error changes a row by at most the norm of a row of B, which the form states.
 template <class Loop, class Form>
 class VaryingRows final : public ExactRows {
  public:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Rows of B Z at one coordinate as enclosures, for every form of B (internal header;
-/// docs/math/grid.md section 4 says what is summed and proves the bounds).
+/// docs/math/grid.md section 4 has the sums and proves the bounds).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dpftrl::detail {
 
-/// Tells which coordinates of which noise: the part of NoiseStreamOptions that entries depend on.
+/// Coordinates of a noise stream: the part of NoiseStreamOptions that entries depend on.
 struct NoiseShard {
   Key key;
   std::int64_t dimension = 1;
@@ -49,14 +49,14 @@ class Normals {
 class ExactRows {
  public:
   virtual ~ExactRows() = default;
-  /// Steps may come in any order; those that fall start again from step 0 where a recursion is run.
+  /// Takes steps in any order; a recursion starts again from step 0 when the step goes back.
   virtual Enclosure row(std::int64_t step) = 0;
-  /// Many rows up to last_step are going to be asked for.
+  /// Announces many rows up to last_step.
   virtual void prepare([[maybe_unused]] std::int64_t last_step) {}
 };
 
-/// @param form  outlives the rows, as do the normals. NoiseStream's constructor has checked it, and
-///              with that what is relied upon here: no null pointers or empty vectors (Haar scales,
+/// @param form  outlives the rows, as do the normals. NoiseStream's constructor has checked its
+///              preconditions: no null pointers or empty vectors (Haar scales,
 ///              column_scales may be empty); arity >= 2, odd if subtractive; 0 <= weight <= height
 ///              <= 62; at most 40 Haar levels; 0 <= num_future < size; as many weights as decays;
 ///              a column scale for every step; blocks whose form has the rows asked of it. Numbers

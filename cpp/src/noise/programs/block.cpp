@@ -9,8 +9,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// One program at a time, and the sum of what the completed blocks left. Blocks use the same slots
-/// one after the other.
+/// Runs one program at a time and keeps the sum of the totals of completed blocks. Blocks use the
+/// same slots one after the other.
 class BlockProgram final : public Program {
  public:
   BlockProgram(const ProgramOptions& options, const BlockDecoder& decoder, SlotAllocator& slots)

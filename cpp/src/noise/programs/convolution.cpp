@@ -36,8 +36,8 @@ std::size_t num_normals(const ToeplitzDecoder& decoder, std::size_t num_measurem
   return std::min(num_measurements, static_cast<std::size_t>(decoder.num_measurements));
 }
 
-/// The product has entries up to 2 m - 2; those that wrap around end before entry num_future, the
-/// first one that is kept.
+/// The product has entries up to 2 m - 2; the wrapped ones end before entry num_future, the first
+/// one kept.
 int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
   return static_cast<int>(std::bit_width(2 * num_measurements - 2 - num_future));
 }
@@ -47,7 +47,7 @@ int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
 constexpr std::size_t kMaxColumns = 8;
 
 /// All rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex transform. The
-/// partner of a coordinate takes part even if it is not asked for, so that shards have the same
+/// partner of a coordinate takes part even if it is outside the shard, so that shards have the same
 /// bits as the whole.
 class ToeplitzProgram final : public Program {
  public:
@@ -166,7 +166,7 @@ class ToeplitzProgram final : public Program {
   ProgramOptions options_;
   Slot row_;
   std::size_t dimension_;
-  std::size_t num_measurements_;  ///< that may enter the rows asked for
+  std::size_t num_measurements_;  ///< that may enter the rows needed
   std::size_t num_normals_;       ///< that there are of them
   std::size_t num_future_;
   /// Normals, num_measurements x dimension; in the end the rows.

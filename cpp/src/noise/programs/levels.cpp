@@ -118,8 +118,8 @@ class KaryProgram final : public Program {
 };
 
 /// partial_sums_[i] belongs to the leaf's i uppermost 1-bits. The next leaf moves one 1-bit up by
-/// one and those below it to the bottom, where nothing is to the left of them but noise of the
-/// row's own; what is now to the left of the moved bit ends at the previous leaf.
+/// one and the lower 1-bits to the bottom, where only noise of the row's own is to their left; the
+/// leaves that are now to the left of the moved bit end at the previous leaf.
 class SmoothProgram final : public Program {
  public:
   SmoothProgram(const ProgramOptions& options, const SmoothDecoder& decoder, SlotAllocator& slots)

@@ -7,8 +7,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Largest error of a row times num_rows: what the rounding test then leaves open, with up to 2^20
-/// grids a standard deviation, takes a few nanoseconds an entry to recompute.
+/// Largest error of a row times num_rows: with up to 2^20 grids a standard deviation, recomputing
+/// the entries that the rounding test then leaves open takes a few nanoseconds an entry.
 constexpr double kLargestPlainError = 0x1p-22;
 /// Beyond it the error is not even worth computing in advance.
 constexpr std::int64_t kMaxPlainRows = std::int64_t{1} << 16;

@@ -42,7 +42,7 @@ struct ProgramOptions {
   Stream float_stream = Stream::noise_float;  ///< of the normals if precision is single
 };
 
-/// Bounds of one row: |computed - ideal| <= error and |ideal| <= magnitude, but for events of
+/// Bounds of one row: |computed - ideal| <= error and |ideal| <= magnitude, except for events of
 /// probability below 2^-280 an entry.
 struct Bound {
   double error = 0;
@@ -110,7 +110,7 @@ inline double normal_error(Precision precision) {
   return precision == Precision::refined ? kExtendedNormalErrorBound : kNormalErrorBound;
 }
 
-/// The larger of two errors; one that is not a number, of which nothing is known, stays.
+/// The larger of two errors; NaN, an unknown error, counts as the largest.
 inline double larger_error(double a, double b) {
   return a > b || std::isnan(a) ? a : b;
 }
@@ -123,7 +123,7 @@ inline std::size_t width_of(const ProgramOptions& options) {
 void fill_measurement(const ProgramOptions& options, std::int64_t measurement,
                       std::span<double> out);
 
-/// Checks a form of which `options.num_rows` rows will be asked for.
+/// Checks that a form can make `options.num_rows` rows.
 /// @throws Error{invalid_argument} a part of the form out of range, too short or missing;
 ///         Error{resource_exhausted} its program would need more than 1 GiB of state.
 void require_form(const ProgramOptions& options, const DecoderForm& form);

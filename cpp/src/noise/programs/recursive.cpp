@@ -15,7 +15,7 @@ namespace dpftrl::noise {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// One bound serves for this part of the steps before it, as it grows slowly in all that is useful.
+/// Steps that share one bound, which grows slowly for all useful forms.
 constexpr std::int64_t kStepsPerBound = 16;
 /// Magnitudes below this become 0, instead of going through the slow subnormal numbers.
 constexpr double kTiny = 0x1p-200;
@@ -331,8 +331,8 @@ class ResponseBounds {
     const double magnitude = kTail * row_.root();
     const double sums = num_steps * step_error_ * (kTail * responses_.w.root() + magnitude);
     const double error = input * row_sum_.high + sums + rounding.output;
-    // Within kSlack what the impulse itself rounds does not count, and kTail has a tenth of a
-    // standard deviation to spare for what is computed.
+    // Within kSlack the rounding of the impulse itself does not count, and kTail leaves a tenth of
+    // a standard deviation for rounding errors.
     const bool is_sound = rounding.impulse <= 0x1p-25 && input * std::sqrt(num_steps) <= 0.05 &&
                           error <= 0.05 * row_.root();
     return {is_sound ? error : kInfinity, magnitude};
@@ -459,7 +459,7 @@ class VaryingBufferedProgram final : public Program {
   double inputs_squared_ = 0;
 };
 
-/// The same for a recursion over the last few w, each of which is the difference of two rows.
+/// The same for a recursion over the last few w, each the difference of two rows.
 class VaryingBandedProgram final : public Program {
  public:
   VaryingBandedProgram(const ProgramOptions& options, const VaryingBandedDecoder& decoder,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rows of a form in order, made a window of steps at a time and given out as they are asked for.
+/// Rows of a form in order, made a window of steps at a time and given out one by one.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,8 +47,8 @@ class RowMaker {
       go_to(step);
   }
 
-  /// Appends the state after some step - 1 up to the one asked for, and returns that step: nothing
-  /// where the form needs none, else what is kept from now on before every window.
+  /// Appends the state before some step up to `step`, and returns that step. Appends nothing if the
+  /// form needs no state; else the maker keeps the state before every window from now on.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     if (resume_point(form_, step) == step) return step;
     keeps_states_ = true;
@@ -101,7 +101,7 @@ class RowMaker {
   /// One row by way of a buffer of several.
   void next(std::span<Value> row) {
     if (buffered() == 0) {
-      // No more rows at once than were asked for before.
+      // Makes at most as many rows at once as were given out before.
       const std::int64_t count = std::min(
           {max_window(), std::max<std::int64_t>(1, step_), window_.options().num_rows - step_});
       buffer_.resize(static_cast<std::size_t>(count) * dimension());

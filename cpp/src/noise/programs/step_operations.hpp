@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Operations of a step on rows of numbers, whatever the number of coordinates in a row and the
-/// kind of number: draw normals, combine rows linearly, name the row of the step.
+/// Operations of a step on rows of any number of coordinates and any kind of number: draw normals,
+/// combine rows linearly, name the row of the step.
 
 #include <cstdint>
 #include <initializer_list>
@@ -21,7 +21,7 @@ struct Slot {
   bool is_scratch = false;
 };
 
-/// Hands out slots. Going back to a copy gives back those that were handed out since.
+/// Hands out slots. Restoring a copy returns the slots handed out since it was made.
 class SlotAllocator {
  public:
   Slot state() { return {num_state_++, false}; }

@@ -18,18 +18,18 @@ std::vector<double> banded_row_norms_squared(const Matrix& columns);
 /// number where double precision knows no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below
 /// C, a positive diagonal.
 ///
-/// The covariance of the last p - 1 of w = C^-1 Z and of their running sum, step by step. After
-/// every step its diagonal grows by the sums of what its rows may have been rounded by, so that the
-/// computed matrix stays above the true one in the order of positive semi-definite matrices, which
-/// a step preserves.
+/// Follows the covariance of the last p - 1 of w = C^-1 Z and of their running sum. Every step adds
+/// the sums of the possible rounding errors of the rows to the diagonal, so the computed matrix
+/// stays above the true one in the order of positive semi-definite matrices, which a step
+/// preserves.
 /// @checked-by varying_bands_test "bounds of row norms hold ..."
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 
 /// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:
 /// C_{j+m,j} = x_{j,m} / norm, x_{j,0} = 1, the others the parameters, column after column.
 ///
-/// B Z is an autoregression of order p: with K = C * prefix sums^-1, K (B Z) = Z. A band of its
-/// covariance is all that the next row needs.
+/// B Z is an autoregression of order p: with K = C * prefix sums^-1, K (B Z) = Z. The next row
+/// needs only a band of its covariance.
 class BandedRowErrors final : public RowErrors {
  public:
   BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands);

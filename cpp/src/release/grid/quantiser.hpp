@@ -37,16 +37,16 @@ class Clip {
   double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
 };
 
-/// A record, clipped, then rounded toward zero to multiples of the grid. The integers are made when
-/// they are asked for: a record of 10^6 entries takes no memory beside its own.
+/// A record, clipped, then rounded toward zero to multiples of the grid. The integers are computed
+/// on the fly: a record of 10^6 entries takes no memory beside its own.
 ///
 /// @guarantee  the sum of their squares is at most max_norm_squared(clip_norm, grid).
 /// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"
 class GridRecord {
  public:
-  /// No record: nothing is added.
+  /// No record: adds nothing.
   GridRecord() = default;
-  /// @param record  stays as it is while the integers are asked for.
+  /// @param record  must not change while the integers are read.
   /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   GridRecord(const ProductRecord& record, double clip_norm, double grid);
@@ -64,7 +64,7 @@ class GridRecord {
   ProductRecord record_;
   Clip clip_;
   double per_grid_ = 0;
-  /// The integers, where those that rounding gives are too long.
+  /// The integers, if rounding gives a vector that is too long.
   std::vector<std::int64_t> shortened_;
 };
 

@@ -13,7 +13,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Integer noise of measurements, the same however often it is asked for.
+/// Integer noise of measurements, the same on every call.
 class IntegerNoise {
  public:
   virtual ~IntegerNoise() = default;
@@ -141,7 +141,7 @@ class LatticeEngine final : public ReleaseEngine {
   std::shared_ptr<const LatticeMechanism> lattice_;
   std::unique_ptr<lattice::Coder> coder_;
   std::unique_ptr<IntegerNoise> noise_;
-  std::vector<std::int64_t> open_;  ///< what was contributed to the open step, in grids
+  std::vector<std::int64_t> open_;  ///< contributions to the open step, in grids
   std::vector<std::int64_t> noise_row_;
   std::vector<std::int64_t> measurements_;
 };

@@ -91,7 +91,7 @@ struct Choice {
   bool has_room() const { return scaled && scaled->max_contributions >= kComfortableRoom; }
 };
 
-/// With the precision that was asked for, or the best one that leaves room.
+/// Takes the requested precision, or the best one that leaves room.
 Choice choose(const Mechanism& mechanism, const LatticeOptions& lattice,
               std::int64_t max_norm_squared) {
   const auto make = [&](std::optional<int> bits) {
@@ -113,8 +113,8 @@ std::string_view to_string(LatticeNoise noise) {
   return noise == LatticeNoise::discrete_gaussian ? "discrete-gaussian" : "rounded-gaussian";
 }
 
-/// First column of the decoder of a Toeplitz encoder, in the unit of the record entries: what the
-/// measurements 1, 0, 0, ... decode to. Found entry after entry, and only its sums are kept.
+/// First column of the decoder of a Toeplitz encoder, in the unit of the record entries: decodes
+/// the measurements 1, 0, 0, ... entry after entry and keeps only sums.
 class LatticeMechanism::DecoderNorms {
  public:
   explicit DecoderNorms(const IntegerEncoder& encoder) : encoder_(encoder) {}

@@ -40,7 +40,7 @@ inline constexpr std::int64_t kMaxBufferedSteps = std::int64_t{1} << 30;
 /// The buffers that minimise the error for prefix sums (find_blt_optimum).
 BufferParameters optimal_buffers(const BltProblem& problem);
 
-/// Buffers with columns scaled to norm 1, those that minimise that error
+/// Buffers with columns scaled to norm 1, chosen to minimise the error of the scaled encoder
 /// (find_blt_normalized_optimum).
 inline constexpr std::string_view kBltNormalized = "blt-normalized";
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,

@@ -22,8 +22,8 @@ namespace dpftrl {
 /// window). For other lower-triangular Toeplitz bases up to kMaxTransformedSteps: in O(n log n) for
 /// `square-root` and prefix sums, in O(n log^2 n) for prefix sums, momentum unlike the decay, and
 /// rates without momentum. In O(n^2) up to kMaxToeplitzSteps for windows and the like, from dense
-/// matrices up to kMaxDenseRowSteps for the rest; else row_norms() is unsupported. They are made
-/// when they are first asked for: noise does not need them.
+/// matrices up to kMaxDenseRowSteps for the rest; else row_norms() is unsupported. They are
+/// computed on first use: noise does not need them.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;

@@ -18,9 +18,9 @@ namespace dpftrl {
 ///                               [s3 s2]
 ///
 /// All rows of B and all columns of C have the same norm: every release has the same error,
-/// 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)). C reads later steps (it has as many rows
-/// again), so adaptive streams rest on its lower-triangular form. The coefficients are made when
-/// they are first asked for: norms do not need them.
+/// 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)). C reads later steps (it has 2n rows), so
+/// adaptive streams rest on its lower-triangular form. The coefficients are computed on first use:
+/// norms do not need them.
 /// @source  Henzinger, Upadhyay, arXiv 2412.02840; Mathias, SIAM J. Matrix Anal. Appl. 14, 1993.
 class GroupAlgebraStrategy final : public Strategy {
  public:

@@ -43,7 +43,7 @@ class LambdaCgdStrategy final : public Strategy {
 /// every platform.
 double best_lambda(std::int64_t num_steps);
 
-/// Default lambda: best_lambda, whatever the workload.
+/// Default lambda: best_lambda, for every workload.
 std::shared_ptr<const Strategy> lambda_cgd_strategy(const ToeplitzRequest& request,
                                                     std::optional<double> lambda);
 

@@ -13,10 +13,10 @@ namespace dpftrl {
 ///     C = (1-x)^(-1/2) L^(-1/2-alpha) (2 ln(L) / x)^delta,      L = -ln(1-x) / x,
 ///     B = (1-x)^(-1/2) L^( 1/2+alpha) (2 ln(L) / x)^-delta.
 ///
-/// The limit of the norm is approached so slowly (for alpha = 0.01 it is 16.6 for delta = 0 and in
-/// the thousands for delta = 0.6, squared) that it is of no use. Here the noise is scaled for a
-/// stated number of steps, horizon_cap, and there are no releases beyond it:
-/// max_column_norm_squared() is that of the cap, whatever num_steps.
+/// The norm approaches its limit so slowly (squared, for alpha = 0.01, 16.6 for delta = 0 and
+/// thousands for delta = 0.6) that the limit is useless. Here the noise is scaled for a stated
+/// number of steps, horizon_cap, with no releases beyond it: max_column_norm_squared() is that of
+/// the cap for every num_steps.
 /// @source  Jacobsen, Fawaz, arXiv 2506.15018.
 inline constexpr std::string_view kLogPerturbed = "log-perturbed";
 inline constexpr std::int64_t kMaxLogPerturbedSteps = std::int64_t{1} << 20;

@@ -69,7 +69,7 @@ class WeightedProducts {
     }
   }
 
-  /// Adds what the first half gives to the sums of the second one.
+  /// Adds the contributions of the first half to the sums of the second one.
   /// @return the second half's own products.
   std::vector<double> cross(std::size_t first, const BlockProducts& blocks,
                             std::span<const double> products) {

@@ -14,9 +14,8 @@ bool has_scaled_toeplitz_rows(const Workload& workload);
 
 /// Squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular Toeplitz.
 ///
-/// Rows follow from one another, so that what is needed is <G_t, B_{t-1}>: sums of
-/// M_ts = <G_t, G_s>, s < t, with weights D_s times powers. M is near to Toeplitz: in the block
-/// that begins at step f,
+/// Each row follows from the one before and <G_t, B_{t-1}>, a sum of M_ts = <G_t, G_s>, s < t, with
+/// weights D_s times powers. M is close to a Toeplitz matrix: in the block that begins at step f,
 ///
 ///     M_ts = c_{t-s} + sum_{f < i <= s} g_i g_{i+t-s},    c_k = M_{f+k, f},
 ///

@@ -21,7 +21,7 @@ namespace dpftrl {
 /// inside: not causal as written, as is any other C with this Gram matrix, which gives the same
 /// noise.
 ///
-/// The scales of HaarDecoder are what is stored: 1 / (2^l sqrt(g_l)) and 1 / (N sqrt(g_0)).
+/// Stores the scales of HaarDecoder: 1 / (2^l sqrt(g_l)) and 1 / (N sqrt(g_0)).
 class HaarBasisStrategy : public Strategy {
  public:
   std::int64_t num_measurements() const override;

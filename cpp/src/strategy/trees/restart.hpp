@@ -15,9 +15,9 @@ namespace dpftrl {
 ///         [    C_e    ]          [1 r   B_e          ]
 ///         [        C_e]          [1 r   1 r   B_e    ]
 ///
-/// With `complete_epochs` (trees only) an epoch is a tree over P = 2^ceil(lg e) steps of which
-/// those after the first e are empty: C_e is its encoder without their columns, and r = row P - 1,
-/// which is its root alone.
+/// With `complete_epochs` (trees only) an epoch is a tree over P = 2^ceil(lg e) steps; all after
+/// the first e are empty: C_e is its encoder without their columns, and r = row P - 1, which is the
+/// root alone.
 class RestartStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "restart";

@@ -232,7 +232,7 @@ void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const 
 // Softmax regression: one score for each class.
 
 /// ln sum_j exp(p_j) - p_y for classes y = 0 .. num_classes - 1. The slopes are softmax(p) - e_y:
-/// non-negative but for one, with sum 0, hence of norm at most sqrt(2). Curvature at most 1/2.
+/// all but one non-negative, with sum 0, hence of norm at most sqrt(2). Curvature at most 1/2.
 class SoftmaxLoss final : public VectorLoss {
  public:
   /// @param num_classes  2 .. 65536.
@@ -256,8 +256,8 @@ class SoftmaxLoss final : public VectorLoss {
 
 // A loss given by its user as a function.
 
-/// Constants of a loss that the user knows. One that is too small makes bounds on regret wrong,
-/// never privacy: gradients are clipped whatever the loss.
+/// Constants of a loss, stated by the user. One that is too small invalidates bounds on regret, but
+/// not privacy: gradients of every loss are clipped.
 struct FunctionLossOptions {
   std::optional<double> lipschitz = {};  ///< sup of |dl/dp|; >= 0
   std::optional<double> curvature =
@@ -310,7 +310,7 @@ class FunctionLoss final : public RegressionLoss {
       const double pull = function_(middle, label).slope - (prediction - middle) / width;
       ((pull > 0) == (here.slope > 0) ? near : far) = middle;
     }
-    // Between slopes of l on both sides of q: a slope of l at q, whatever the rounding.
+    // Clamps between the slopes of l on both sides of q: a slope of l at q despite rounding.
     const double low = std::min(slope(near, label), slope(far, label));
     const double high = std::max(slope(near, label), slope(far, label));
     const double tilt = std::clamp((prediction - far) / width, low, high);

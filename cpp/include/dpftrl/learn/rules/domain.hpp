@@ -31,7 +31,7 @@ enum class Regulariser {
 std::string_view to_string(Regulariser regulariser);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
-/// `make_domain`. What changes a point neither throws nor allocates.
+/// `make_domain`. Functions that change a point neither throw nor allocate.
 class Domain {
  public:
   virtual ~Domain() = default;

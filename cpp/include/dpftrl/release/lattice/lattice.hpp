@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Mode `lattice`: private running totals by noisy integers. PrefixSum, and all that is built on
+/// Mode `lattice`: private running totals by noisy integers. PrefixSum, and every class built on
 /// it, releases in this mode when its options say so.
 ///
 ///     record --clip, grid--> integers q --C, integers--> C q --+ integer noise--> y --> total
 ///                                                                                decoding
 ///
-/// The noisy measurements y are what is private; everything after them is a function of y alone, so
-/// that floating-point arithmetic there can leak nothing. docs/math/lattice.md has the proofs.
+/// Privacy rests on the noisy measurements y; everything after them is a function of y alone, so
+/// floating-point arithmetic there cannot leak anything. docs/math/lattice.md has the proofs.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -196,7 +196,7 @@ class LatticeMechanism {
   /// Std of each coordinate of the release at a step, input units: that of the integer noise of a
   /// measurement times the norm of the decoder's row.
   /// @throws Error{invalid_argument} step out of range; as PrefixSum.
-  /// @cost   trees O(log n), others as the releases up to the latest step that was asked for.
+  /// @cost   trees O(log n), others as much as the releases up to the latest step requested.
   /// @checked-by lattice_test "the predicted std is that of the releases, of small integers too"
   double release_stddev(std::int64_t step) const;
   /// The same with real noise: sqrt(noise_variance) times the norm of the decoder's row.
