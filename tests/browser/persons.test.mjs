@@ -176,6 +176,18 @@ test('persons and times are chosen after the clip, too, and with the keyboard', 
   await page.close();
 });
 
+test('a day in a shop: its customers are there before any clip is chosen, and no person is made up', async () => {
+  const { page } = await open('steps=30');
+  await drop(page, await readFile(path.join(root, 'examples/shop_day.csv'), 'utf8'));
+  const totals = await page.$$eval('.columns label', (all) =>
+    all.map((label) => [label.querySelector('input').value, label.querySelector('data').textContent]),
+  );
+  assert.equal(new Map(totals).get('count'), 'total 364');
+  assert.equal(await valueOf(page, '#set-person'), '');
+  assert.equal(await page.evaluate(() => location.hash), '#steps=30', 'nothing runs yet');
+  await page.close();
+});
+
 test('a table without persons and times offers none, and an address that asks for them is told', async () => {
   const { page } = await open('lab');
   assert.ok(await page.$eval('#set-time', (one) => one.getClientRects().length === 0));
