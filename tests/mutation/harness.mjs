@@ -316,6 +316,7 @@ export async function tryFaults(options) {
     if (faults.some(isOpen)) for (const tree of trees) await tree.synchronise();
     for (const [name, area] of Object.entries(areas)) {
       const open = faults.filter((fault) => areaOf(fault) === name && isOpen(fault));
+      open.sort((a, b) => (a.file < b.file ? -1 : Number(a.file > b.file))); // fewer files to restore
       if (open.length === 0) continue;
       log(`${name}: ${open.length} faults, first without any`);
       const passed = [];
