@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Limits on the processor time of the thread that the page itself runs in. bench/page.mjs measures
+// the same and more, by the clock.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, openPage, serveSite, settled } from './support.mjs';
+import { longestTasks, threadTime } from './trace.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+const blank = async () => (await openPage(browser, 'about:blank', { story: true })).page;
+const ready = (page, id) =>
+  page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+
+test('the first scene can be used after at most 400 ms of the thread', async () => {
+  const page = await blank();
+  const time = await threadTime(page, async () => {
+    await page.goto(site.url);
+    await ready(page, 'hero');
+  });
+  console.log(`thread: ${time.toFixed()} ms`);
+  assert.ok(time > 5 && time < 400, `${time} ms`);
+  await page.close();
+});
+
+test('no task takes the thread for more than 200 ms: the whole story', async () => {
+  const page = await blank();
+  const [longest] = await longestTasks(page, async () => {
+    await page.goto(site.url);
+    await ready(page, 'hero');
+    for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id.slice(6)))) {
+      await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
+      await ready(page, id);
+    }
+    await page.waitForFunction(
+      () =>
+        [...document.querySelectorAll('[data-learning]')].every(
+          (one) => one.dataset.learning === 'done',
+        ),
+      { timeout: 300_000 },
+    );
+  });
+  console.log(`longest task: ${longest.toFixed()} ms`);
+  assert.ok(longest > 1 && longest < 200, `${longest} ms`);
+  await page.close();
+});
+
+test('no task takes the thread for more than 200 ms: the laboratory while it starts and plays', async () => {
+  const page = await blank();
+  const [longest] = await longestTasks(page, async () => {
+    await page.goto(`${site.url}#lab`);
+    await settled(page, 'playing');
+    await settled(page, 'finished');
+  });
+  console.log(`longest task: ${longest.toFixed()} ms`);
+  assert.ok(longest > 1 && longest < 200, `${longest} ms`);
+  await page.close();
+});
+
+test('a task that takes the thread is noticed', async () => {
+  const page = await blank();
+  const spin = () => {
+    const end = performance.now() + 1500;
+    let sum = 0;
+    while (performance.now() < end) sum += Math.sqrt(sum + 1);
+    return sum;
+  };
+  const [longest] = await longestTasks(page, async () => {
+    await page.goto(site.url);
+    await page.evaluate(spin);
+  });
+  assert.ok(longest > 100, `${longest} ms`);
+  await page.close();
+});
