@@ -474,6 +474,20 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     );
     await page.click('.ask');
     assert.equal(await shown('.take-error'), '20.9');
+    const numbers = async (scene, name) =>
+      Number(await page.$eval(`#scene-${scene} data.${name}`, (one) => one.value));
+    for (const mechanism of ['independent', 'tree', 'honaker']) {
+      near(await numbers('tree', mechanism), errorOf(mechanism).maxError, mechanism);
+    }
+    const spokenStep = await page.$eval('#scene-tree [role=slider]', (one) => one.ariaValueText);
+    const [last, fresh] = ['tree', 'independent'].map((mechanism) =>
+      library.errorPerStep({ mechanism, numSteps }).at(-1).toFixed(2),
+    );
+    assert.equal(spokenStep, `step 1,024: one block, noise ${last} against ${fresh}`);
+    near(await numbers('floor', 'square-root'), errorOf('square-root').maxError, 'square root');
+    const { maxError } = errorOf('optimal', { buffers: 1 });
+    near(await numbers('floor', 'optimal'), maxError, 'optimal with one buffer');
+    near(await numbers('yours', 'independent.noise'), 1000, 'a million steps');
     assert.deepEqual(said, []);
   } finally {
     await other.close();
