@@ -347,7 +347,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     h(
       'p',
       {},
-      'The attacker sees not one count but all 1,024. It helps nothing: however the noise is made, ' +
+      'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
         'by fresh noise, a tree or the optimum, it is scaled until all counts together tell as ' +
         `much as this one dot, μ = ${quantity(muOf(privacy.epsilon))} standard deviations at ε = ` +
         `${fixed(privacy.epsilon, 0)}. That is what “same privacy” means here. (Throughout, δ = 10⁻⁶: ` +

@@ -65,7 +65,7 @@ const explanations: Readonly<Record<string, string>> = {
   independent: 'Fresh noise for every person: all of it stays in the count, and piles up.',
   tree: 'Noise on blocks of people: a few blocks make up any count.',
   'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
-  optimal: 'The same, tuned until a proof says that almost nothing is left to gain.',
+  optimal: 'Each noise is taken back bit by bit, tuned until a proof says that little is left to gain.',
 };
 
 export function describe(lane: Lane, day: Day): string {

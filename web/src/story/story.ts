@@ -46,7 +46,7 @@ const scenes: readonly Scene[] = [
     id: 'floor',
     title: 'The floor',
     sentence:
-      'Echo everything ever fainter; then a proof says that nobody’s factorization can do better.',
+      'Echo everything ever fainter; then a proof says that no such mixture of noise can do better.',
     load: () => import('./errors/floor.ts'),
   },
   {

@@ -224,7 +224,7 @@ const buffersWords =
 
 const floorWords =
   `The floor is proved, for running totals of ${count(numSteps)} steps in which each person has ` +
-  'one step. It holds for every factorization: every way to write the summing matrix as a ' +
+  'one step. It holds for every such mixture, which is called a factorization: every way to write the summing matrix as a ' +
   'product B C, to measure C of the records with Gaussian noise, and to publish B of that, as all curves ' +
   'here do. It bounds the worst step; other steps may be below it. It says nothing about methods ' +
   'of another kind.';

@@ -228,8 +228,8 @@ class CrowdView {
     setText(
       this.total,
       `After all ${NUM_ROUNDS} rounds noise of ± ${quantity(stddev, 2)} is left in each number of ` +
-        `the total; fresh noise every round, as private, would leave ± ${quantity(freshStddev, 2)}, ` +
-        `${times} times as much.`,
+        `the total; fresh noise every round, as private, would leave ` +
+        `${times} times as much: ± ${quantity(freshStddev, 2)}.`,
     );
   }
 
