@@ -58,6 +58,15 @@ val catalogue() {
   });
 }
 
+val limits() {
+  return guarded([] {
+    val object = val::object();
+    object.set("denseSteps", static_cast<double>(kMaxDenseOptimumColumns));
+    object.set("epochSteps", static_cast<double>(kMaxFixedEpochOptimumSteps));
+    return object;
+  });
+}
+
 val classical(const ApproximateDp& target) {
   // Only a huge delta gives epsilon 0, where the textbook formula divides by it.
   const ClassicalGaussian formula =
@@ -451,6 +460,7 @@ val live_handles() {
 EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("version", &version);
   emscripten::function("catalogue", &catalogue);
+  emscripten::function("limits", &limits);
   emscripten::function("calibrate", &calibrate);
   emscripten::function("pureMu", &pure_mu);
   emscripten::function("pureRho", &pure_rho);

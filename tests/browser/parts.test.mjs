@@ -304,7 +304,7 @@ test('the address: what is written is read back; the defaults are not written', 
     queriesView: 'errors',
   };
   const { parameterKeys, parameterSpecs, partsOf } = parts.parameters;
-  const values = { count: 3, number: -0.25, flag: false, list: '0.5 1e-9', choice: 'mean' };
+  const values = { count: 3, number: -0.25, flag: false, numbers: '0.5 1e-9', objective: 'mean' };
   for (const key of parameterKeys) settings[key] = values[parameterSpecs[partsOf(key).name].kind];
   assert.deepEqual(Object.keys(settings).sort(), Object.keys(defaults).sort());
   for (const key of Object.keys(defaults)) assert.notDeepEqual(settings[key], defaults[key], key);

@@ -11,6 +11,16 @@ const dp = await load();
 const names = namesOf(dp);
 const target = { epsilon: 1, delta: 1e-6 };
 
+test('limits: beyond them there is no such optimum, or another one stands in and says so', () => {
+  const { denseSteps, epochSteps } = dp.limits;
+  assert.deepEqual([denseSteps, epochSteps], [2048, 1024], 'as the documentation says');
+  const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
+  assert.throws(() => dp.optimize(window), { constraint: new RegExp(`at most ${denseSteps} `) });
+  const epochs = { numSteps: epochSteps + 2, participation: { epochs: 2 } };
+  assert.equal(dp.optimize(epochs).status, 'infeasible');
+  assert.ok(Object.isFrozen(dp.limits));
+});
+
 test('calibrate: known values, and one guarantee in every currency', () => {
   const fromEpsilon = dp.calibrate(target);
   close(fromEpsilon.noiseMultiplier, 4.224679, 1e-6);

@@ -3,36 +3,22 @@
 // Errors, matrices and comparisons of every mechanism, for every workload and participation.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
-import { importEntry } from './support/consumer.mjs';
+import { importEntry, installed, root } from './support/consumer.mjs';
 import { lowerTriangular, namesOf } from './support/mechanisms.mjs';
 import { WORKLOADS } from './support/mechanisms.mjs';
+import { importSource } from './support/sources.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const names = namesOf(dp);
 const HORIZONS = [1, 2, 3, 7, 8];
 
-const PARAMETERS = [
-  'bands',
-  'buffers',
-  'objective',
-  'decays',
-  'weights',
-  'arity',
-  'subtractive',
-  'height',
-  'weight',
-  'nu',
-  'lambda',
-  'alpha',
-  'loglogPower',
-  'horizonCap',
-  'epochLength',
-  'completeEpochs',
-  'normalizeColumns',
-];
+const parameters = await importSource('shared/parameters.ts');
+const { EXPLAINED, GENERAL, optionOf, PARAMETER_NAMES, PARAMETERS } = parameters;
 
 /** Row-major product of an n x m and an m x k matrix. */
 function product(a, b, [n, m, k]) {
@@ -60,7 +46,7 @@ test('mechanisms: every entry is complete and of its types', () => {
     for (const key of ['name', 'summary', 'stepCost', 'memoryCost']) {
       assert.ok(typeof entry[key] === 'string' && entry[key] !== '', key);
     }
-    assert.ok(entry.parameters.every((name) => PARAMETERS.includes(name)), entry.name);
+    assert.ok(entry.parameters.every((name) => name in PARAMETERS), entry.name);
     assert.ok(['adapted', 'decoded'].includes(entry.workloads));
     assert.ok(Number.isInteger(entry.maxSteps) && entry.maxSteps >= 1 && entry.maxSteps <= 2 ** 40);
     assert.equal(typeof entry.causal, 'boolean');
@@ -68,6 +54,50 @@ test('mechanisms: every entry is complete and of its types', () => {
   }
   dp.mechanisms()[0].parameters.push('more');
   assert.ok(!dp.mechanisms()[0].parameters.includes('more'), 'the list is a copy');
+});
+
+test('parameters: each of the table is general, or some mechanism of the core takes it', () => {
+  const taken = new Set(dp.mechanisms().flatMap((entry) => entry.parameters));
+  const own = PARAMETER_NAMES.filter((name) => !GENERAL.includes(name));
+  assert.deepEqual([...taken].sort(), own.sort());
+});
+
+test('parameters: the core takes a value of the kind in the table, and refuses others', () => {
+  const values = { count: 2, number: 0.5, numbers: [0.5], flag: true, objective: 'mean' };
+  const wrong = { count: 1.5, number: '0.5', numbers: 0.5, flag: 1, objective: 'least' };
+  const together = { decays: { weights: [0.1] }, weights: { decays: [0.5] } };
+  const special = {
+    height: { height: 6, weight: 3 },
+    weight: { height: 6, weight: 3 },
+    subtractive: { subtractive: true, arity: 3 },
+    horizonCap: { horizonCap: 16 },
+    completeEpochs: { completeEpochs: true, epochLength: 4 },
+  };
+  const entries = dp.mechanisms();
+  for (const name of PARAMETER_NAMES) {
+    const taker = entries.find((entry) => entry.parameters.includes(name))?.name ?? 'tree';
+    const options = { mechanism: taker, numSteps: 8 };
+    const given = special[name] ?? { ...together[name], [name]: values[PARAMETERS[name]] };
+    assert.ok(dp.error({ ...options, ...given }).maxError > 0, name);
+    const refused = { ...options, ...given, [name]: wrong[PARAMETERS[name]] };
+    assert.throws(() => dp.error(refused), { parameter: name }, name);
+  }
+});
+
+test('parameters: the declarations and the guide have what the table has', () => {
+  const declared = readFileSync(join(installed, 'dist/mechanism.d.ts'), 'utf8');
+  const entries = dp.mechanisms();
+  const rows = PARAMETER_NAMES.map((name) => {
+    assert.match(declared, new RegExp(`^ {4}${name}\\?: `, 'm'), `mechanism.d.ts declares ${name}`);
+    const { meaning, value } = EXPLAINED[name];
+    const takers = entries.filter((entry) => entry.parameters.includes(name));
+    const whose = takers.map((entry) => `\`${entry.name}\``).join(', ') || 'any';
+    const option = `\`--${optionOf(name)}${value === undefined ? '' : ` ${value.replace('|', '\\|')}`}\``;
+    return `| \`${name}\` | ${option} | ${meaning} | ${whose} |`;
+  });
+  const guide = readFileSync(join(root, 'docs/guide/choosing-a-mechanism.md'), 'utf8');
+  const table = guide.split('\n').filter((line) => /^\| `\w+` \| `--/.test(line));
+  assert.equal(table.join('\n'), rows.join('\n'));
 });
 
 test('matrices: B C is the workload, and errors are those of B and C', () => {

@@ -12,7 +12,7 @@ import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
 import { generator, importSource } from './support/sources.mjs';
 
-const { bucketOf, bucketText, parseTime } = await importSource('cli/input/calendar.ts');
+const { bucketOf, bucketText, parseTime } = await importSource('shared/calendar.ts');
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
 const release = ['release', ...privacy];

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The CSV parser of the command, against csv-parse as the oracle.
+// The CSV parser of command and page, against csv-parse as the oracle.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { generator, importSource } from './support/sources.mjs';
 
-const { CsvParser, csvCell, csvRecords } = await importSource('cli/input/csv.ts');
+const { CsvParser, csvCell } = await importSource('shared/csv.ts');
+const { csvRecords } = await importSource('cli/input/records.ts');
 
-function parseInPieces(text, sizes) {
-  const parser = new CsvParser();
+const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
+
+function parseInPieces(text, sizes, options) {
+  const parser = new CsvParser(options);
   const records = [];
   let at = 0;
   for (let i = 0; at < text.length; ++i) {
@@ -45,6 +48,30 @@ test('csv: equal to the oracle on random tables, however they arrive', () => {
     assert.deepEqual(
       records.map((it) => it.cells),
       oracle,
+      JSON.stringify(text),
+    );
+  }
+});
+
+test('csv: other separators, and spaces around cells, as the oracle reads them', () => {
+  const random = generator(2);
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  for (let round = 0; round < 400; ++round) {
+    const separator = pick([',', ';', '\t']);
+    const letters = ['a', '1', '.', 'é', 'b c', ...[',', ';', '\t', '"', '\n'].map((it) => `x${it}y`)];
+    const rows = Array.from({ length: 1 + Math.floor(random() * 5) }, () =>
+      Array.from({ length: 2 }, () => pick(letters) + pick(letters)),
+    );
+    const space = () => pick(['', '', ' ', '  ']);
+    const written = rows.map((row) =>
+      row.map((cell) => space() + (/[";,\t\n]/.test(cell) ? quoted(cell) : cell) + space()),
+    );
+    const text = `${written.map((row) => row.join(separator)).join('\n')}${pick(['', '\n'])}`;
+    assert.deepEqual(parse(text, { delimiter: separator, trim: true }), rows);
+    const records = parseInPieces(text, [pick([1, 2, 1000])], { separator, trims: true });
+    assert.deepEqual(
+      records.map((it) => it.cells),
+      rows,
       JSON.stringify(text),
     );
   }

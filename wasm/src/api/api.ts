@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { float64s, optionsObject, Reader } from '../core/check.js';
+import { NEIGHBOURS } from '../shared/defaults.js';
 import { compare, makeComparison, SAME } from './compare.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
 import { Backstop } from '../core/handle.js';
-import { ERROR_OPTIONS, MECHANISM_OPTIONS, NEIGHBOURS, readFactorization } from './options.js';
+import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
@@ -13,7 +14,8 @@ import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
 import { makeOptimization, optimize } from './optimization.js';
-import { camelCase, type ParameterName } from '../core/parameters.js';
+import { camelCase } from '../core/names.js';
+import type { ParameterName } from '../shared/parameters.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
@@ -78,7 +80,7 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
 
 /** Neighbours further apart scale sensitivity, errors and bound; the noise multiplier stays 1. */
 function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
-  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const distance = neighbours === 'replace-one' ? 2 : 1;
   const unit = core.call('appraisal', given);
   const { sensitivity, maxError, meanError, lowerBound, lowerBoundEveryDimension } = unit;
@@ -132,6 +134,7 @@ export function makeApi(core: Core): DpFtrl {
 
   return Object.freeze<DpFtrl>({
     version: PACKAGE_VERSION,
+    limits: Object.freeze(core.call('limits')),
     mechanisms: () => catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] })),
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error,

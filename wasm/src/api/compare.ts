@@ -5,6 +5,7 @@
 import { Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
 import { inWords, makeError, refusalOf } from '../core/errors.js';
+import { OBJECTIVES } from '../shared/defaults.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { PiecewiseComparison, Refusal } from '../types/all.js';
@@ -116,7 +117,7 @@ class Table {
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
-    const limit = quickLimit(entry.name, this.problem);
+    const limit = quickLimit(entry.name, this.problem, this.core.call('limits'));
     if (limit !== undefined && numSteps > limit) {
       const advice = 'optimize it once, and give what was saved';
       return `beyond ${limit} steps its search takes long: ${advice}`;
@@ -235,7 +236,7 @@ export function makeComparison(
   options: unknown,
 ): PiecewiseComparison {
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
-  const objective = reader.oneOfOr('objective', ['max', 'mean'], 'max');
+  const objective = reader.oneOfOr('objective', OBJECTIVES);
   const problem = readProblem(reader);
   // Errors in the problem itself are refused here, and do not leave out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });

@@ -3,9 +3,9 @@
 // The search for an optimised mechanism, piece by piece or at once.
 
 import { float64s } from '../core/check.js';
-import { DEFAULT_MECHANISM } from '../core/defaults.js';
 import type { Core, CorePlannerProgress } from '../core/core.js';
 import type { Backstop } from '../core/handle.js';
+import { DEFAULT_MECHANISM } from '../shared/defaults.js';
 import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
 import { CoreSearch } from './search.js';
@@ -57,7 +57,7 @@ export function makeOptimization(
   const id = core.call('plannerCreate', {
     ...named,
     queryWeights,
-    useSolver: reader.oneOfOr('solver', ['exact', 'none'], 'exact') === 'exact',
+    useSolver: reader.oneOfOr('solver', ['exact', 'none']) === 'exact',
     maxIterations: reader.countOr('maxIterations', undefined),
     gap: reader.numberOr('gap', undefined),
   });

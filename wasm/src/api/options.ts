@@ -5,9 +5,10 @@
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
 import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
-import { DEFAULT_MECHANISM } from '../core/defaults.js';
 import { makeError, within, type Where } from '../core/errors.js';
-import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../core/parameters.js';
+import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
+import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
+import type { ParameterName } from '../shared/parameters.js';
 import type { MechanismName } from '../types/all.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
@@ -22,8 +23,6 @@ export const OPTIMIZE_OPTIONS = [
   'gap',
   'queryWeights',
 ];
-
-export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
 /** A reader of `value`, whose keys must be among `known`. */
 export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {
@@ -140,7 +139,7 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
     case 'flag':
       return reader.flag(name);
     case 'objective':
-      return reader.oneOfOr(name, ['max', 'mean'], 'max');
+      return reader.oneOfOr(name, OBJECTIVES);
     case 'numbers':
       return float64s(reader.where, name, reader.raw(name));
   }
@@ -218,8 +217,8 @@ export function readMechanism(reader: Reader, mechanisms: readonly MechanismName
     ...readFactorization(reader, mechanisms, DEFAULT_MECHANISM),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
-    clipNorm: reader.numberOr('clipNorm', 1),
-    neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+    clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
+    neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
   };
 }
 

@@ -15,12 +15,11 @@ import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '
 import { makeError, within, type Where } from '../core/errors.js';
 import { CoreHandle, type Backstop } from '../core/handle.js';
 import { withKey } from '../core/key.js';
+import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
 import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from '../types/all.js';
-import { NEIGHBOURS } from './options.js';
 import { CoreSearch } from './search.js';
 
-const STRATEGIES = ['optimal', 'identity', 'queries'] as const;
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
 const OPTIONS = [...PRIVACY, 'workload', 'delta', 'strategy', 'objective'];
 const KINDS = {
@@ -193,15 +192,15 @@ class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
 export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown): QuerySearch {
   const where = 'queries';
   const reader = new Reader(where, optionsObject(where, options, OPTIONS));
-  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out');
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const id = core.call('queriesSearch', {
     workload: readWorkload(where, reader.raw('workload')),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     neighbours,
     maxContributions: reader.countOr('maxContributions', 1),
-    strategy: reader.oneOfOr('strategy', STRATEGIES, 'optimal'),
-    objective: reader.oneOfOr('objective', ['mean', 'max'] as const, 'mean'),
+    strategy: reader.oneOfOr('strategy', MEASUREMENTS),
+    objective: reader.oneOfOr('objective', OBJECTIVES, 'mean'),
   });
   return new CoreQuerySearch(core, backstop, id, neighbours);
 }
@@ -244,7 +243,7 @@ function readChoice(where: Where, options: unknown, more: readonly string[]) {
     common: {
       histogram: readCounts(where, 'histogram', reader.raw('histogram')),
       epsilon: reader.number('epsilon'),
-      neighbours: reader.oneOfOr('neighbours', NEIGHBOURS, 'zero-out'),
+      neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
       maxContributions: reader.countOr('maxContributions', 1),
       insecureSeed: readSeed(reader),
     },

@@ -5,12 +5,13 @@
 
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
-import { DEFAULT_MECHANISM } from '../core/defaults.js';
-import type { ParameterName } from '../core/parameters.js';
+import { given } from '../core/given.js';
+import { DEFAULT_MECHANISM } from '../shared/defaults.js';
+import type { ParameterName } from '../shared/parameters.js';
 import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../types/all.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
 import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
-import type { SavedStrategy, UnitError, UnitErrorOptions } from '../types/all.js';
+import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
 import { readProblem } from './options.js';
 
 /** A computation that runs piece by piece. */
@@ -26,9 +27,6 @@ const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
 };
 /** The same limit where the optimum is found with dense matrices. */
 const MAX_QUICK_DENSE_STEPS = 128;
-/** From here on there are no dense optima: that for prefix sums or one participation stands in. */
-const MAX_DENSE_STEPS = 2048;
-const MAX_EPOCH_OPTIMUM_STEPS = 1024;
 
 /** Parameters that leave nothing to search for, or vary what was found. */
 const NOT_SEARCHED: readonly ParameterName[] = [
@@ -40,28 +38,33 @@ const NOT_SEARCHED: readonly ParameterName[] = [
 ];
 
 /** The limit of a mechanism; undefined where there is no search, or a quick one at any horizon. */
-export function quickLimit(name: MechanismName, problem: CoreProblem): number | undefined {
+export function quickLimit(
+  name: MechanismName,
+  problem: CoreProblem,
+  { denseSteps, epochSteps }: SearchLimits,
+): number | undefined {
   const { numSteps, workload, participation } = problem;
   const { kind, momentum } = workload;
   const isOther = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
-  const isDense = isOther && numSteps <= MAX_DENSE_STEPS;
-  const hasEpochs =
-    participation.kind === 'fixed-epoch' && numSteps <= MAX_EPOCH_OPTIMUM_STEPS;
+  const isDense = isOther && numSteps <= denseSteps;
+  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= epochSteps;
   return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
 }
 
 /** Returns the search that the options of a mechanism ask for, if it takes long. */
-function longSearch(options: ErrorOptions | MechanismOptions): OptimizeOptions | undefined {
+function longSearch(
+  { limits }: DpFtrl,
+  options: ErrorOptions | MechanismOptions,
+): OptimizeOptions | undefined {
   const { mechanism = DEFAULT_MECHANISM, numSteps, workload, participation } = options;
   if (typeof mechanism !== 'string') return undefined;
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
-  const limit = quickLimit(mechanism, problem);
+  const limit = quickLimit(mechanism, problem, limits);
   if (limit === undefined || numSteps <= limit) return undefined;
   const { bands, buffers, objective } = options;
   const all = { mechanism, numSteps, workload, participation, bands, buffers, objective };
-  const given = Object.entries(all).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as unknown as OptimizeOptions;
+  return given(all) as OptimizeOptions;
 }
 
 /** Runs a whole search. */
@@ -82,7 +85,7 @@ export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedS
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
   try {
-    search = longSearch(options as ErrorOptions);
+    search = longSearch(api, options as ErrorOptions);
   } catch {
     // The function that the options are for reports what is wrong with them.
   }

@@ -6,7 +6,8 @@
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
 import type { CorePlan, CorePlannerResult } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
-import { camelCase } from '../core/parameters.js';
+import { camelCase } from '../core/names.js';
+import { OBJECTIVES } from '../shared/defaults.js';
 import type { MechanismName, SavedStrategy } from '../types/all.js';
 
 export const FORMAT = 'dp-ftrl strategy';
@@ -126,7 +127,7 @@ export function readStrategy(
 ): ReadStrategy {
   const where = within(outer, 'saved strategy');
   const reader = readFields(where, value);
-  const objective = reader.oneOf('objective', ['max', 'mean']);
+  const objective = reader.oneOf('objective', OBJECTIVES);
   reader.oneOf('status', STATUSES);
   for (const name of ['error', 'iterations'] as const) reader.number(name);
   for (const name of ['lowerBound', 'ratio'] as const) {

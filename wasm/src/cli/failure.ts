@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { inWords, refusalOf, type NameOf } from '../core/errors.js';
-import { PARAMETER_NAMES, rootOf } from '../core/parameters.js';
+import { rootOf } from '../core/names.js';
+import { optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
 import type { Refusal } from '../types/all.js';
 
 /** A fault of the input and its place, without any of the input's cells: safe to publish. */
@@ -62,7 +63,6 @@ function spelt(name: string, between: string): string {
 
 /** Options of the package that are options of the command under the same name. */
 const SAME_NAMES: readonly string[] = [
-  ...PARAMETER_NAMES,
   ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
   ...['mechanism', 'workload', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
   ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
@@ -71,9 +71,9 @@ const SAME_NAMES: readonly string[] = [
 
 /** Words of the command for what the package's options are called otherwise. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(PARAMETER_NAMES.map((name) => [name, `--${optionOf(name)}`])),
   numSteps: '--steps',
   clipNorm: '--clip',
-  normalizeColumns: '--normalize',
   insecureSeed: '--seed',
   numClasses: '--classes',
   batchSize: '--batch',

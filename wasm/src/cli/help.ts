@@ -2,22 +2,40 @@
 
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_MECHANISM } from '../core/defaults.js';
+import { DEFAULT_MECHANISM } from '../shared/defaults.js';
+import { EXPLAINED, optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
+import type { ParameterName } from '../shared/parameters.js';
 import type { CatalogueEntry } from '../types/all.js';
 import { paragraph } from './output/table.js';
 
-/** Placeholder for the mechanisms of the catalogue. */
+/** Placeholders for the mechanisms of the catalogue, and for their parameters. */
 const MECHANISMS = '@@mechanisms@@';
+const PARAMETERS = '@@parameters@@';
 const INDENT = ' '.repeat(19);
+
+/** Returns the lines of one parameter: its option, its meaning, and the mechanisms that take it. */
+function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]): string {
+  const { value, meaning } = EXPLAINED[name];
+  const option = `  --${optionOf(name)}${value === undefined ? '' : ` ${value}`}`;
+  const takers = catalogue.filter(({ parameters }) => parameters.includes(name));
+  const whose = takers.length === 0 ? '' : ` (${takers.map((entry) => entry.name).join(', ')})`;
+  const clause = `${meaning.charAt(0).toLowerCase()}${meaning.slice(1, -1)}`;
+  const text = paragraph(`${clause}${whose}`, INDENT);
+  return option.length < INDENT.length - 1
+    ? `${option.padEnd(INDENT.length)}${text.trimStart()}`
+    : `${option}\n${text}`;
+}
 
 /** The help of a command, with the mechanisms of this version. */
 export function helpOf(name: keyof typeof HELP, catalogue: readonly CatalogueEntry[]): string {
   const names = catalogue.map(({ name: each }) =>
     each === DEFAULT_MECHANISM ? `${each} (default)` : each,
   );
+  const parameters = PARAMETER_NAMES.map((each) => parameterText(each, catalogue)).join('');
   const list = paragraph(names.join(', '), INDENT).trim();
   return HELP[name]
     .replace(MECHANISMS, `  --mechanism M    ${list}`)
+    .replace(PARAMETERS, parameters.trimEnd())
     .replace(/\bexamples\/\w+\.csv/g, exampleFile);
 }
 
@@ -48,15 +66,6 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
-
-const PARAMETERS = `\
-  --bands B, --buffers K|exact, --objective max|mean, --decays A,B,..., --weights A,B,...,
-  --arity A, --subtractive, --height H, --weight W, --nu V, --lambda L, --alpha A,
-  --loglog-power D, --horizon-cap N
-                   parameters of the mechanism, where it has them; optimal: 8 buffers, or exact
-  --normalize      columns of C scaled to norm 1
-  --epoch-length E, --complete-epochs
-                   start afresh every E steps; complete a finished epoch to a power of two`;
 
 const STRATEGY = `\
   --strategy FILE  a mechanism that dp-ftrl optimize saved, with its horizon, workload and, unless

@@ -130,7 +130,8 @@ export class Reader {
     return value as T;
   }
 
-  oneOfOr<T extends string>(name: string, known: readonly T[], fallback: T): T {
+  /** The default is the first of the known names, unless another one is given. */
+  oneOfOr<T extends string>(name: string, known: readonly T[], fallback = known[0]!): T {
     return this.has(name) ? this.oneOf(name, known) : fallback;
   }
 

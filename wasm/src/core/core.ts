@@ -4,12 +4,13 @@
 
 import createCore from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
-import { nameOfCore, rootOf } from './parameters.js';
+import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
 import type { Composition, ErrorCode } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
-import type { CertifiedBound, QueryMatrices, SavedStrategy, UnitError } from '../types/all.js';
+import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
+import type { UnitError } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -182,6 +183,7 @@ interface CoreFunctions {
   version: [[], string];
   /** `parameters` in the words of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
+  limits: [[], SearchLimits];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
   pureMu: [[epsilon: number], number];
   pureRho: [[epsilon: number], number];

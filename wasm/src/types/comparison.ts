@@ -2,13 +2,8 @@
 
 // Mechanisms side by side.
 
-import type {
-  MechanismName,
-  MechanismParameters,
-  Participation,
-  SavedStrategy,
-  Workload,
-} from './mechanism.js';
+import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
+import type { SavedStrategy, Workload } from './mechanism.js';
 import type { OptimizeProgress } from './optimization.js';
 import type { Refusal } from './refusal.js';
 import type { CertifiedBound } from './unit-error.js';

@@ -23,7 +23,7 @@ import type { Simulation, SimulationOptions } from './learning/simulation.js';
 import type { LedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
-import type { Optimization, OptimizeOptions } from './optimization.js';
+import type { Optimization, OptimizeOptions, SearchLimits } from './optimization.js';
 import type {
   ApproximateDp,
   CalibrateOptions,
@@ -52,6 +52,7 @@ import type {
 /** The library. Functions exist only here: `const dp = await load()`. */
 export interface DpFtrl {
   readonly version: string;
+  readonly limits: SearchLimits;
   mechanisms(): CatalogueEntry[];
   /**
    * Returns the noise that a privacy target requires, at unit sensitivity.

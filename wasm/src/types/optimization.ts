@@ -3,13 +3,16 @@
 // Searches for the parameters of a mechanism.
 
 import type { Handle } from './instance.js';
-import type {
-  MechanismName,
-  MechanismParameters,
-  Participation,
-  SavedStrategy,
-  Workload,
-} from './mechanism.js';
+import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
+import type { SavedStrategy, Workload } from './mechanism.js';
+
+/** Longest horizons at which `optimal` is made for the problem; beyond, another optimum stands in. */
+export interface SearchLimits {
+  /** For momentum, windows, learning rates and matrices. */
+  denseSteps: number;
+  /** For one participation an epoch. */
+  epochSteps: number;
+}
 
 export interface OptimizeOptions extends MechanismParameters {
   /** A mechanism whose parameters are searched for. Default 'optimal'. */

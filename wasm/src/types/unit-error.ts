@@ -2,15 +2,8 @@
 
 // Errors of mechanisms at unit noise, and bounds on them.
 
-import type {
-  BoundMethod,
-  EffectiveParameters,
-  MechanismName,
-  MechanismParameters,
-  Participation,
-  SavedStrategy,
-  Workload,
-} from './mechanism.js';
+import type { BoundMethod, EffectiveParameters, MechanismName } from './mechanism.js';
+import type { MechanismParameters, Participation, SavedStrategy, Workload } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
 
 /** Proved bounds on the least error that a factorization can have; null where none is known. */

@@ -2,11 +2,12 @@
 
 // The form: a control a setting, its explanation beside it, its error below it.
 
+import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
 import { h, setText } from '../page/dom.ts';
 import { quantity } from '../page/format.ts';
 import { hints, neighboursText, streamText } from './explain.ts';
 import { mechanismGroups, textOf } from './mechanisms.ts';
-import { objectives, parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
+import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
 import { rules, type Key, type Settings } from './settings.ts';
 
@@ -56,10 +57,7 @@ const spoken: Partial<Record<Key, string>> = {
 const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   mechanism: [],
   compare: [['none', 'nothing']],
-  neighbours: [
-    ['zero-out', 'zero-out'],
-    ['replace-one', 'replace-one'],
-  ],
+  neighbours: NEIGHBOURS.map((text) => [text, text] as const),
   participation: [
     ['single', 'one record'],
     ['epochs', 'one an epoch'],
@@ -81,8 +79,8 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   ),
   ...Object.fromEntries(
     parameterKeys
-      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'choice')
-      .map((key) => [key, ['auto', ...objectives].map((text) => [text, text] as const)]),
+      .filter((key) => parameterSpecs[partsOf(key).name].kind === 'objective')
+      .map((key) => [key, ['auto', ...OBJECTIVES].map((text) => [text, text] as const)]),
   ),
 };
 
@@ -207,7 +205,7 @@ export class Controls {
     if (word) label.append(h('span', { class: 'word' }, ` ${word}`));
     const extra = key === 'epsilon' ? this.makeSlider() : null;
     const entry = h('div', { class: 'entry' }, label, input, extra);
-    const wide = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'list';
+    const wide = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'numbers';
     const beside = h('div', { class: 'beside' }, hint, error);
     const element = h('div', { class: wide ? 'field wide' : 'field' }, entry, beside);
     const control = { element, input, hint, error };
@@ -218,7 +216,7 @@ export class Controls {
   private allowText(key: Key, input: HTMLInputElement): void {
     if (isParameter(key)) {
       input.placeholder = 'auto';
-      if (parameterSpecs[partsOf(key).name].kind === 'list') input.inputMode = 'text';
+      if (parameterSpecs[partsOf(key).name].kind === 'numbers') input.inputMode = 'text';
     }
     if (key === 'lambda') input.inputMode = 'text';
     if (key === 'budget') input.placeholder = 'none';

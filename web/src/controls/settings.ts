@@ -15,7 +15,6 @@ import { mechanismNames } from './mechanisms.ts';
 import { participationNames } from './participation.ts';
 import {
   libraryParameters,
-  objectives,
   pairs,
   parameterKey,
   parameterKeys,
@@ -29,7 +28,9 @@ import {
 } from './parameters.ts';
 import { queriesNames } from '../story/route.ts';
 import { buckets, type Bucket } from '../data/contributions.ts';
-import { decimal } from '../data/csv.ts';
+import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM } from '../../../wasm/src/shared/defaults.ts';
+import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
+import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 export interface Settings extends Record<ParameterKey, ParameterValue> {
@@ -112,17 +113,17 @@ export const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
 export const defaults: Readonly<Settings> = {
-  mechanism: 'optimal',
+  mechanism: DEFAULT_MECHANISM,
   compare: 'none',
   epsilon: 1,
   delta: 1e-6,
-  neighbours: 'zero-out',
+  neighbours: NEIGHBOURS[0],
   participation: 'single',
   participations: 4,
   minSeparation: 1,
   budget: null,
   releases: 4,
-  clipNorm: 1,
+  clipNorm: DEFAULT_CLIP_NORM,
   source: 'synthetic',
   columns: [],
   label: '',
@@ -205,8 +206,8 @@ function readNumber<K extends Key>(
   accepts: (value: number) => boolean,
 ): (text: string) => number {
   return (text) => {
-    const value = decimal.test(text.trim()) ? Number(text) : NaN;
-    if (!Number.isFinite(value) || !accepts(value)) {
+    const value = parseNumber(text.trim());
+    if (value === undefined || !accepts(value)) {
       throw new SettingError(key, `${name} must be ${constraint}, got ${quote(text.trim())}`);
     }
     return value;
@@ -246,7 +247,7 @@ const flags: Readonly<Record<string, boolean | null>> = { auto: null, yes: true,
 function readList(key: ParameterKey, name: string): (text: string) => string {
   return (text) => {
     const parts = text.split(/[\s,;]+/);
-    if (!parts.every((part) => decimal.test(part))) {
+    if (parts.some((part) => parseNumber(part) === undefined)) {
       const wanted = '“auto” or numbers with spaces between them';
       throw new SettingError(key, `${name} must be ${wanted}, got ${quote(text)}`);
     }
@@ -267,8 +268,8 @@ function parameterRule(key: ParameterKey): Rule<ParameterKey> {
       write: (value) => Object.keys(flags).find((text) => flags[text] === value)!,
     };
   }
-  if (spec.kind === 'choice') {
-    const read = choice(key, address, ['auto', ...objectives]).read;
+  if (spec.kind === 'objective') {
+    const read = choice(key, address, ['auto', ...OBJECTIVES]).read;
     return {
       name: address,
       read: (text) => (read(text || 'auto') === 'auto' ? null : text),
@@ -279,7 +280,7 @@ function parameterRule(key: ParameterKey): Rule<ParameterKey> {
     return Number.isSafeInteger(v) && v > 0;
   });
   const number = readNumber(key, address, '“auto” or a finite number', () => true);
-  const read = { count, number, list: readList(key, address) }[spec.kind];
+  const read = { count, number, numbers: readList(key, address) }[spec.kind];
   return {
     name: address,
     read: (text) => (/^(auto)?$/.test(text.trim()) ? null : read(text.trim())),
@@ -305,7 +306,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     read: readNumber('delta', 'delta', '> 0 and < 1', (v) => v > 0 && v < 1),
     write: (value) => (value < 1e-3 ? value.toExponential() : String(value)),
   },
-  neighbours: choice('neighbours', 'neighbours', ['zero-out', 'replace-one'] as const),
+  neighbours: choice('neighbours', 'neighbours', NEIGHBOURS),
   participation: choice('participation', 'participation', participationNames),
   participations: integer('participations', 'participations', 1, maxSteps),
   budget: {
@@ -379,7 +380,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
     write: (value) => (value ? 'shown' : 'hidden'),
   },
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
-  ranking: choice('ranking', 'rank-by', ['max', 'mean'] as const),
+  ranking: choice('ranking', 'rank-by', OBJECTIVES),
   histogram: {
     name: queriesNames.histogram,
     read(text) {

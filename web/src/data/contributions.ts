@@ -10,10 +10,10 @@ import {
   parseTime,
   WANTED,
   type Bucket,
-} from '../../../wasm/src/cli/input/calendar.ts';
+} from '../../../wasm/src/shared/calendar.ts';
 import { CsvError, findColumn, placeOf, type Column, type Csv } from './csv.ts';
 
-export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/cli/input/calendar.ts';
+export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/shared/calendar.ts';
 
 /** Roles of columns that are not summed; '' where there is no such column. */
 export interface Roles {

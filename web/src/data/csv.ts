@@ -4,10 +4,8 @@
 // makes its column unusable until someone says how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
-import { CsvReader, CsvSyntaxError } from './csv_text.ts';
-
-/** Matches the text of a decimal number. */
-export const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+import { CsvFault, CsvParser, isBlank } from '../../../wasm/src/shared/csv.ts';
+import { parseNumber } from '../../../wasm/src/shared/number.ts';
 
 export class CsvError extends Error {}
 
@@ -74,7 +72,7 @@ function checkHeader(names: string[]): void {
     if (name === '') throw new CsvError(`the header row has no name for column ${i + 1}`);
     if (names.indexOf(name) !== i) throw new CsvError(`the header row has “${name}” twice`);
   }
-  if (names.every((name) => decimal.test(name))) {
+  if (names.every((name) => parseNumber(name) !== undefined)) {
     throw new CsvError('the first row must name the columns, but all its cells are numbers');
   }
 }
@@ -103,10 +101,9 @@ class Builder {
     this.lines.push(line);
     for (const [k, { values, faults }] of this.columns.entries()) {
       const text = cells[k]!;
-      const value = decimal.test(text) ? Number(text) : NaN;
-      const isNumber = Number.isFinite(value);
-      if (!isNumber) faults.push({ row, text });
-      values.push(isNumber ? value : NaN);
+      const value = parseNumber(text);
+      if (value === undefined) faults.push({ row, text });
+      values.push(value ?? NaN);
     }
   }
 
@@ -134,8 +131,26 @@ export interface ParseOptions {
   leaveOutRagged?: boolean;
 }
 
-/** Rows between two looks at the clock. */
-const rowsAPiece = 500;
+/** Returns the separator that makes most cells of the first line. */
+function separatorOf(text: string): string {
+  const end = text.search(/[\r\n]/);
+  const header = end < 0 ? text : text.slice(0, end);
+  const counts = [',', ';', '\t'].map((c) => ({ c, n: header.split(c).length }));
+  return counts.reduce((best, one) => (one.n > best.n ? one : best)).c;
+}
+
+/** Characters between two looks at the clock. */
+const piece = 1 << 14;
+
+/** Yields the records that are not blank, a piece of the text at a time, with the share so far. */
+function* recordsOf(text: string) {
+  const parser = new CsvParser({ separator: separatorOf(text), trims: true });
+  for (let at = 0; at < text.length; at += piece) {
+    const records = parser.push(text.slice(at, at + piece));
+    if (at + piece >= text.length) records.push(...parser.end());
+    yield { records: records.filter((one) => !isBlank(one)), share: at / text.length };
+  }
+}
 
 /**
  * Reads in pieces, and says between them what share has been read.
@@ -147,20 +162,21 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
   try {
-    const reader = new CsvReader(text);
-    const names = reader.next()?.cells ?? [];
-    if (names.length === 0) throw new CsvError('the text is empty');
-    checkHeader(names);
-    const builder = new Builder(names);
-    let numRows = 0;
-    for (let record = reader.next(); record !== null; record = reader.next()) {
-      builder.take(record.cells, record.line);
-      numRows += 1;
-      if (numRows % rowsAPiece === 0) yield reader.at / text.length;
+    let builder: Builder | undefined;
+    for (const { records, share } of recordsOf(text)) {
+      for (const { cells, line } of records) {
+        if (builder !== undefined) builder.take(cells, line);
+        else {
+          checkHeader(cells);
+          builder = new Builder(cells);
+        }
+      }
+      yield share;
     }
+    if (builder === undefined) throw new CsvError('the text is empty');
     return builder.finish(options.leaveOutRagged ?? false);
   } catch (error) {
-    if (!(error instanceof CsvSyntaxError)) throw error;
+    if (!(error instanceof CsvFault)) throw error;
     throw new CsvError(`the text is not CSV: ${error.message}`);
   }
 }

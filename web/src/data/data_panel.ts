@@ -258,7 +258,8 @@ export class DataPanel {
     } else if (source === 'own') {
       this.begin(this.own!);
     } else {
-      const made = { columns: [], label: '', clipNorm: 1, numSteps: 1024, sums: 1, ...noRoles };
+      const { clipNorm, numSteps, sums } = defaults;
+      const made = { columns: [], label: '', clipNorm, numSteps, sums, ...noRoles };
       this.events.changed({ source, ...made });
     }
   }

@@ -4,7 +4,8 @@
 
 import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-import { decimal, type Column, type Csv } from './csv.ts';
+import { parseNumber } from '../../../wasm/src/shared/number.ts';
+import type { Column, Csv } from './csv.ts';
 import { CsvBox } from './csv_box.ts';
 import { binned } from './histogram.ts';
 
@@ -96,8 +97,8 @@ export class HistogramSource {
   }
 
   private count(): void {
-    const [low, high] = [this.low, this.high].map(({ value }) =>
-      decimal.test(value.trim()) ? Number(value) : NaN,
+    const [low, high] = [this.low, this.high].map(
+      ({ value }) => parseNumber(value.trim()) ?? NaN,
     ) as [number, number];
     if (!(low < high && Number.isFinite(high - low))) {
       this.refuse('“from” must be a number below “to”');

@@ -192,15 +192,54 @@ export class Chart {
     this.options.moved(target === null ? null : Math.max(1, Math.min(this.last, target)));
   }
 
-  private uplotOptions(): uPlot.Options {
-    const colour = (name: Colour | undefined) => () =>
-      name === undefined ? 'transparent' : this.palette[name];
+  private colour(name: Colour | undefined): () => string {
+    return () => (name === undefined ? 'transparent' : this.palette[name]);
+  }
+
+  private seriesOf(line: Line): uPlot.Series {
+    return {
+      ...(line.shown === undefined ? {} : { show: line.shown }),
+      stroke: line.faint ? this.faint(line.colour) : this.colour(line.colour),
+      width: line.width ?? 1,
+      ...(line.dash ? { dash: line.dash } : {}),
+      ...(line.marks ? { paths: () => null } : {}),
+      points: { show: line.marks === true, size: 5, width: 0, fill: this.colour(line.colour) },
+    };
+  }
+
+  private axes(): uPlot.Axis[] {
     const axis: uPlot.Axis = {
       font: this.palette.font,
-      stroke: colour('muted'),
-      grid: { stroke: colour('rule'), width: 1 },
+      stroke: this.colour('muted'),
+      grid: { stroke: this.colour('rule'), width: 1 },
       ticks: { show: false },
     };
+    return [
+      {
+        ...axis,
+        size: 26,
+        gap: 6,
+        grid: { show: false },
+        space: 70,
+        border: { show: true, stroke: this.colour('muted'), width: 1 },
+        // On a logarithmic axis uPlot leaves out labels for which there is no room.
+        values: (_, splits: (number | null)[]) =>
+          splits.map((step, i) => {
+            if (step === null || !Number.isInteger(step)) return '';
+            return i === 0 ? `${this.options.unit ?? 'step'} ${count(step)}` : count(step);
+          }),
+      },
+      {
+        ...axis,
+        size: 52,
+        gap: 8,
+        space: 36,
+        values: (_, splits) => splits.map((value) => quantity(value)),
+      },
+    ];
+  }
+
+  private uplotOptions(): uPlot.Options {
     return {
       width: 600,
       height: 200,
@@ -219,44 +258,12 @@ export class Chart {
           : { time: false, range: () => [0, this.options.numSteps] },
         y: { range: () => this.options.range() },
       },
-      series: [
-        {},
-        ...this.options.lines.map((line) => ({
-          show: line.shown,
-          stroke: line.faint ? this.faint(line.colour) : colour(line.colour),
-          width: line.width ?? 1,
-          ...(line.dash ? { dash: line.dash } : {}),
-          ...(line.marks ? { paths: () => null } : {}),
-          points: { show: line.marks === true, size: 5, width: 0, fill: colour(line.colour) },
-        })),
-      ],
+      series: [{}, ...this.options.lines.map((line) => this.seriesOf(line))],
       bands: this.options.bands.map((band) => ({
         series: [band.upper + 1, band.lower + 1] as [number, number],
         fill: () => translucent(this.palette[band.colour], this.palette.alpha),
       })),
-      axes: [
-        {
-          ...axis,
-          size: 26,
-          gap: 6,
-          grid: { show: false },
-          space: 70,
-          border: { show: true, stroke: colour('muted'), width: 1 },
-          // On a logarithmic axis uPlot leaves out labels for which there is no room.
-          values: (_, splits: (number | null)[]) =>
-            splits.map((step, i) => {
-              if (step === null || !Number.isInteger(step)) return '';
-              return i === 0 ? `${this.options.unit ?? 'step'} ${count(step)}` : count(step);
-            }),
-        },
-        {
-          ...axis,
-          size: 52,
-          gap: 8,
-          space: 36,
-          values: (_, splits) => splits.map((value) => quantity(value)),
-        },
-      ],
+      axes: this.axes(),
       hooks: {
         setCursor: [(plot) => this.pointed(plot)],
         draw: [(plot) => this.drawLevels(plot)],

@@ -285,6 +285,14 @@ async function distances({ engine, queue }: Context): Promise<number[]> {
   return queue(() => Promise.all(epsilons.map((epsilon) => mu(epsilon, engine))));
 }
 
+/** Says why all counts together tell no more than one dot. */
+const sameForAll = (mu: number): string =>
+  'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
+  'by fresh noise, a tree or the optimum, it is scaled until all counts together tell as ' +
+  `much as this one dot, μ = ${quantity(mu)} standard deviations at ε = ` +
+  `${fixed(privacy.epsilon, 0)}. That is what “same privacy” means here. (Throughout, δ = 10⁻⁶: ` +
+  'the bells are those that ε and δ together stand for.)';
+
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const mus = await distances(context);
   const rounds = await Rounds.create(context);
@@ -344,15 +352,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     slider.element,
     h('div', { class: 'listed' }, ...buttons),
     game.element,
-    h(
-      'p',
-      {},
-      'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
-        'by fresh noise, a tree or the optimum, it is scaled until all counts together tell as ' +
-        `much as this one dot, μ = ${quantity(muOf(privacy.epsilon))} standard deviations at ε = ` +
-        `${fixed(privacy.epsilon, 0)}. That is what “same privacy” means here. (Throughout, δ = 10⁻⁶: ` +
-        'the bells are those that ε and δ together stand for.)',
-    ),
+    h('p', {}, sameForAll(muOf(privacy.epsilon))),
   );
   show(first);
   return {

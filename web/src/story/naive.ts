@@ -128,18 +128,50 @@ class Funnel {
   }
 }
 
-export const mount: Mount = async (stage, context): Promise<SceneView> => {
-  const { engine, queue } = context;
-  const { noiseMultiplier } = await queue(() => engine.calibrate(privacy));
+/** Noise after all steps, in noises of one person, for both ways: the library says it. */
+function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<number> {
   const errors = new Map<number, number>();
-  /** Noise after all steps, in noises of one person, for both ways: the library says it. */
-  const errorOf = async (numSteps: number): Promise<number> => {
+  return async (numSteps) => {
     const known = errors.get(numSteps);
     if (known !== undefined) return known;
     const { maxError } = await queue(() => engine.error({ mechanism: 'independent', numSteps }));
     errors.set(numSteps, maxError);
     return maxError;
   };
+}
+
+/** Says how far off the count of so many people is. */
+function claimText(numSteps: number, band: number, error: number): (string | HTMLElement)[] {
+  const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
+  return [
+    `After ${count(numSteps)} people: ± `,
+    h('data', { class: 'naive-band', value: band }, count(Math.round(10 * band) / 10)),
+    ', which is ',
+    h('data', { class: 'naive-error', value: error }, times),
+    ' times the noise that would hide one person once.',
+  ];
+}
+
+const explained = (): HTMLElement[] => [
+  h(
+    'p',
+    {},
+    h('strong', {}, 'Fresh noise for each person: '),
+    'a total contains the noise of everyone before, so it spreads like a drunkard’s walk.',
+  ),
+  h(
+    'p',
+    {},
+    h('strong', {}, 'Fresh noise on each total: '),
+    'each person is in all totals from then on, and each of them tells a little. To keep the ' +
+      'promise for all of them, every total needs that much noise from the very first one on.',
+  ),
+];
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const { engine, queue } = context;
+  const { noiseMultiplier } = await queue(() => engine.calibrate(privacy));
+  const errorOf = errorsOf(context);
   let seed = 1;
   let wanted = numPeople;
   const funnel = new Funnel(2 * noiseMultiplier, await drawGhosts(context, seed), wanted);
@@ -150,19 +182,16 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const tell = async (numSteps: number): Promise<void> => {
     const error = await errorOf(numSteps);
     if (numSteps !== wanted) return;
-    const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
-    claim.replaceChildren(
-      `After ${count(numSteps)} people: ± `,
-      h('data', { class: 'naive-band', value: 2 * noiseMultiplier * error }, count(Math.round(20 * noiseMultiplier * error) / 10)),
-      ', which is ',
-      h('data', { class: 'naive-error', value: error }, times),
-      ' times the noise that would hide one person once.',
-    );
+    claim.replaceChildren(...claimText(numSteps, 2 * noiseMultiplier * error, error));
   };
   const move = (at: number): void => {
     wanted = horizons[at]!;
     funnel.show(wanted);
     void tell(wanted);
+  };
+  const drawAgain = async (): Promise<void> => {
+    funnel.redraw(await drawGhosts(context, ++seed));
+    showInside();
   };
   await tell(wanted);
   showInside();
@@ -177,40 +206,9 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     moved: move,
     settled: context.settled,
   });
-  stage.append(
-    claim,
-    funnel.plane.element,
-    slider.element,
-    h(
-      'div',
-      { class: 'row' },
-      h(
-        'button',
-        {
-          type: 'button',
-          onclick: async () => {
-            funnel.redraw(await drawGhosts(context, ++seed));
-            showInside();
-          },
-        },
-        'Draw the noise again',
-      ),
-      inside,
-    ),
-    h(
-      'p',
-      {},
-      h('strong', {}, 'Fresh noise for each person: '),
-      'a total contains the noise of everyone before, so it spreads like a drunkard’s walk.',
-    ),
-    h(
-      'p',
-      {},
-      h('strong', {}, 'Fresh noise on each total: '),
-      'each person is in all totals from then on, and each of them tells a little. To keep the ' +
-        'promise for all of them, every total needs that much noise from the very first one on.',
-    ),
-  );
+  const again = h('button', { type: 'button', onclick: drawAgain }, 'Draw the noise again');
+  const row = h('div', { class: 'row' }, again, inside);
+  stage.append(claim, funnel.plane.element, slider.element, row, ...explained());
   return {
     restyle: () => {},
     position: positionIn(horizons, () => slider.value, (at) => {

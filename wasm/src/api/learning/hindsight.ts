@@ -8,8 +8,9 @@ import { overwrite, writableLength } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { makeError, told, within, type RefusalError, type Where } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
-import { NEIGHBOURS, readOptions, requireLength } from '../options.js';
+import { readOptions, requireLength } from '../options.js';
 import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
 
 const SHARED = ['dimension', 'numClasses', ...LOSS_OPTIONS] as const;
@@ -128,7 +129,7 @@ export function makeTwin(core: Core, backstop: Backstop, options: unknown): Twin
   const complete = {
     ...readShared(reader),
     numSteps: reader.count('numSteps'),
-    clipNorm: reader.numberOr('clipNorm', 1),
+    clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
     ...readSteps(reader),
   };
   const id = core.call('twinCreate', complete);

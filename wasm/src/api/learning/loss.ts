@@ -41,7 +41,7 @@ function readDescent(outer: Reader) {
     throw wrongType(outer.where, 'descent', 'an object', given);
   }
   const reader = new Reader(where, optionsObject(where, given, ['rates', 'momentum', 'through']));
-  const through = reader.oneOfOr('through', ['post-processing', 'workload'], 'post-processing');
+  const through = reader.oneOfOr('through', ['post-processing', 'workload']);
   const rates = reader.has('rates') ? float64s(where, 'rates', reader.raw('rates')) : undefined;
   const throughWorkload = through === 'workload';
   return { rates, momentum: reader.numberOr('momentum', 0), throughWorkload };
@@ -50,7 +50,7 @@ function readDescent(outer: Reader) {
 /** Constraint set and update rule. */
 export function readRule(reader: Reader) {
   return {
-    domain: reader.oneOfOr('domain', DOMAINS, 'ball'),
+    domain: reader.oneOfOr('domain', DOMAINS),
     radius: reader.numberOr('radius', 1),
     lambda: reader.numberOr('lambda', undefined),
     descent: readDescent(reader),
@@ -67,7 +67,7 @@ export function readSteps(reader: Reader) {
 
 export function readLoss(reader: Reader) {
   return {
-    loss: reader.oneOfOr('loss', LOSSES, 'logistic'),
+    loss: reader.oneOfOr('loss', LOSSES),
     quantile: reader.numberOr('quantile', 0.5),
     huberThreshold: reader.numberOr('huberThreshold', 1),
     ...readRule(reader),

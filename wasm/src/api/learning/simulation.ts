@@ -101,7 +101,7 @@ export function makeSimulation(
     // Here `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     dimension,
-    stream: reader.oneOfOr('stream', STREAMS, 'stationary'),
+    stream: reader.oneOfOr('stream', STREAMS),
     streamSeed: reader.seedOr('streamSeed', 1n),
     noiseSeed: reader.seedOr('noiseSeed', 1n),
     table,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { wrongType } from '../../core/check.js';
-import type { Core, CorePrefixSum } from '../../core/core.js';
+import type { Core } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
 import type { MechanismName, PeopleSum } from '../../types/all.js';
@@ -17,16 +17,6 @@ const NAMES = {
 class CorePeopleSum extends NoisyTotals implements PeopleSum {
   /** Numbers of the people, in the order in which they came. */
   private readonly numbers = new Map<string, number>();
-
-  constructor(
-    core: Core,
-    backstop: Backstop,
-    made: CorePrefixSum,
-    dimension: number,
-    insecure: boolean,
-  ) {
-    super(core, backstop, made, { dimension, insecure, names: NAMES });
-  }
 
   get numDropped(): number {
     return this.core.call('peopleSumNumDropped', this.id);
@@ -97,6 +87,6 @@ export function makePeopleSum(
     const made = core.call('peopleSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;
-    return new CorePeopleSum(core, backstop, made, dimension, insecure);
+    return new CorePeopleSum(core, backstop, made, { dimension, insecure, names: NAMES });
   });
 }

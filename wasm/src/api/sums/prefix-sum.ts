@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Core, CorePrefixSum } from '../../core/core.js';
+import type { Core } from '../../core/core.js';
 import { told, type RefusalError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
 import type { MechanismName, PrefixSum } from '../../types/all.js';
@@ -15,16 +15,6 @@ const NAMES = {
 } as const;
 
 class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
-  constructor(
-    core: Core,
-    backstop: Backstop,
-    made: CorePrefixSum,
-    dimension: number,
-    insecure: boolean,
-  ) {
-    super(core, backstop, made, { dimension, insecure, names: NAMES });
-  }
-
   release(record: ArrayLike<number>, out?: Float64Array): Float64Array {
     const values = this.input('release', 'record', record, out);
     requireLength('release', 'record', values.length, this.dimension);
@@ -68,6 +58,6 @@ export function makePrefixSum(
     const made = core.call('prefixSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;
-    return new CorePrefixSumHandle(core, backstop, made, dimension, insecure);
+    return new CorePrefixSumHandle(core, backstop, made, { dimension, insecure, names: NAMES });
   });
 }

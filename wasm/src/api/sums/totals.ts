@@ -8,12 +8,11 @@ import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
 import { told, type RefusalError } from '../../core/errors.js';
 import { CoreHandle, type Backstop } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
+import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
 import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
 import { readPrefixMechanism, requireLength } from '../options.js';
 
-const MODES = ['grid', 'lattice'] as const;
-const LATTICE_NOISES = ['discrete-gaussian', 'rounded-gaussian'] as const;
 
 /** Options that say how totals are released. */
 export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
@@ -41,7 +40,7 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   private readonly names: Names;
   private readonly scratch = new Scratch();
 
-  protected constructor(
+  constructor(
     core: Core,
     backstop: Backstop,
     made: CorePrefixSum,
@@ -161,14 +160,14 @@ export interface CompleteMode {
 
 /** Refuses what only mode lattice knows where another mode was asked for. */
 export function readMode(reader: Reader): CompleteMode {
-  const mode = reader.oneOfOr('mode', MODES, 'grid');
+  const mode = reader.oneOfOr('mode', MODES);
   const given = ['latticeNoise', 'precisionBits'].find((name) => reader.has(name));
   if (mode === 'grid' && given !== undefined) {
     throw outOfRange(reader.where, given, "left out in mode 'grid'", reader.raw(given));
   }
   return {
     mode,
-    latticeNoise: reader.oneOfOr('latticeNoise', LATTICE_NOISES, 'discrete-gaussian'),
+    latticeNoise: reader.oneOfOr('latticeNoise', LATTICE_NOISES),
     precisionBits: reader.countOr('precisionBits', undefined),
   };
 }

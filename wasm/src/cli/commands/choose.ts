@@ -4,7 +4,7 @@
 
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
-import { csvCell } from '../input/csv.js';
+import { csvCell } from '../../shared/csv.js';
 import {
   HISTOGRAM_OPTIONS,
   readDomains,

@@ -4,6 +4,7 @@
 
 import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
+import { OBJECTIVES } from '../../shared/defaults.js';
 import type { Comparison } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
 import { inOptions, Misuse } from '../failure.js';
@@ -92,7 +93,7 @@ function describe(comparison: Comparison, schema: string): string {
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`compare reads no file, got ${args.files[0]}`);
   const steps = required('steps', args.steps());
-  const objective = args.oneOf('objective', ['max', 'mean'], 'max');
+  const objective = args.oneOf('objective', OBJECTIVES);
   const participation = readParticipation(args);
   const workload = await readWorkload(args, steps);
   const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));

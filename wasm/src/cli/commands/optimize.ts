@@ -77,7 +77,7 @@ export async function run(args: Args): Promise<void> {
   const numSteps = required('steps', args.steps());
   const participation = readParticipation(args);
   const workload = await readWorkload(args, numSteps);
-  const solver = args.oneOf('solver', ['exact', 'none'], 'exact');
+  const solver = args.oneOf('solver', ['exact', 'none']);
   const maxIterations = args.count('max-iterations');
   const gap = args.probability('gap');
   const queryWeights = await readQueryWeights(args, numSteps);

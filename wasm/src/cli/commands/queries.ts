@@ -4,13 +4,14 @@
 
 import { queriesInPieces } from '../../api/searches.js';
 import { load } from '../../index.js';
+import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
 import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
-import { AtomicFile, requireWritable, StandardOutput } from '../output/output.js';
+import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { roundedUp } from '../output/report.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
@@ -41,8 +42,8 @@ function readSettings(args: Args) {
   const delta = required('delta', args.number('delta', deltas, (value) => value >= 0 && value < 1));
   const whom = readProtected(args);
   const isPublic = whom.neighbours === 'replace-one';
-  const strategy = args.oneOf('measure', ['optimal', 'identity', 'queries'], 'optimal');
-  const objective = args.oneOf('objective', ['mean', 'max'], 'mean');
+  const strategy = args.oneOf('measure', MEASUREMENTS);
+  const objective = args.oneOf('objective', OBJECTIVES, 'mean');
   const consistent = args.has('consistent');
   const integer = args.has('integer');
   const fractions = args.has('fractions');
@@ -127,13 +128,7 @@ async function write(
   const shown = { ...about, ...(fractions && { fractionsOf: numRows }) };
   const text = json ? asJson(answers, queries, shown) : asCsv(answers, fractions);
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
-  try {
-    await sink.write(text);
-    await sink.commit();
-  } catch (error) {
-    await sink.abandon();
-    throw error;
-  }
+  await writeWhole(sink, text);
 }
 
 export async function run(args: Args): Promise<void> {

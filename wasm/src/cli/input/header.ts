@@ -3,8 +3,8 @@
 // The first row names the columns. In a file without such a row it is a person's data: not for a
 // log.
 
+import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../failure.js';
-import { parseNumber } from '../options/args.js';
 
 const NO_HEADER = 'the first row does not look like a header that names the columns';
 

@@ -2,6 +2,7 @@
 
 // Histograms of the rows of a file, over domains that are declared, and whose rows they are.
 
+import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
@@ -85,7 +86,7 @@ export interface Histogrammed {
 }
 
 export function readProtected(args: Args): Histogrammed {
-  const neighbours = args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
+  const neighbours = args.oneOf('neighbours', NEIGHBOURS);
   const people = readPeople(args);
   const isPublic = neighbours === 'replace-one';
   if (people && isPublic) {

@@ -3,8 +3,9 @@
 // --range NAME=LOW:HIGH: what is known of a feature without looking at the data.
 
 import type { ModelInput } from '../../types/all.js';
+import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
-import { parseNumber, type Args } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { unknownColumn } from './header.js';
 
 function parseRange(text: string): Required<ModelInput> {

@@ -2,10 +2,11 @@
 
 // From CSV records to rows of numbers and of texts, with every cell that is not one named.
 
+import { isBlank, type CsvRecord } from '../../shared/csv.js';
+import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
-import { parseNumber } from '../options/args.js';
-import { csvRecords, isBlank, type CsvRecord } from './csv.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
+import { csvRecords } from './records.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
 export interface Batch {

@@ -4,7 +4,7 @@
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
-import { bucketOf, BUCKETS, bucketText, parseTime, WANTED, type Bucket } from './calendar.js';
+import { bucketOf, BUCKETS, bucketText, parseTime, WANTED, type Bucket } from '../../shared/calendar.js';
 
 export const TIME_OPTIONS: Known = {
   'time-column': 'value',

@@ -3,6 +3,7 @@
 // Arguments: node:util's tokens, with messages of one line and nothing silently accepted.
 
 import { parseArgs } from 'node:util';
+import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../failure.js';
 
 type Kind = 'flag' | 'value' | 'values';
@@ -70,7 +71,8 @@ export class Args {
     return this.values.get(name) ?? [];
   }
 
-  oneOf<T extends string>(name: string, known: readonly T[], fallback: T): T {
+  /** The default is the first of the known names, unless another one is given. */
+  oneOf<T extends string>(name: string, known: readonly T[], fallback = known[0]!): T {
     const value = this.text(name);
     if (value === undefined) return fallback;
     if (!(known as readonly string[]).includes(value)) {
@@ -136,11 +138,4 @@ export class Args {
 export function required<T>(name: string, value: T | undefined): T {
   if (value === undefined) throw new Misuse(`--${name} is required`);
   return value;
-}
-
-/** A decimal number, finite. Nothing else: no hexadecimal, no "Infinity", no empty text. */
-export function parseNumber(text: string): number | undefined {
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
-  const value = Number(text);
-  return Number.isFinite(value) ? value : undefined;
 }

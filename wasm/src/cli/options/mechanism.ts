@@ -2,19 +2,14 @@
 
 // The options that say what is released with which mechanism, shared by the commands.
 
-import { DEFAULT_MECHANISM } from '../../core/defaults.js';
 import { given } from '../../core/given.js';
-import { PARAMETER_NAMES, PARAMETERS, type ParameterName } from '../../core/parameters.js';
+import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
+import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.js';
+import type { ParameterName } from '../../shared/parameters.js';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Neighbours, Participation } from '../../types/all.js';
 import { Misuse, unknownName } from '../failure.js';
 import { required, type Args, type Known } from './args.js';
-
-/** `epochLength` -> `epoch-length`. */
-function optionOf(name: ParameterName): string {
-  if (name === 'normalizeColumns') return 'normalize';
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
 
 export const MECHANISM_OPTIONS: Known = {
   mechanism: 'value',
@@ -66,7 +61,7 @@ function readParameter(args: Args, name: ParameterName): unknown {
     case 'numbers':
       return args.numbers(option);
     case 'objective':
-      return args.has(option) ? args.oneOf(option, ['max', 'mean'], 'max') : undefined;
+      return args.has(option) ? args.oneOf(option, OBJECTIVES) : undefined;
   }
 }
 
@@ -111,7 +106,7 @@ export function readNeighbours(args: Args): Neighbours {
   const text = args.text('neighbours');
   const known = text !== undefined && Object.hasOwn(NEIGHBOURS_ELSEWHERE, text);
   if (known) return NEIGHBOURS_ELSEWHERE[text]!;
-  return args.oneOf('neighbours', ['zero-out', 'replace-one'], 'zero-out');
+  return args.oneOf('neighbours', NEIGHBOURS);
 }
 
 /** Reads the privacy target of a release, and what its records are clipped to. */

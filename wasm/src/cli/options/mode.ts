@@ -2,18 +2,18 @@
 
 // --mode: how releases are made safe against the low bits of floating-point numbers.
 
+import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from './args.js';
 
 export const MODE_OPTIONS: Known = { mode: 'value', 'lattice-noise': 'value' };
 
 export function readMode(args: Args) {
-  const mode = args.oneOf('mode', ['grid', 'lattice'], 'grid');
+  const mode = args.oneOf('mode', MODES);
   if (mode === 'grid') {
     if (args.has('lattice-noise')) throw new Misuse('--lattice-noise goes with --mode lattice');
     return { mode, how: {} };
   }
-  const noises = ['discrete-gaussian', 'rounded-gaussian'] as const;
-  const latticeNoise = args.oneOf('lattice-noise', noises, 'discrete-gaussian');
+  const latticeNoise = args.oneOf('lattice-noise', LATTICE_NOISES);
   return { mode, how: { mode, latticeNoise } };
 }

@@ -3,10 +3,12 @@
 // --workload: a name with numbers, or a file of numbers without a header.
 
 import type { Workload } from '../../types/all.js';
+import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
-import { csvRecords, isBlank, type CsvRecord } from '../input/csv.js';
+import { isBlank, type CsvRecord } from '../../shared/csv.js';
+import { csvRecords } from '../input/records.js';
 import { openInput } from '../input/input.js';
-import { parseNumber, type Args } from './args.js';
+import type { Args } from './args.js';
 
 const WANTED =
   'prefix, momentum=B, momentum=B,decay=A, window=W, a CSV file, or one of rates and ,momentum=B';

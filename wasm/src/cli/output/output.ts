@@ -126,18 +126,22 @@ export async function requireWritable(path: string | undefined, option?: string)
   if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
 }
 
+/** Writes all that a sink is to get. */
+export async function writeWhole(sink: Sink, text: string): Promise<void> {
+  try {
+    await sink.write(text);
+    await sink.commit();
+  } catch (error) {
+    await sink.abandon();
+    throw error;
+  }
+}
+
 /** Writes the whole file or none of it. */
 export async function writeFile(
   path: string,
   text: string,
   options: FileOptions = {},
 ): Promise<void> {
-  const file = await AtomicFile.create(path, options);
-  try {
-    await file.write(text);
-    await file.commit();
-  } catch (error) {
-    await file.abandon();
-    throw error;
-  }
+  await writeWhole(await AtomicFile.create(path, options), text);
 }

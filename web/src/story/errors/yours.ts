@@ -4,7 +4,7 @@
 // laboratory.
 
 import './errors.css';
-import { decimal } from '../../data/csv.ts';
+import { parseNumber } from '../../../../wasm/src/shared/number.ts';
 import { h, setText } from '../../page/dom.ts';
 import { count, fixed, quantity } from '../../page/format.ts';
 import { dropPlace } from './hand_over.ts';
@@ -270,7 +270,7 @@ class YoursScene implements SceneView {
 
 /** The error in a text, or null if it is none that makes sense. */
 function marginOf(text: string): number | null {
-  const value = decimal.test(text) ? Number(text) : NaN;
+  const value = parseNumber(text) ?? NaN;
   return value >= leastMargin && value <= greatestMargin ? value : null;
 }
 

@@ -55,7 +55,7 @@ export const options: Known = {
 
 /** Reads the options that belong to one loss each. */
 function readLoss(args: Args) {
-  const loss = args.oneOf('loss', [...LOSSES, 'softmax'], 'logistic');
+  const loss = args.oneOf('loss', [...LOSSES, 'softmax']);
   const only = { quantile: 'quantile', 'huber-threshold': 'huber', classes: 'softmax' };
   for (const [name, wanted] of Object.entries(only)) {
     if (wanted !== loss && args.has(name)) throw new Misuse(`--${name} needs --loss ${wanted}`);
@@ -80,7 +80,7 @@ function readDescent(args: Args) {
     momentum: args.number('momentum', wanted, (beta) => beta >= 0 && beta < 1) ?? 0,
     ...(args.has('rates') && { rates: args.numbers('rates')! }),
     ...(args.has('momentum-through') && {
-      through: args.oneOf('momentum-through', ['post-processing', 'workload'], 'post-processing'),
+      through: args.oneOf('momentum-through', ['post-processing', 'workload']),
     }),
   };
 }
@@ -107,7 +107,7 @@ function readLearner(args: Args, batchSize: number) {
     ...readTarget(args),
     neighbours: readNeighbours(args),
     loss,
-    domain: args.oneOf('domain', DOMAINS, 'ball'),
+    domain: args.oneOf('domain', DOMAINS),
     doubling: args.has('doubling'),
     batchSize,
     ...how,

@@ -3,7 +3,7 @@
 // Answers of dp-ftrl queries as text.
 
 import type { Queries, QueryAnswers } from '../../../types/all.js';
-import { csvCell } from '../../input/csv.js';
+import { csvCell } from '../../../shared/csv.js';
 import type { Workload } from './asked.js';
 
 /** Output for one query. */

@@ -4,7 +4,7 @@
 
 import type { Certificate, Totals } from '../../../types/all.js';
 import { faultOf, Misuse } from '../../failure.js';
-import { csvCell } from '../../input/csv.js';
+import { csvCell } from '../../../shared/csv.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 

@@ -1,34 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parameters of mechanisms, in one place: the facade checks them, the command has an option for
-// each.
-
-import type { MechanismParameters } from '../types/all.js';
-
-export type ParameterKind = 'count' | 'number' | 'numbers' | 'flag' | 'objective';
-export type ParameterName = keyof MechanismParameters;
-
-export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
-  bands: 'count',
-  buffers: 'count',
-  objective: 'objective',
-  decays: 'numbers',
-  weights: 'numbers',
-  arity: 'count',
-  subtractive: 'flag',
-  height: 'count',
-  weight: 'count',
-  nu: 'number',
-  lambda: 'number',
-  alpha: 'number',
-  loglogPower: 'number',
-  horizonCap: 'count',
-  epochLength: 'count',
-  completeEpochs: 'flag',
-  normalizeColumns: 'flag',
-};
-
-export const PARAMETER_NAMES = Object.keys(PARAMETERS) as ParameterName[];
+// Names of the core in the spelling of this language.
 
 /** Names of the core that differ from those of this language by more than their spelling. */
 const RENAMED: Readonly<Record<string, string>> = {

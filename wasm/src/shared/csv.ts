@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CSV as RFC 4180 has it, in UTF-8. A record is handed out as soon as its line end has arrived,
+// CSV as RFC 4180 has it, for the command and the page. A record is handed out as soon as its line end has arrived,
 // which the parsers we looked at do not do: they wait for the next byte, and with it a release that
 // could already be made would wait too.
-
-import { Misuse } from '../failure.js';
 
 export interface CsvRecord {
   cells: string[];
@@ -12,15 +10,32 @@ export interface CsvRecord {
   line: number;
 }
 
-function malformed(line: number, what: string): Misuse {
-  return new Misuse(`line ${line}: ${what}`, { code: 'malformed_csv', line });
+/** A text that is no CSV. */
+export class CsvFault extends Error {
+  constructor(
+    /** 1-based line. */
+    readonly line: number,
+    what: string,
+  ) {
+    super(`line ${line}: ${what}`);
+  }
+}
+
+export interface CsvOptions {
+  /** One character. Default: a comma. */
+  separator?: string;
+  /** Leaves out spaces around cells, also those around quotes. Default: they belong to the cell. */
+  trims?: boolean;
 }
 
 const QUOTE = 34;
-const COMMA = 44;
 const LF = 10;
 const CR = 13;
 const MAX_CELL = 1 << 20;
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 9 || code === 0xa0;
+}
 
 /** Position of the parser within a cell. */
 const enum State {
@@ -39,6 +54,13 @@ export class CsvParser {
   private recordLine = 1;
   private afterCr = false;
   private first = true;
+  private readonly separator: number;
+  private readonly trims: boolean;
+
+  constructor({ separator = ',', trims = false }: CsvOptions = {}) {
+    this.separator = separator.charCodeAt(0);
+    this.trims = trims;
+  }
 
   /** Takes a piece of text; returns the records it completes. */
   push(text: string): CsvRecord[] {
@@ -66,18 +88,20 @@ export class CsvParser {
       } else if (this.state === State.closing && code === QUOTE) {
         from = at; // The second of a pair stays in the cell.
         this.state = State.quoted;
-      } else if (code === COMMA || code === LF || code === CR) {
+      } else if (code === this.separator || code === LF || code === CR) {
         if (this.state !== State.closing) this.take(text, from, at);
         from = at + 1;
         this.endCell();
-        if (code !== COMMA) records.push(this.endRecord());
+        if (code !== this.separator) records.push(this.endRecord());
+      } else if (this.trims && this.state !== State.plain && isSpace(code)) {
+        from = at + 1;
       } else if (this.state === State.start) {
         if (code === QUOTE) from = at + 1;
         this.state = code === QUOTE ? State.quoted : State.plain;
       } else if (this.state === State.closing) {
-        throw malformed(this.line, 'text after the closing quote of a cell');
+        throw new CsvFault(this.line, 'text after the closing quote of a cell');
       } else if (code === QUOTE) {
-        throw malformed(this.line, 'a quote inside a cell that does not begin with one');
+        throw new CsvFault(this.line, 'a quote inside a cell that does not begin with one');
       }
     }
     if (this.state !== State.closing) this.take(text, from, at);
@@ -87,7 +111,7 @@ export class CsvParser {
   /** The last record, if the text does not end with a line end. */
   end(): CsvRecord[] {
     if (this.state === State.quoted) {
-      throw malformed(this.recordLine, 'a quoted cell is not closed');
+      throw new CsvFault(this.recordLine, 'a quoted cell is not closed');
     }
     if (this.state === State.start && this.cells.length === 0) return [];
     this.endCell();
@@ -98,12 +122,13 @@ export class CsvParser {
     if (to > from) this.cell += text.slice(from, to);
     if (this.cell.length > MAX_CELL) {
       const what = `a cell of more than ${MAX_CELL} characters; a missing quote?`;
-      throw malformed(this.recordLine, what);
+      throw new CsvFault(this.recordLine, what);
     }
   }
 
   private endCell(): void {
-    this.cells.push(this.cell);
+    const isPlain = this.state === State.plain;
+    this.cells.push(this.trims && isPlain ? this.cell.trimEnd() : this.cell);
     this.cell = '';
     this.state = State.start;
   }
@@ -116,30 +141,12 @@ export class CsvParser {
   }
 }
 
-/** Records of a stream of bytes, as many at a time as each piece completes. */
-export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRecord[]> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const parser = new CsvParser();
-  const decode = (piece?: Uint8Array) => {
-    try {
-      return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
-    } catch {
-      throw new Misuse('the input is not UTF-8 text', { code: 'not_utf8' });
-    }
-  };
-  for await (const piece of bytes) {
-    const records = parser.push(decode(piece));
-    if (records.length > 0) yield records;
-  }
-  const rest = [...parser.push(decode()), ...parser.end()];
-  if (rest.length > 0) yield rest;
-}
-
+/** Whether a record is a line without a cell. */
 export function isBlank(record: CsvRecord): boolean {
   return record.cells.length === 1 && record.cells[0]!.trim() === '';
 }
 
-/** A cell as RFC 4180 writes it. */
+/** Writes a cell as RFC 4180 does. */
 export function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
