@@ -9,6 +9,7 @@
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -262,6 +263,32 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
   const bool is_repeated = participation.max_participations_within(n) > 1;
   if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;
   return best_of({bound, other().value_or(bound)});
+}
+
+std::vector<double> increment_variances(const Strategy& strategy) {
+  const std::int64_t num_steps = strategy.num_steps();
+  if (!strategy.workload().is_prefix())
+    fail(ErrorCode::unsupported, "increment_variances", "strategy", "must be one for prefix sums",
+         strategy.workload().name());
+  std::vector<double> variances(static_cast<std::size_t>(num_steps));
+  if (const std::span<const double> encoder = strategy.toeplitz_encoder(); !encoder.empty()) {
+    std::size_t num_bands = encoder.size();
+    while (num_bands > 1 && encoder[num_bands - 1] == 0) --num_bands;
+    const std::vector<double> inverse = reciprocal_series(encoder.first(num_bands), num_steps);
+    double sum = 0;
+    for (std::size_t t = 0; t < variances.size(); ++t)
+      variances[t] = sum += inverse[t] * inverse[t];
+    return variances;
+  }
+  if (num_steps > kMaxDenseSteps)
+    fail(ErrorCode::unsupported, "increment_variances", "num_steps",
+         "must be at most " + to_text(kMaxDenseSteps) + " for an encoder that is not Toeplitz",
+         to_text(num_steps));
+  const Matrix rows = strategy.decoder();
+  for (Eigen::Index t = 0; t < rows.rows(); ++t)
+    variances[static_cast<std::size_t>(t)] =
+        t == 0 ? rows.row(0).squaredNorm() : (rows.row(t) - rows.row(t - 1)).squaredNorm();
+  return variances;
 }
 
 }  // namespace dpftrl

@@ -98,6 +98,15 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
 
+/// Variance of each increment of the noise of prefix sums, from step to step, for Z of variance 1:
+/// squared row norms of A^-1 B, which is C^-1 where C is square.
+/// @exactness  to rounding.
+/// @throws Error{unsupported} another workload; an encoder that is not Toeplitz, beyond
+///         kMaxDenseSteps steps.
+/// @cost       O(n p) for Toeplitz encoders of p bands, O(n m) time and memory for others.
+/// @checked-by increment_variances_test
+std::vector<double> increment_variances(const Strategy& strategy);
+
 // Bounds on the errors of factorizations at unit noise; for one participation where none is given.
 
 /// Schatten-1 lower bound on the mean and max error of EVERY factorization of the prefix sums,

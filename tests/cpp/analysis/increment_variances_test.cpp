@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variances of the increments of noise: against the inverse of the encoder, and against noise.
+#include <Eigen/LU>
+#include <cmath>
+
+#include "catalogue.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+TEST(IncrementVariances, are_the_squared_row_norms_of_the_inverse_encoder) {
+  for (const std::int64_t num_steps : {1, 2, 3, 8, 23})
+    for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+      const auto strategy = testing::strategy_of(variant);
+      const std::vector<double> variances = increment_variances(*strategy);
+      ASSERT_EQ(std::ssize(variances), num_steps);
+      const Matrix encoder = strategy->encoder();
+      Matrix inverse = strategy->decoder();
+      for (Eigen::Index t = inverse.rows() - 1; t > 0; --t) inverse.row(t) -= inverse.row(t - 1);
+      if (encoder.rows() == encoder.cols()) inverse = encoder.inverse();
+      for (std::int64_t t = 0; t < num_steps; ++t)
+        ASSERT_NEAR(variances[static_cast<std::size_t>(t)],
+                    inverse.row(testing::index_of(t)).squaredNorm(), 1e-7)
+            << variant.title << ", step " << t;
+    }
+}
+
+TEST(IncrementVariances, are_those_of_the_noise) {
+  // A mean of 4000 squares is off by more than 6 standard deviations with probability below 2e-8.
+  constexpr std::int64_t kWidth = 4000, kSteps = 16;
+  constexpr double kScale = 4096;
+  for (const testing::Variant& variant : testing::prefix_variants(kSteps)) {
+    const auto strategy = testing::strategy_of(variant);
+    const std::vector<double> variances = increment_variances(*strategy);
+    NoiseIncrements noise(*strategy, {.key = Key::insecure_from_seed(5), .dimension = kWidth});
+    std::vector<std::int64_t> row(kWidth);
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      noise.next_rounded(row, 1, kScale);
+      double sum = 0;
+      for (const std::int64_t entry : row) sum += std::pow(static_cast<double>(entry) / kScale, 2);
+      const double ratio = sum / kWidth / variances[static_cast<std::size_t>(t)];
+      ASSERT_NEAR(ratio, 1, 6 * std::sqrt(2.0 / kWidth)) << variant.title << ", step " << t;
+    }
+  }
+}
+
+TEST(IncrementVariances, long_horizons_are_for_toeplitz_encoders) {
+  EXPECT_EQ(increment_variances(*testing::make_known("banded-square-root", 100000)).size(),
+            100000U);
+  EXPECT_ERROR(increment_variances(*testing::make_known("tree", 4097)), "unsupported",
+               "num_steps must be at most 4096 for an encoder that is not Toeplitz");
+  const auto momentum =
+      make_strategy({.name = "tree", .num_steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
+  EXPECT_ERROR(increment_variances(*momentum), "unsupported", "for prefix sums");
+}
+
+}  // namespace
+}  // namespace dpftrl
