@@ -260,6 +260,14 @@ val error_per_step(const val& options) {
   });
 }
 
+val gradient_variances(const val& options) {
+  return guarded([&] {
+    Problem given = problem_of(options);
+    return owned_array(
+        increment_variances(*make_strategy(strategy_options(options, std::move(given.workload)))));
+  });
+}
+
 template <typename EigenArray>
 val owned_eigen(const EigenArray& array) {
   return owned_array(array.data(), static_cast<std::size_t>(array.size()));
@@ -470,6 +478,7 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("unitError", &unit_error_of);
   emscripten::function("appraisal", &appraisal);
   emscripten::function("errorPerStep", &error_per_step);
+  emscripten::function("gradientVariances", &gradient_variances);
   emscripten::function("matrices", &matrices);
   emscripten::function("certificate", &certificate);
   emscripten::function("plannerCreate", &planner_create);

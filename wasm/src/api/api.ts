@@ -9,6 +9,7 @@ import { Backstop } from '../core/handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
+import { makeGradientLearner } from './learning/gradient-learner.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
@@ -149,6 +150,7 @@ export function makeApi(core: Core): DpFtrl {
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
     peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
     learner: (options) => makeLearner(core, backstop, mechanisms, options),
+    gradientLearner: (options) => makeGradientLearner(core, backstop, mechanisms, options),
     twin: (options) => makeTwin(core, backstop, options),
     comparator: (options) => makeComparator(core, backstop, options),
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),

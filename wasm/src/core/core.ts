@@ -199,6 +199,8 @@ interface CoreFunctions {
   bounds: [[numSteps: number], CoreBounds];
   appraisal: [[options: CoreFactorization], CoreAppraisal];
   errorPerStep: [[options: CoreFactorization], Float64Array];
+  /** Variances of the increments of the noise, step after step, for Z of variance 1. */
+  gradientVariances: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Omit<CheckedCertificate, 'ratio' | 'gap'>];
   plannerCreate: [[options: CorePlannerOptions], number];

@@ -4,6 +4,7 @@
 
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
+import type { GradientLearner, GradientLearnerOptions } from './learning/gradient-learner.js';
 import type {
   Comparator,
   ComparatorOptions,
@@ -245,6 +246,24 @@ export interface DpFtrl {
    * ```
    */
   learner(options: LearnerOptions): Learner;
+  /**
+   * Private learning of any model: it takes gradients of yours, and returns the next weights.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1 };
+   * const options = { mechanism: 'blt', dimension: 2, batchSize: 2, rule: 'adam', rate: 0.1 };
+   * const learner = dp.gradientLearner({ ...target, ...options });
+   * const gradientAt = ([a, b], x) => [a - x, b + x]; // of your model, at the weights
+   * const weights = learner.weights();
+   * const batch = [...gradientAt(weights, 1), ...gradientAt(weights, 2)];
+   * console.log(learner.update(batch), learner.step);
+   * learner.dispose();
+   * ```
+   */
+  gradientLearner(options: GradientLearnerOptions): GradientLearner;
   /**
    * A learner without noise: NOT private.
    * @example
