@@ -179,7 +179,8 @@ class NoiseIncrements::Rows {
       std::copy_n(&rows[rows.size() - width + first], count, last.begin());
       for (std::size_t row = rows.size() - width; row > 0; row -= width) {
         std::int64_t* const entries = &rows[row + first];
-        for (std::size_t i = 0; i < count; ++i) entries[i] -= entries[i - width];
+        const std::int64_t* const earlier = &rows[row - width + first];
+        for (std::size_t i = 0; i < count; ++i) entries[i] -= earlier[i];
       }
       for (std::size_t i = 0; i < count; ++i) rows[first + i] -= before[i];
       std::copy_n(last.begin(), count, before);
