@@ -171,7 +171,7 @@ test('yours: a million steps, other horizons, and the epsilon of an error', asyn
     await page.focus('#yours-margin');
     await page.$eval('#yours-margin', (input) => input.select());
     await page.keyboard.type('10');
-    await shows('± 10');
+    await shows('±\u00a010');
     for (const mechanism of ['independent', 'optimal']) {
       const { maxError } = dp.error({ mechanism, numSteps: 1000 });
       const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
