@@ -7,7 +7,7 @@ import type { Certificate, Composition } from 'dp-ftrl';
 import { h, setText } from '../page/dom.ts';
 import type { Engine } from '../page/engine.ts';
 import { count, percent, quantity } from '../page/format.ts';
-import type { Settings } from './settings.ts';
+import { maxReleases, type Settings } from './settings.ts';
 
 export interface BudgetEvents {
   /** An epsilon that follows from a share. */
@@ -25,9 +25,6 @@ export interface Spent {
   numFitting: number;
   limitMu: number;
 }
-
-/** Most releases of which the page adds up the costs. */
-export const maxReleases = 10_000;
 
 export async function spentOf(
   library: Library,

@@ -6,8 +6,6 @@ import type { Certificate, Participation } from 'dp-ftrl';
 import { count, quantity } from '../page/format.ts';
 import type { Settings } from './settings.ts';
 
-export const participationNames = ['single', 'epochs', 'separated'] as const;
-
 type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
 
 /** Returns the library's option; none where each user has one record, its default. */

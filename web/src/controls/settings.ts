@@ -10,9 +10,7 @@ import type {
   Neighbours,
   StreamName,
 } from 'dp-ftrl';
-import { maxReleases } from './budget.ts';
 import { mechanismNames } from './mechanisms.ts';
-import { participationNames } from './participation.ts';
 import {
   libraryParameters,
   pairs,
@@ -28,10 +26,19 @@ import {
 } from './parameters.ts';
 import { queriesNames } from '../story/route.ts';
 import { buckets, type Bucket } from '../data/contributions.ts';
-import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM } from '../../../wasm/src/shared/defaults.ts';
-import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
+import {
+  DEFAULT_CLIP_NORM,
+  DEFAULT_MECHANISM,
+  NEIGHBOURS,
+  OBJECTIVES,
+} from '../../../wasm/src/shared/defaults.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
+
+export const participationNames = ['single', 'epochs', 'separated'] as const;
+
+/** Most releases of which the page adds up the costs. */
+export const maxReleases = 10_000;
 
 export interface Settings extends Record<ParameterKey, ParameterValue> {
   mechanism: MechanismName;
