@@ -200,7 +200,8 @@ TEST(NoiseIncrements, they_are_the_same_in_any_order_and_after_a_checkpoint) {
       rows.assign(static_cast<std::size_t>(count * kWidth), 0);
       stream.next_rounded(rows, count, scale);
       return stream.step() == first + count &&
-             std::equal(rows.begin(), rows.end(), all.begin() + first * kWidth);
+             std::ranges::equal(rows, std::span(all).subspan(
+                                          static_cast<std::size_t>(first * kWidth), rows.size()));
     };
     for (std::int64_t count = 1; walked.step() < kNumSteps; ++count) {
       NoiseIncrements restored(*strategy, some_options(kWidth));
