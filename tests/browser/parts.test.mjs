@@ -5,12 +5,15 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
+import { load } from '../../dist/index.js';
 import { importSources } from './support.mjs';
 
 const names = [
+  'controls/budget',
   'data/chi',
   'data/contributions',
   'data/csv',
+  'data/csv_repair',
   'figures/decimate',
   'page/format',
   'data/matrix',
@@ -248,15 +251,86 @@ test('what counts of a person: the first rows that keep the limit, all of a step
     const time = { person: '', time: 't', bucket: 'day' };
     assert.throws(() => recordsOf(wrong, ['n'], time, limit), { message, role: 'time' });
   }
-  for (const [text, message] of [
-    ['t,n\na,1\n,2', /row 2 .*“t”: is missing/],
-    ['t,n\n1,1\n9007199254740993000,2', /row 2 .*must be a text, or a whole number up to 2\^53/],
+  const person = { person: 't', time: '', bucket: 'day' };
+  assert.throws(() => recordsOf(parts.csv.parseCsv('t,n\na,1\n,2'), ['n'], person, limit), {
+    message: /row 2 .*“t”: is missing/,
+    role: 'person',
+  });
+});
+
+test('persons whose texts are one number are two persons, as for the command', () => {
+  const { recordsOf } = parts.contributions;
+  const once = { maxContributions: 1, minSeparation: 1 };
+  const records = (csv) => recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day' }, once);
+  const tableOf = (texts) => parts.csv.parseCsv(`who,n\n${texts.map((one) => `"${one}",1\n`).join('')}`);
+  for (const [first, second] of [
+    ['7', '007'],
+    ['1000', '1e3'],
+    ['500', '5e2'],
+    ['1.1', '1.10'],
+    ['0', '-0'],
+    ['5', '+5'],
+    ['5', '5.'],
+    ['0.5', '.5'],
+    ['0.0000001', '1e-7'],
+    ['9007199254740992', '9007199254740993'],
+    ['0.1', '0.1000000000000000055'],
   ]) {
-    const person = { person: 't', time: '', bucket: 'day' };
-    assert.throws(() => recordsOf(parts.csv.parseCsv(text), ['n'], person, limit), {
-      message,
-      role: 'person',
-    });
+    assert.ok(Number(first) === Number(second));
+    const { table, numPersons, numDropped } = records(tableOf([first, second, first]));
+    assert.deepEqual([...table.values], [1, 1, 0], `${first} and ${second}`);
+    assert.deepEqual([numPersons, numDropped], [2, 1]);
+  }
+  // Reading them as numbers to be summed makes no two of them one.
+  const csv = tableOf(['1,000', '1000', 'A5', 'A6', '0', '1,000']);
+  const column = csv.columns[0];
+  const [thousands] = parts.csv_repair.readingsOf(csv, column);
+  const read = thousands.apply(csv);
+  const [zero] = parts.csv_repair.readingsOf(read, read.columns[0]);
+  const all = zero.apply(read);
+  assert.deepEqual([...all.columns[0].values], [1000, 1000, 0, 0, 0, 1000]);
+  for (const one of [csv, read, all]) assert.equal(records(one).numPersons, 5);
+  const left = parts.csv_repair.readingsOf(read, read.columns[0]).at(-1).apply(read);
+  assert.deepEqual([records(left).numPersons, left.numRows], [3, 4], 'without A5 and A6');
+});
+
+test('a cell that is not kept as it is written is what its number is written as', () => {
+  const digits = ['', '0', '1', '9', '10', '100000', '123456789', '1234567890', '999999999999999'];
+  const ends = ['', '.', '.0', '.5', '.50', '.000001', '.0000001', '.123456', '.1234567', 'e3', 'e-7'];
+  const texts = ['', '-', '+'].flatMap((sign) =>
+    ['', '0'].flatMap((zero) => digits.flatMap((whole) => ends.map((end) => sign + zero + whole + end))),
+  );
+  const csv = parts.csv.parseCsv(`x\n${texts.map((text) => `"${text}"\n`).join('')}`);
+  const [{ values, faults, written }] = csv.columns;
+  const known = new Map([...faults, ...written].map(({ row, text }) => [row, text]));
+  texts
+    .filter((text) => text !== '')
+    .forEach((text, row) => assert.equal(known.get(row) ?? String(values[row]), text));
+  assert.ok(known.size < values.length);
+});
+
+test('releases that fit a budget: as many as the library lets pass, up to the most that are added up', async () => {
+  const { spentOf } = parts.budget;
+  const { maxReleases } = parts.settings;
+  const library = await load();
+  const limit = { epsilon: 5, delta: 1e-6 };
+  const { mu: limitMu } = library.calibrate(limit);
+  const fits = (mu, num) =>
+    library.compose({ account: 'mu', costs: Array.from({ length: num }, () => mu), ...limit }).fits;
+  for (const [wanted, most] of [
+    [0.5, 0],
+    [3.5, 3],
+    [9999.5, 9999],
+    [10_000.5, 10_000],
+    [10_001.5, 10_001],
+    [1e6, 10_001],
+  ]) {
+    const mu = limitMu / Math.sqrt(wanted);
+    const given = { budget: limit.epsilon, releases: 2 };
+    const { numFitting } = await spentOf(library, { mu, delta: limit.delta }, given);
+    assert.equal(numFitting, most, `one of ${wanted}`);
+    assert.ok(most === 0 || fits(mu, most));
+    assert.ok(most > maxReleases || !fits(mu, most + 1), `${wanted}`);
   }
 });
 

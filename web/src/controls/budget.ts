@@ -21,7 +21,7 @@ export interface Spent {
   /** Share that one takes, 1 being all of it. */
   share: number;
   together: Composition;
-  /** How many fit. */
+  /** How many fit; all above `maxReleases` are one more than that. */
   numFitting: number;
   limitMu: number;
 }
@@ -38,11 +38,9 @@ export async function spentOf(
   };
   const { mu: limitMu } = await library.calibrate(limit);
   const share = (mu / limitMu!) ** 2;
-  // Rounding decides about the last one.
-  let numFitting = Math.floor(1 / share) + 1;
-  if (numFitting <= maxReleases) {
-    while (numFitting > 0 && !(await together(numFitting)).fits) numFitting -= 1;
-  }
+  // Rounding decides about the last one; of more than the page adds up, one is enough to say so.
+  let numFitting = Math.min(Math.floor(1 / share), maxReleases) + 1;
+  while (numFitting > 0 && !(await together(numFitting)).fits) numFitting -= 1;
   return { share, together: await together(releases), numFitting, limitMu: limitMu! };
 }
 
@@ -107,11 +105,22 @@ export class BudgetMeter {
       this.element.hidden = true;
       return;
     }
-    void spentOf(this.library, { mu, delta }, { budget, releases }).then((spent) => {
-      if (asked !== this.asked) return;
-      this.shown = { spent, delta, releases };
-      this.draw(budget, releases, spent);
-    });
+    const settled = (then: () => void): void => {
+      if (asked === this.asked) then();
+    };
+    spentOf(this.library, { mu, delta }, { budget, releases }).then(
+      (spent) =>
+        settled(() => {
+          this.shown = { spent, delta, releases };
+          this.draw(budget, releases, spent);
+        }),
+      // Hides what was said of other numbers: it does not hold for these.
+      () =>
+        settled(() => {
+          this.asked = '';
+          this.element.hidden = true;
+        }),
+    );
   }
 
   private draw(budget: number, releases: number, spent: Spent): void {

@@ -60,8 +60,6 @@ export interface Records {
 
 /** The page keeps every number of its records: 8 bytes each. */
 const maxRecordEntries = 8_000_000;
-/** Whole numbers up to here are told apart. */
-const maxWhole = 2 ** 53;
 
 type Role = RoleError['role'];
 
@@ -75,15 +73,11 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
   throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
 }
 
-/** The cells of a column as they were, numbers as they are written shortest. */
+/** The cells of a column as they are written: two texts are two persons, also where a number is one. */
 function personsOf(csv: Csv, name: string): string[] {
   const column = columnOf(csv, name, 'person');
   const persons = Array.from(column.values, String);
-  for (const [row, value] of column.values.entries()) {
-    if (Math.abs(value) <= maxWhole || Number.isNaN(value)) continue;
-    const what = 'must be a text, or a whole number up to 2^53: longer ones are not told apart';
-    refuse(csv, row, column, 'person', what);
-  }
+  for (const { row, text } of column.written) persons[row] = text;
   for (const { row, text } of column.faults) {
     persons[row] = text.trim();
     if (persons[row] === '') refuse(csv, row, column, 'person', 'is missing');

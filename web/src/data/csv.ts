@@ -19,8 +19,8 @@ export class RaggedError extends CsvError {
   }
 }
 
-/** A cell that is not a number. */
-export interface Fault {
+/** A cell as it is written. */
+export interface Cell {
   /** Row 0 is the first below the header. */
   row: number;
   text: string;
@@ -30,9 +30,14 @@ export interface Column {
   name: string;
   /** NaN where a cell is not a number. */
   values: Float64Array;
-  /** In the order of their rows. */
-  faults: Fault[];
+  /** Cells that are not numbers, in the order of their rows. */
+  faults: Cell[];
+  /** Cells whose texts their values do not tell: two texts may be one number. */
+  written: Cell[];
 }
+
+/** A number of at most 15 digits as `String` writes it. */
+const shortest = /^(?!-0$)-?(?:(?:0|[1-9]\d{0,8})(?:\.\d{0,5}[1-9])?|[1-9]\d{9,14})$/;
 
 export interface Csv {
   numRows: number;
@@ -79,13 +84,13 @@ function checkHeader(names: string[]): void {
 
 /** Columns that grow row by row. */
 class Builder {
-  private readonly columns: { name: string; values: number[]; faults: Fault[] }[];
+  private readonly columns: (Omit<Column, 'values'> & { values: number[] })[];
   private readonly lines: number[] = [];
   private numRagged = 0;
   private firstRagged = '';
 
   constructor(names: string[]) {
-    this.columns = names.map((name) => ({ name, values: [], faults: [] }));
+    this.columns = names.map((name) => ({ name, values: [], faults: [], written: [] }));
   }
 
   take(cells: string[], line: number): void {
@@ -99,10 +104,11 @@ class Builder {
       return;
     }
     this.lines.push(line);
-    for (const [k, { values, faults }] of this.columns.entries()) {
+    for (const [k, { values, faults, written }] of this.columns.entries()) {
       const text = cells[k]!;
       const value = parseNumber(text);
       if (value === undefined) faults.push({ row, text });
+      else if (!shortest.test(text)) written.push({ row, text });
       values.push(value ?? NaN);
     }
   }
@@ -117,10 +123,9 @@ class Builder {
     if (numRows > maxRows) {
       throw new CsvError(`at most ${grouped(maxRows)} rows fit, got ${grouped(numRows)}`);
     }
-    const columns = this.columns.map(({ name, values, faults }) => ({
-      name,
-      values: Float64Array.from(values),
-      faults,
+    const columns = this.columns.map((column) => ({
+      ...column,
+      values: Float64Array.from(column.values),
     }));
     return { numRows, lines: Int32Array.from(this.lines), columns };
   }

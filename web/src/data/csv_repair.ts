@@ -2,7 +2,7 @@
 
 // Ways to read cells that are not numbers. Each is offered, and none is taken by itself.
 
-import { placeOf, showCell, type Column, type Csv } from './csv.ts';
+import { placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
 
 /** A way to read the faulty cells of a column. */
 export interface Reading {
@@ -27,19 +27,25 @@ function withColumn(csv: Csv, name: string, change: (column: Column) => Column):
 
 /** Reads those faulty cells that `pattern` fits. */
 function reread(
-  { name, values, faults }: Column,
+  { name, values, faults, written }: Column,
   pattern: RegExp,
   read: (text: string) => number,
 ): Column {
   const fixed = values.slice();
-  for (const { row, text } of faults) if (pattern.test(text)) fixed[row] = read(text);
-  return { name, values: fixed, faults: faults.filter(({ text }) => !pattern.test(text)) };
+  const isRead = ({ text }: Cell): boolean => pattern.test(text);
+  for (const { row, text } of faults.filter(isRead)) fixed[row] = read(text);
+  return {
+    name,
+    values: fixed,
+    faults: faults.filter((cell) => !isRead(cell)),
+    written: [...written, ...faults.filter(isRead)],
+  };
 }
 
-function asZero({ name, values, faults }: Column): Column {
+function asZero({ name, values, faults, written }: Column): Column {
   const fixed = values.slice();
   for (const { row } of faults) fixed[row] = 0;
-  return { name, values: fixed, faults: [] };
+  return { name, values: fixed, faults: [], written: [...written, ...faults] };
 }
 
 /** The table without the rows in which the column has a fault. */
@@ -51,15 +57,18 @@ function without(csv: Csv, { faults }: Column): Csv {
     place[row] = numRows;
     if (!isOut.has(row)) numRows += 1;
   }
+  const kept = (cells: Cell[]): Cell[] =>
+    cells
+      .filter(({ row }) => !isOut.has(row))
+      .map(({ row, text }) => ({ row: place[row]!, text }));
   return {
     numRows,
     lines: csv.lines.filter((_, row) => !isOut.has(row)),
     columns: csv.columns.map((column) => ({
       name: column.name,
       values: column.values.filter((_, row) => !isOut.has(row)),
-      faults: column.faults
-        .filter(({ row }) => !isOut.has(row))
-        .map(({ row, text }) => ({ row: place[row]!, text })),
+      faults: kept(column.faults),
+      written: kept(column.written),
     })),
   };
 }
