@@ -10,8 +10,8 @@ import { camelCase } from '../core/names.js';
 import { OBJECTIVES } from '../shared/defaults.js';
 import type { MechanismName, SavedStrategy } from '../types/all.js';
 
-export const FORMAT = 'dp-ftrl strategy';
-export const VERSION = 1;
+const FORMAT = 'dp-ftrl strategy';
+const VERSION = 1;
 
 const STATUSES = ['converged', 'stopped', 'not converged', 'infeasible'] as const;
 const FIELDS: readonly (keyof SavedStrategy)[] = [

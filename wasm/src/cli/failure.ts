@@ -139,7 +139,7 @@ export function lineOf(error: unknown, showsCells: boolean): string {
 }
 
 /** The known name closest to a misspelt one, if it is close. */
-export function closest(name: string, known: readonly string[]): string | undefined {
+function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {

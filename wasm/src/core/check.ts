@@ -20,7 +20,7 @@ function kindOf(value: unknown): string {
 }
 
 /** A value as it appears in a message. */
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
   return String(value);

@@ -7,7 +7,7 @@ import type { ErrorCode, Refusal } from '../types/all.js';
 /** The call, and the part of it that is read. */
 export type Where = string | Pick<Refusal, 'call' | 'part'>;
 
-export function placeOf(where: Where): Pick<Refusal, 'call' | 'part'> {
+function placeOf(where: Where): Pick<Refusal, 'call' | 'part'> {
   return typeof where === 'string' ? { call: where } : where;
 }
 

@@ -45,7 +45,7 @@ export async function spentOf(
 }
 
 /** The greatest epsilon of five digits at which so many releases of equal cost fit. */
-export async function epsilonOfShare(
+async function epsilonOfShare(
   library: Library,
   { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
 ): Promise<number> {

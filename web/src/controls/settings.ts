@@ -35,7 +35,7 @@ import {
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
-export const participationNames = ['single', 'epochs', 'separated'] as const;
+const participationNames = ['single', 'epochs', 'separated'] as const;
 
 /** Most releases of which the page adds up the costs. */
 export const maxReleases = 10_000;
@@ -113,10 +113,10 @@ export class SettingError extends Error {
 export class IncompleteError extends SettingError {}
 
 /** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
-export const maxSteps = 1_000_000;
-export const maxDimension = 64;
+const maxSteps = 1_000_000;
+const maxDimension = 64;
 /** The page remembers every number it may show: 8 bytes each, true and noisy. */
-export const maxEntries = 4_000_000;
+const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
 export const defaults: Readonly<Settings> = {

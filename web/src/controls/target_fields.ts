@@ -28,7 +28,7 @@ export interface TargetEvents {
 }
 
 /** A target that a certificate reaches. */
-export function targetsOf(certificate: Certificate): Record<Target, number> {
+function targetsOf(certificate: Certificate): Record<Target, number> {
   const { noiseStddev, sensitivity, maxError } = certificate;
   return { noise: noiseStddev, worst: (2 * noiseStddev * maxError) / sensitivity };
 }

@@ -33,7 +33,7 @@ function roundedUp(value: number): number {
   return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
 }
 
-export function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
+function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
   let clipped = 0;
   let kept = 0;
   let whole = 0;
@@ -50,7 +50,7 @@ export function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
 }
 
 /** The length of the longest row, that of nine rows in ten and that of every second; no two alike. */
-export function clipOffers(norms: Float64Array): ClipOffer[] {
+function clipOffers(norms: Float64Array): ClipOffer[] {
   const lengths = norms.filter((norm) => norm > 0).sort();
   if (lengths.length === 0) return [effectOf(norms, 1)];
   const at = (share: number): number => lengths[Math.ceil(share * lengths.length) - 1]!;

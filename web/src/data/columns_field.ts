@@ -14,7 +14,7 @@ export interface ColumnsEvents {
 }
 
 /** The sum of a column as it stands, before anything is clipped. */
-export function unclippedTotal(values: Float64Array): number {
+function unclippedTotal(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 

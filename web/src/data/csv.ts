@@ -62,7 +62,7 @@ export function placeOf(csv: Csv, row: number): string {
 }
 
 /** Why a column cannot be summed as it is; null if it can. */
-export function faultText(csv: Csv, { name, faults }: Column): string | null {
+function faultText(csv: Csv, { name, faults }: Column): string | null {
   const [first] = faults;
   if (first === undefined) return null;
   const others = faults.length > 1 ? `, and ${grouped(faults.length - 1)} more like it` : '';

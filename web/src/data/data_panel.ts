@@ -38,7 +38,7 @@ import type { SnippetSource } from '../share/snippets.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
 /** No column is learned. */
-export const noLabel = '-';
+const noLabel = '-';
 
 /** Whether a learner runs: on made-up records, and on a table with a label column. */
 export function learnsFrom({ source, label }: Settings): boolean {

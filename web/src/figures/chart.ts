@@ -57,7 +57,7 @@ export interface ChartOptions {
 const alpha = { light: 0.16, dark: 0.22 };
 
 /** Resolved colours and fonts; read again when the theme changes. */
-export function readPalette(): Record<Colour | 'font', string> & { alpha: number } {
+function readPalette(): Record<Colour | 'font', string> & { alpha: number } {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -122,10 +122,6 @@ export class Chart {
 
   setLevels(levels: Level[]): void {
     this.levels = levels;
-  }
-
-  setShown(line: number, shown: boolean): void {
-    if (this.plot.series[line + 1]?.show !== shown) this.plot.setSeries(line + 1, { show: shown });
   }
 
   /** Puts the cursor at a step (from 1), or takes it away. */

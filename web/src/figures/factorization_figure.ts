@@ -13,7 +13,7 @@ import type { MapPanel } from './picture.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
-export const maxPictureSteps = 64;
+const maxPictureSteps = 64;
 /** Rows and columns of the tables. */
 const tableSize = 8;
 

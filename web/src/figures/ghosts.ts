@@ -7,7 +7,7 @@ import { participationOf } from '../controls/participation.ts';
 import type { Analyst } from '../page/analyst.ts';
 import type { Lane, Run } from '../page/run.ts';
 
-export const numGhosts = 30;
+const numGhosts = 30;
 /** Longer horizons would take the page's memory and time for lines that are a smear. */
 export const maxGhostSteps = 20_000;
 

@@ -22,7 +22,7 @@ const names: Record<View, string> = {
 };
 
 /** Last entry of `steps` that is at most `step`; -1 if there is none. */
-export function lastAtMost(steps: ArrayLike<number>, step: number): number {
+function lastAtMost(steps: ArrayLike<number>, step: number): number {
   let low = 0;
   let high = steps.length;
   while (low < high) {

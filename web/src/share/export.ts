@@ -21,7 +21,7 @@ export interface Exported {
 }
 
 /** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
-export function csvOf({ run, deployed, version, address }: Exported): string {
+function csvOf({ run, deployed, version, address }: Exported): string {
   const { dimension } = run.first.info;
   const lanes = run.lanes.map(({ mechanism, parameters, history }) => ({
     mechanism,

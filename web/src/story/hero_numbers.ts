@@ -17,7 +17,7 @@ export interface Stop {
 }
 
 /** From the worst to the best. */
-export const stops: readonly Stop[] = [
+const stops: readonly Stop[] = [
   { mechanism: 'independent', name: 'fresh', noise: 'fresh noise' },
   { mechanism: 'tree', name: 'tree', noise: 'noise on blocks of people' },
   {
@@ -52,7 +52,7 @@ export interface Simulator {
 type Result<T> = T | Promise<T>;
 
 /** Who came in: 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
-export function passersBy(): Float64Array {
+function passersBy(): Float64Array {
   let state = 20_240_229;
   // Marsaglia's xorshift32; never for noise.
   const uniform = (): number => {

@@ -8,7 +8,7 @@ export function density(x: number): number {
 }
 
 /** Probability that a standard normal number is at most `x`: its Taylor series over the density. */
-export function probability(x: number): number {
+function probability(x: number): number {
   if (x < -8) return 0;
   if (x > 8) return 1;
   let sum = x;

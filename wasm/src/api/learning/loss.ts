@@ -23,7 +23,7 @@ export const DOMAINS: readonly DomainName[] = [
   'simplex-entropic',
 ];
 
-export const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
+const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
 const PARAMETERS = ['loss', 'quantile', 'huberThreshold'] as const;
 export const LOSS_OPTIONS = [...PARAMETERS, ...RULE_OPTIONS] as const;
 

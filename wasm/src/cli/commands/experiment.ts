@@ -19,7 +19,7 @@ import { Misuse, unknownName } from '../failure.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { table } from '../output/table.js';
 
-export const EXPERIMENTS: Record<string, Experiment> = {
+const EXPERIMENTS: Record<string, Experiment> = {
   'error-per-step': errorPerStep,
   regret,
   'tree-ratio': treeRatio,
