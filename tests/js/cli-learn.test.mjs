@@ -280,6 +280,24 @@ test('learn: the noise and the certificate are for the neighbours that are asked
   assert.deepEqual(model.lastWeights, expected.lastWeights);
 });
 
+test('learn: one range for all features, but for those that have their own', async () => {
+  const star = [...learn, '--seed', '7', '--json', '--range'];
+  const inputs = async (...more) => {
+    const { code, stdout, stderr } = await dpFtrl([...star, ...more], { input: csv });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout).inputs;
+  };
+  const [a, b] = [
+    { name: 'a', low: 0, high: 1 },
+    { name: 'b', low: 0, high: 100 },
+  ];
+  assert.deepEqual(await inputs('*=0:100', '--range', 'a=0:1'), [a, b]);
+  assert.deepEqual(await inputs('a=0:1', '--range', '*=0:100'), [a, b]);
+  assert.deepEqual(await inputs('*=0:1'), [a, { ...b, high: 1 }]);
+  const twice = [...star, '*=0:1', '--range', '*=0:2'];
+  await fails(twice, 2, /--range is given twice for "\*"/, { input: csv });
+});
+
 test('learn: ranges from the data are not private, and say so', async () => {
   const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
   await fails(args, 2, /--ranges-from-data gives data away: it needs --show-nonprivate/, {

@@ -194,7 +194,8 @@ that is not secret, with --show-nonprivate: every try on the rows themselves cos
   --column NAME    feature; repeat for more. Default: all columns but the label
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
-                   lies outside is moved to the edge. Features without a range are used as they are
+                   lies outside is moved to the edge; '*=LOW:HIGH' for all features without a range
+                   of their own. Features without a range are used as they are
   --ranges-from-data
                    the least and greatest value of the other features: NOT private, and needs
                    --show-nonprivate

@@ -18,16 +18,24 @@ function parseRange(text: string): Required<ModelInput> {
   return { name: match[1]!, low, high };
 }
 
-/** The features, each with the range that was stated for it. */
+/** Name in --range that stands for every feature without a range of its own. */
+const OTHERS = '*';
+
+/** The features, each with the range that was stated for it or for all that have none. */
 export function readInputs(args: Args, features: readonly string[]): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
-    if (!features.includes(name)) throw unknownColumn('feature in --range', name, features);
+    const isKnown = name === OTHERS || features.includes(name);
+    if (!isKnown) throw unknownColumn('feature in --range', name, features);
     if (ranges.findIndex((range) => range.name === name) < i) {
       throw new Misuse(`--range is given twice for ${JSON.stringify(name)}`);
     }
   });
-  return features.map((name) => ranges.find((range) => range.name === name) ?? { name });
+  const others = ranges.find((range) => range.name === OTHERS);
+  return features.map((name) => {
+    const own = ranges.find((range) => range.name === name);
+    return own ?? (others ? { ...others, name } : { name });
+  });
 }
 
 /** Ranges that are read from the data, for those that were not stated. NOT private. */
