@@ -9,8 +9,13 @@
 export async function longestTasks(page, use) {
   await page.tracing.start({ categories: ['devtools.timeline', 'toplevel'] });
   await use();
+  // A task is written down when it has ended, after its last answer.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
   const { traceEvents } = JSON.parse(Buffer.from(await page.tracing.stop()).toString());
-  const parsed = traceEvents.find(({ name }) => name === 'ParseHTML');
+  // The browser's own pages have threads, too.
+  const parsed = traceEvents.find(
+    ({ name, args }) => name === 'ParseHTML' && args.beginData.url === page.url(),
+  );
   return traceEvents
     .filter(({ ph, pid, tid }) => ph === 'X' && pid === parsed.pid && tid === parsed.tid)
     .filter(({ name, tdur }) => /RunTask$/.test(name) && tdur > 0)
