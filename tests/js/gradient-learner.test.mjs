@@ -185,6 +185,51 @@ test('gradient learner: each gradient is clipped by itself', () => {
   [2, -1.5, 0].forEach((x, i) => assert.ok(Math.abs(moved[i] - x) <= 3 * grid, `${moved}`));
 });
 
+test('gradient learner: a call with a bad gradient adds none, so that it can be made again', () => {
+  const [good, bad] = [[1, 0, 0], [0, 0, Infinity]];
+  for (const call of ['contribute', 'update']) {
+    const [once, again] = [false, true].map((isRefused) =>
+      withLearner({}, (it) => {
+        if (isRefused) {
+          const wanted = new RegExp(`^${call}: record 1: record\\[2\\] must be finite, got Infinity`);
+          rejects(() => it[call]([...good, ...bad]), RangeError, 'invalid_argument', wanted);
+          assert.equal(it.step, 0);
+        }
+        return it.update(good);
+      }),
+    );
+    assert.deepEqual(again, once, call);
+  }
+});
+
+test('gradient learner: what one gradient moves is no longer than the clip norm, in integers', () => {
+  const sumsOf = (gradients, options) =>
+    withLearner({ ...options, rule: 'ftrl', rate: 1, batchSize: 1, start: undefined }, (it) => {
+      it.update(gradients);
+      const weights = it.update();
+      return { totals: [...weights].map((w) => -w / it.grid), grid: it.grid };
+    });
+  const ulps = (x, count) => x * (1 + count * 2 ** -52);
+  for (const clipNorm of [1, 0.1, Math.PI, 1e-8, 1e12]) {
+    const options = { mechanism: 'tree', clipNorm };
+    const other = [0.3, -7, 1e5].map((x) => x * clipNorm);
+    const before = sumsOf(other, options);
+    const most = clipNorm / before.grid;
+    for (const direction of [[1, 0, 0], [1, 1, 1], [3, -4, 12], [1e-9, 1, -1]]) {
+      const norm = Math.hypot(...direction);
+      for (const length of [0, 1e-320, 0.5, 1, ulps(1, 1), ulps(1, 3), ulps(1, -1), 2, 1e290]) {
+        const gradient = direction.map((x) => (x / norm) * (length === 1e-320 ? length : length * clipNorm));
+        const { totals } = sumsOf([...other, ...gradient], options);
+        const moved = totals.map((x, i) => BigInt(x - before.totals[i]));
+        const squared = Number(moved.reduce((sum, x) => sum + x * x, 0n));
+        const where = `clip ${clipNorm}, length ${length}, direction ${direction}`;
+        assert.ok(squared <= most ** 2, where);
+        if (length >= 0.5) assert.ok(squared >= (0.4 * most) ** 2, where);
+      }
+    }
+  }
+});
+
 test('gradient learner: bad gradients and options are refused', () => {
   withLearner({}, (it) => {
     rejects(() => it.update([1, 2]), TypeError, 'wrong_length', /^update: records must have a multiple of dimension = 3/);

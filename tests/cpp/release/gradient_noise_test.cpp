@@ -63,6 +63,44 @@ TEST(GradientNoise, sums_of_the_results_are_the_releases_bit_for_bit) {
   }
 }
 
+TEST(GradientNoise, of_few_bands_sums_of_the_results_are_within_a_unit_a_step_of_the_releases) {
+  for (const char* family : {"independent", "lambda-cgd", "banded-inverse-square-root"}) {
+    StrategyParameters parameters;
+    if (std::string(family) == "lambda-cgd") parameters.lambda = 0.5;
+    GradientNoiseOptions how = options(family, parameters);
+    how.grid = 0.5;  // coarse, so that roundings differ
+    GradientNoise noise(how);
+    const auto mechanism = noise.mechanism().with_clip_norm(noise.mechanism().clip_norm());
+    PrefixSum sums(mechanism, {.key = how.key, .dimension = kWidth, .grid = noise.grid()});
+    std::vector<double> total(kWidth), release(kWidth);
+    double largest = 0;
+    for (std::int64_t step = 0; step < kSteps; ++step) {
+      std::vector<double> values(kWidth);
+      sums.release(values, release);
+      noise.add_noise_to(values, step);
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        total[i] += values[i];
+        const double off = std::abs(total[i] - release[i]) / noise.grid();
+        ASSERT_LE(off, static_cast<double>(step + 1)) << family << ", step " << step;
+        largest = std::max(largest, off);
+      }
+    }
+    EXPECT_GT(largest, 0) << family;
+  }
+}
+
+TEST(GradientNoise, no_two_sums_have_the_same_noise_unless_it_goes_back) {
+  GradientNoise noise(options("tree"));
+  std::vector<double> first(kWidth), second(kWidth, 1.0);
+  noise.add_noise_to(first, 0);
+  std::vector<double> refused = second;
+  EXPECT_ERROR(noise.add_noise_to(refused, 0), "already_released", "step must be at least 1");
+  EXPECT_EQ(refused, second);
+  noise.noise().seek(0);
+  noise.add_noise_to(second, 0);
+  for (std::size_t i = 0; i < kWidth; ++i) EXPECT_EQ(second[i] - first[i], 1);
+}
+
 TEST(GradientNoise, the_norm_covers_what_truncating_a_sum_adds) {
   // Whatever else is in the sum, two that differ by at most the promised norm differ in integers by
   // at most the norm that the noise is made for; that of the promise would not do.

@@ -87,8 +87,10 @@ export interface GradientNoise extends Noise {
   readonly insecure: boolean;
   /**
    * Returns a sum with the noise of a step, on the grid; sums of the results are running totals
-   * with the noise of `prefixSum`. Steps may be left out. A step before `step` is refused with
-   * 'already_released', because two sums with the same noise show their difference.
+   * with the noise of `prefixSum`, up to a unit a step where increments are rounded by themselves
+   * (`NoiseOptions.increments`). Steps may be left out. A step before `step` is refused with
+   * 'already_released', because two sums with the same noise show their difference. `seek` and
+   * `restore` go back all the same: only to steps of which nothing was shown.
    *
    * Private as the certificate says if sums of neighbouring data, as they are given here, differ at
    * each step of a user by at most `clipNorm` (for 'replace-one' twice that). Add up in doubles:

@@ -170,7 +170,9 @@ struct GradientNoiseOptions {
 };
 
 /// Noise for sums of clipped gradients that callers keep themselves: row t of C^-1 Z for the sum of
-/// step t. Sums of the results are running totals with the noise of PrefixSum, bit for bit.
+/// step t. Sums of the results are running totals with the noise of PrefixSum, bit for bit; but
+/// encoders whose inverse has few bands round each row by itself (NoiseIncrements), and those sums
+/// are off by at most a unit a step.
 ///
 ///     sum of step t --truncate--> q_t     (q_t + round(row of totals t) - round(that before)) grid
 ///
@@ -185,7 +187,8 @@ class GradientNoise {
   /// @throws as Mechanism::make, PrefixSum and NoiseIncrements.
   explicit GradientNoise(const GradientNoiseOptions& options);
 
-  /// Adds the noise of a step, and goes to the next one. Steps may be left out, none given twice.
+  /// Adds the noise of a step, and goes to the next one. Steps may be left out; none is given
+  /// twice, unless noise() goes back.
   ///
   /// @param sum  dimension entries, input units; becomes a multiple of grid().
   /// @param step  step() .. num_steps() - 1.

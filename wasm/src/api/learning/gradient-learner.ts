@@ -131,6 +131,16 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     return this.weights();
   }
 
+  /** Looks at all gradients first: a call made again would add those before a bad one twice. */
+  private requireFinite(where: string, values: Float64Array): void {
+    const bad = values.findIndex((x) => !Number.isFinite(x));
+    if (bad < 0) return;
+    const row = { kind: 'record', index: Math.floor(bad / this.dimension) } as const;
+    const parameter = `record[${bad % this.dimension}]`;
+    const about = { row, parameter, constraint: 'must be finite', value: String(values[bad]) };
+    throw Object.assign(makeError('invalid_argument', where, about), { contributed: 0 });
+  }
+
   /** Adds gradients, each clipped, to the open batch. */
   private add(where: string, gradients: ArrayLike<number>): void {
     if (this.clipping !== 'here') {
@@ -139,6 +149,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     }
     const values = float64s(where, 'gradients', gradients);
     countRecords(where, values, this.dimension);
+    this.requireFinite(where, values);
     try {
       this.core.call('prefixSumContribute', this.id, values);
     } catch (error) {

@@ -69,16 +69,16 @@ export interface GradientLearner extends Handle {
   weights(): Float64Array;
   /**
    * Adds gradients of examples, one after the other, to the batch that `update` ends: for batches
-   * that do not fit at once. Each is clipped. One person has at most one in a batch. If a gradient
-   * is refused, the error's `contributed` says how many there were before it. Refused where clipping
-   * is by the caller.
+   * that do not fit at once. Each is clipped. One person has at most one in a batch. A call with a
+   * gradient that is not finite adds none of them. If the batch has no room for all, the error's
+   * `contributed` says how many it took. Refused where clipping is by the caller.
    */
   contribute(gradients: ArrayLike<number>): void;
   /**
    * Ends a batch, and returns the next weights. `gradients` are those of its examples, or of those
    * that are not in it yet; where clipping is by the caller, their sum. A call that is refused
-   * changes nothing, but for gradients that were contributed. Code 'bad_state' where weights leave
-   * the doubles: the batch is spent then.
+   * changes nothing, unless the error has `contributed`, as of `contribute`. Code 'bad_state' where
+   * weights leave the doubles: the batch is spent then.
    */
   update(gradients?: ArrayLike<number>): Float64Array;
 }
