@@ -126,6 +126,31 @@ function pendulum() {
   return [['constant', 'cos_angle', 'rate_squared', 'rate_sin_angle', 'label'], ...rows];
 }
 
+/** SYNTHETIC. Visits to a site over four weeks: when, which section, who. */
+function siteVisits() {
+  const uniform = uniforms(1991); // year of the first site
+  const first = Date.UTC(2026, 3, 6); // a Monday
+  const sections = ['docs', 'docs', 'docs', 'shop', 'shop', 'blog', 'help'];
+  const habits = Array.from({ length: 150 }, () => 0.05 + 0.7 * uniform() ** 3);
+  const rows = [];
+  for (let day = 0; day < 28; ++day) {
+    const busy = day % 7 < 5 ? 1 : 0.6;
+    const visits = [];
+    habits.forEach((habit, visitor) => {
+      while (uniform() < busy * habit) {
+        const section = sections[Math.floor(sections.length * uniform())];
+        visits.push([Math.floor(1440 * uniform()), visitor + 1, section]);
+      }
+    });
+    visits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    for (const [minute, visitor, section] of visits) {
+      const time = new Date(first + (day * 1440 + minute) * 60_000).toISOString().slice(0, 16);
+      rows.push([`${time}Z`, section, `v${String(visitor).padStart(3, '0')}`]);
+    }
+  }
+  return [['time', 'section', 'visitor'], ...rows];
+}
+
 /** SYNTHETIC. Visits to a gym over twelve weeks, closed on Sundays: when, who, how many minutes. */
 function gymVisits() {
   const uniform = uniforms(1896); // year of the first modern Olympic Games
@@ -153,6 +178,7 @@ function gymVisits() {
 const files = {
   'gym_visits.csv': gymVisits(),
   'shop_day.csv': shopDay(),
+  'site_visits.csv': siteVisits(),
   'tide.csv': tide(),
   'calendar.csv': calendar(),
   'pendulum.csv': pendulum(),

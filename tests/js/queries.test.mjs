@@ -450,7 +450,7 @@ test('command: misuse is told', async () => {
     [[...base, '--column', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
     [[...base, '--column', 'size', '--domain', 'a,a', table], /a value twice/],
     [[...base, '--column', 'weight', '--domain', '1:2', table], /unknown column|no column/],
-    [[...base, '--column', 'size', '--domain', '3:4', table], /row 41 .*outside --domain$/],
+    [[...base, '--column', 'size', '--domain', '3:4', table], /row 41 .*outside --domain; --other/],
     [[...base, ...sizes, '--integer', table], /--integer needs --consistent/],
     [[...base, '--column', 'size', '--domain', '0:130000', table], /--domain or --workload must have .* values, got 130001/],
     [[...base.slice(0, 3), ...sizes, '--epsilon', '1e-17', '--delta', '1e-300', table], /--epsilon/],

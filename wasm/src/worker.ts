@@ -42,6 +42,7 @@ const afterSearch = (name: Name): Piecewise =>
 const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   error: errorInPieces,
   errorPerStep: afterSearch('errorPerStep'),
+  incrementStddevs: afterSearch('incrementStddevs'),
   matrices: afterSearch('matrices'),
   compare: compareInPieces,
   optimize: searching,

@@ -140,6 +140,8 @@ export function makeApi(core: Core): DpFtrl {
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error,
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
+    incrementStddevs: (options) =>
+      core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(core, catalogue, options),
     comparison: (options) => makeComparison(core, catalogue, options),

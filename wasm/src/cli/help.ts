@@ -49,6 +49,7 @@ function exampleFile(name: string): string {
 
 export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
 
+  dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl learn      a linear model of a CSV file, learned privately
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
@@ -95,6 +96,52 @@ const COUNTED = `\
                    rows count; memory grows with the number of persons. With zero-out neighbours`;
 
 const HELP = {
+  count: `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
+
+Counts the rows of a CSV file (RFC 4180, UTF-8, first row names the columns) or of standard input by
+time, and with --by by category. Writes T,[CATEGORY,]count,count_std,total,total_std: of each bucket
+how many rows it has, and how many there are so far, both with noise, and the standard deviations of
+that noise. All of it together is (E, D)-differentially private for one row; or for one person, with
+--user-column. A row changes one count by 1: there is nothing to clip.
+
+The noise serves totals. A count is the difference of two of them, and a single bucket is noisier
+than if only buckets were released: read a span of buckets as the difference of two totals, whose
+std is at most twice total_std, however long the span is. Counts may be negative, and are not rounded, so that sums and
+means of them stay unbiased.
+
+  --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common
+  --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6
+  --time-column T --bucket minute|hour|day|week|month|year
+                   when each row was, in time order (ISO 8601; UTC unless there is an offset), and
+                   what is counted together; buckets without rows are counted, too
+  --from TIME, --to TIME
+                   first and last bucket, and rows are released as they arrive. Default: those of
+                   the first and the last row, which the guarantee then does not hide
+  --by COLUMN --domain A,B,C [--other]
+                   counts by category. Those of the data would show who is in it: --domain names
+                   them (or LOW:HIGH for integers), --other adds one for all the rest
+  --user-column ID --max-contributions K [--min-separation S]
+                   protects persons: column ID says whose row it is. All rows of a person in a
+                   bucket count as 1 together (two categories as 0.71 each), in the first K buckets
+                   that are at least S (default 1) apart, and the others not at all
+${MECHANISMS}
+${PARAMETERS}
+  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D and
+                   --budget-account A, as for dp-ftrl release
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, mode, protects, certificate, by, categories, rows, complete;
+                   and error, with code, row, line and column but no cell, when a row ended it early
+  --quiet          no guarantee and no notice on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+  --show-nonprivate  adds the counts without noise, count_true and total_true: NOT private
+
+Examples, with files of the package:
+  dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day \\
+      --by section --domain docs,shop,blog --other examples/site_visits.csv
+  dp-ftrl count --epsilon 2 --delta 1e-6 --time-column time --bucket week \\
+      --from 2026-04-06 --to 2026-05-03 --user-column visitor --max-contributions 4 \\
+      examples/site_visits.csv
+`,
   release: `dp-ftrl release --epsilon E --delta D --clip C [options] [FILE.csv]
 
 Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes

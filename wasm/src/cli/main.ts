@@ -8,6 +8,7 @@ import * as bounds from './commands/bounds.js';
 import * as calibrate from './commands/calibrate.js';
 import * as choose from './commands/choose.js';
 import * as compare from './commands/compare.js';
+import * as count from './commands/count.js';
 import * as error from './commands/error.js';
 import * as experiment from './commands/experiment.js';
 import * as learn from './commands/learn.js';
@@ -27,6 +28,7 @@ interface Command {
 }
 
 const COMMANDS = {
+  count,
   release,
   learn,
   queries,

@@ -105,6 +105,19 @@ export interface DpFtrl {
    */
   errorPerStep(options: ErrorOptions): Float64Array;
   /**
+   * Returns the std of what each step adds to the noise of its prefix sum, for noise Z of std 1. The
+   * certificate's `noiseStddev` times it is that of the difference of two successive totals, in
+   * input units and before rounding. For an encoder that is not Toeplitz up to 4096 steps.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.incrementStddevs({ mechanism: 'tree', numSteps: 8 }));
+   * ```
+   */
+  incrementStddevs(options: ErrorOptions): Float64Array;
+  /**
    * Returns B, C and the covariance of the noise, for at most 512 steps.
    * @example
    * ```js

@@ -3,6 +3,7 @@
 // dp-ftrl choose: what a CSV file has most of, or in the middle.
 
 import { load } from '../../index.js';
+import type { Domain } from '../input/domain.js';
 import { Misuse } from '../failure.js';
 import { csvCell } from '../../shared/csv.js';
 import {
@@ -11,7 +12,6 @@ import {
   readHistogram,
   readProtected,
 } from '../input/histogram.js';
-import type { Domain } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';

@@ -5,6 +5,7 @@
 import { load } from '../../index.js';
 import type { DpFtrl, Participation, PrefixSumOptions } from '../../types/all.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
+import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection } from '../options/protection.js';
@@ -23,6 +24,15 @@ import { Writer } from './release/writer.js';
 
 export { options } from './release/settings.js';
 
+/** A command that releases running totals: what its rows are, and how they are written. */
+export interface Kind {
+  command: 'release' | 'count';
+  settings: Settings;
+  /** Numbers of the rows; columns of text come besides. */
+  wanted: Omit<Wanted, 'texts'>;
+  writer(run: Run): Pick<Writer, 'begin' | 'steps' | 'end'>;
+}
+
 /** Everything a run knows before it releases. */
 interface Prepared {
   chosen: Chosen;
@@ -34,13 +44,14 @@ interface Prepared {
 }
 
 /** Reads the mechanism and the header, and searches for parameters where that takes long. */
-async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prepared> {
+async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
+  const { settings, command } = kind;
   const { people, times, target, seed, quiet, state } = settings;
   const chosen = await readChosen(args, dp.mechanisms());
   const participation = people ? target.participation : chosenParticipation(args, chosen);
   const steps = stepsOf(args, chosen);
   const texts = textColumns(people, times).names;
-  const rows = await RowStream.open(args.files, { columns: args.texts('column'), texts });
+  const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const how: PrefixSumOptions = {
     ...target,
@@ -54,7 +65,7 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   };
   // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = state === undefined && !quiet;
-  const found = isSearched ? await findFirst(dp, how, `release: ${chosen.name}`) : how;
+  const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
   return { chosen, participation, rows, surveyed, how: found };
 }
 
@@ -91,8 +102,9 @@ async function releaseAll(
 }
 
 /** A release that is under way. */
-interface Run {
+export interface Run {
   dp: DpFtrl;
+  kind: Kind;
   settings: Settings;
   prepared: Prepared;
   made: Made;
@@ -101,26 +113,28 @@ interface Run {
 }
 
 /** Pays for the release, says what it promises, and writes what comes before the first row. */
-async function begin({ dp, settings, prepared, made, sink }: Run): Promise<Writer> {
-  const { people, times, mode, seed, showTrue, json, quiet, budget } = settings;
+async function begin(run: Run): Promise<ReturnType<Kind['writer']>> {
+  const { dp, kind, settings, prepared, made } = run;
+  const { command } = kind;
+  const { people, times, mode, seed, showTrue, quiet, budget } = settings;
   const { chosen, participation, rows, how } = prepared;
   const { certificate } = made.sums.totals;
   const { columns } = rows;
   const { name } = chosen;
   const { numSteps } = how;
-  const writer = new Writer(sink, columns, { json, showTrue, timeColumn: times?.column });
+  const writer = kind.writer(run);
   const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
-  warnNotPrivate('release', {
+  warnNotPrivate(command, {
     [SEEDED]: seed !== undefined,
     '--show-nonprivate adds sums without noise': showTrue,
   });
   const other = whatIsProtected(participation, chosen);
-  if (other !== undefined) warn('release', other);
+  if (other !== undefined) warn(command, other);
   const isPrivate = seed === undefined && !showTrue;
-  if (!quiet && isPrivate) say('release', guarantee(certificate, { name, mode, whom }));
+  if (!quiet && isPrivate) say(command, guarantee(certificate, { name, mode, whom }));
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
   return writer;
 }
@@ -146,7 +160,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   progress.end();
   const dropped = settings.showTrue && sums.people ? sums.totals.numDropped : undefined;
   await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
-  if (dropped !== undefined) warn('release', `${dropped} rows did not count: NOT private`);
+  if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
 }
@@ -163,12 +177,25 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
   return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
-export async function run(args: Args): Promise<void> {
+export function run(args: Args): Promise<void> {
   const settings = readSettings(args);
+  const { json, showTrue, times } = settings;
+  return releaseTable(args, {
+    command: 'release',
+    settings,
+    wanted: { columns: args.texts('column') },
+    writer: ({ sink, prepared }) =>
+      new Writer(sink, prepared.rows.columns, { json, showTrue, timeColumn: times?.column }),
+  });
+}
+
+/** Releases the rows of the input as the settings say. */
+export async function releaseTable(args: Args, kind: Kind): Promise<void> {
+  const { settings } = kind;
   const { output, quiet } = settings;
   await requireWritable(output);
   const dp = await load();
-  const prepared = await prepare(dp, args, settings);
+  const prepared = await prepare(dp, args, kind);
   const made = await makeSums(dp, settings, prepared);
   const { totals } = made.sums;
   const { state } = made;
@@ -180,7 +207,7 @@ export async function run(args: Args): Promise<void> {
   const before = totals.step;
   let failure: unknown;
   try {
-    await write({ dp, settings, prepared, made, sink, interruption }, progress);
+    await write({ dp, kind, settings, prepared, made, sink, interruption }, progress);
   } catch (error) {
     progress.end();
     if (state && totals.step > before) {

@@ -6,6 +6,7 @@ import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
 import { readTable } from './rows.js';
@@ -18,48 +19,6 @@ export const HISTOGRAM_OPTIONS: Known = {
   neighbours: 'value',
   ...PEOPLE_OPTIONS,
 };
-
-const MAX_VALUES = 2 ** 24;
-const OTHER = 'other';
-
-/** Values that a column may hold, in order. */
-export class Domain {
-  private readonly indices: Map<string, number>;
-
-  constructor(
-    readonly column: string,
-    readonly labels: readonly string[],
-    private readonly hasOther: boolean,
-  ) {
-    this.indices = new Map(labels.map((label, i) => [label, i]));
-    if (this.indices.size < labels.length) {
-      throw new Misuse(`--domain of column ${JSON.stringify(column)} has a value twice`);
-    }
-  }
-
-  static read(column: string, text: string, withOther: boolean): Domain {
-    const range = /^(-?\d{1,15}):(-?\d{1,15})$/.exec(text);
-    let labels = text.split(',').map((label) => label.trim());
-    if (range) {
-      const [low, high] = [Number(range[1]), Number(range[2])];
-      if (high < low || high - low >= MAX_VALUES) {
-        const wanted = 'LOW:HIGH with at most 2^24 values, the lower one first';
-        throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
-      }
-      labels = Array.from({ length: high - low + 1 }, (_, i) => String(low + i));
-    } else if (labels.includes('')) {
-      const wanted = 'LOW:HIGH or texts separated by commas';
-      throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
-    }
-    if (withOther) labels.push(OTHER);
-    return new Domain(column, labels, withOther);
-  }
-
-  /** Index of a value; undefined outside. */
-  index(text: string): number | undefined {
-    return this.indices.get(text.trim()) ?? (this.hasOther ? this.labels.length - 1 : undefined);
-  }
-}
 
 export function readDomains(args: Args): Domain[] {
   const columns = args.texts('column');
@@ -142,11 +101,7 @@ export async function readHistogram(
         const cell = batch.texts[j]![i]!;
         const index = domain.index(cell);
         if (index === undefined) {
-          const row = batch.firstRow + i;
-          const line = batch.lines[i]!;
-          const where = `row ${row} (line ${line}), column ${JSON.stringify(domain.column)}`;
-          const fault = { code: 'outside_domain', row, line, column: domain.column };
-          throw new Misuse(`${where} is outside --domain`, fault, cell);
+          throw outsideDomain(domain, cell, { row: batch.firstRow + i, line: batch.lines[i]! });
         }
         place = place * domain.labels.length + index;
       });

@@ -5,6 +5,7 @@
 import { isBlank, type CsvRecord } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
+import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import { csvRecords } from './records.js';
 
@@ -28,6 +29,8 @@ export interface Wanted {
   columns: readonly string[];
   texts: readonly string[];
   onlyTexts?: boolean;
+  /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
+  categories?: Domain | undefined;
 }
 
 export interface NumericTable {
@@ -57,6 +60,12 @@ function chooseColumns(header: string[], names: readonly string[]): number[] {
   return indices;
 }
 
+/** The column whose values are counted, and where it is in the header. */
+interface Categories {
+  domain: Domain;
+  index: number;
+}
+
 class RowReader {
   private numRows = 0;
   private blank: { row: number; line: number } | undefined;
@@ -67,11 +76,14 @@ class RowReader {
     private readonly indices: number[],
     private readonly textIndices: number[],
     private readonly allColumns: boolean,
+    private readonly categories: Categories | undefined,
   ) {}
 
   read(records: CsvRecord[]): Batch {
-    const width = Math.max(1, this.indices.length);
-    const values = new Float64Array(records.length * width).fill(this.indices.length === 0 ? 1 : 0);
+    const { categories, indices } = this;
+    const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
+    const countsAll = !categories && indices.length === 0;
+    const values = new Float64Array(records.length * width).fill(countsAll ? 1 : 0);
     const lines: number[] = [];
     const texts: string[][] = this.textIndices.map(() => []);
     const firstRow = this.numRows + 1;
@@ -114,6 +126,12 @@ class RowReader {
       const what = `${where} has ${cells.length} cells, the header has ${this.header.length}`;
       throw new Misuse(what, { code: 'wrong_width', row, line });
     }
+    if (this.categories) {
+      const { domain, index } = this.categories;
+      const place = domain.index(cells[index]!);
+      if (place === undefined) throw outsideDomain(domain, cells[index]!, { row, line });
+      out[place] = 1;
+    }
     this.indices.forEach((index, j) => {
       const text = cells[index]!.trim();
       const value = parseNumber(text);
@@ -152,10 +170,15 @@ export async function readTable(
   if (summed !== undefined) {
     throw new Misuse(`column ${JSON.stringify(summed)} cannot be summed as well`);
   }
+  const { categories } = wanted;
   const all = wanted.columns.length === 0 && !wanted.onlyTexts;
   const names = all ? header.filter((it) => !wanted.texts.includes(it)) : wanted.columns;
   const indices = chooseColumns(header, names);
-  const reader = new RowReader(header, indices, textIndices, all);
+  const by = categories && {
+    domain: categories,
+    index: chooseColumns(header, [categories.column])[0]!,
+  };
+  const reader = new RowReader(header, indices, textIndices, all, by);
 
   async function* batches(): AsyncGenerator<Batch> {
     let batch = reader.read(rest);
@@ -174,7 +197,8 @@ export async function readTable(
       if (batch.numRows > 0 || batch.fault) yield batch;
     }
   }
-  const columns = indices.length === 0 ? [ROWS] : indices.map((index) => header[index]!);
+  const rows = categories ? [...categories.labels] : [ROWS];
+  const columns = indices.length === 0 ? rows : indices.map((index) => header[index]!);
   return {
     columns,
     batches: batches(),

@@ -59,6 +59,11 @@ export class Args {
     return new Args(values, files);
   }
 
+  /** The same with the value of an option that the command knows by itself. */
+  with(name: string, value: string): Args {
+    return new Args(new Map(this.values).set(name, [value]), this.files);
+  }
+
   has(name: string): boolean {
     return this.values.has(name);
   }

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import type { QueryWorkload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
-import type { Domain } from '../../input/histogram.js';
+import type { Domain } from '../../input/domain.js';
 import { readNumbers } from '../../options/workload.js';
 
 /** Turns labels of the core, which count values, into the names used here. */

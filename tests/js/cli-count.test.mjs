@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Counts per bucket and category: what is counted, what a row or a person can change, and how noisy
+// a bucket is. The oracle counts all rows at once and shares nothing with the command.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+
+const dp = await (await importEntry('dp-ftrl')).load();
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6'];
+const daily = ['--time-column', 'time', '--bucket', 'day'];
+const count = ['count', ...privacy, ...daily];
+const range = ['--from', '2026-04-06', '--to', '2026-05-03'];
+const by = ['--by', 'section', '--domain', 'docs,shop,blog', '--other'];
+const labels = ['docs', 'shop', 'blog', 'other'];
+const seen = ['--seed', '5', '--show-nonprivate', '--quiet'];
+const table = join(root, 'examples/site_visits.csv');
+const rows = parse(readFileSync(table, 'utf8'), { columns: true });
+const days = Array.from({ length: 28 }, (_, i) =>
+  new Date(Date.UTC(2026, 3, 6 + i)).toISOString().slice(0, 10),
+);
+const csv = (some) =>
+  `time,section,visitor\n${some.map((it) => `${it.time},${it.section},${it.visitor}\n`).join('')}`;
+
+async function counted(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return parse(stdout, { columns: true, cast: (value) => (value !== '' && !isNaN(value) ? +value : value) });
+}
+
+const labelOf = (section) => (labels.includes(section) ? section : 'other');
+const numberOf = (some, day, label) =>
+  some.filter(({ time, section }) => time.startsWith(day) && labelOf(section) === label).length;
+
+test('count: every bucket and category once, with the rows of that day in it', async () => {
+  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
+  assert.deepEqual(
+    found.map((it) => [it.time, it.section]),
+    days.flatMap((day) => labels.map((label) => [day, label])),
+  );
+  const totals = Object.fromEntries(labels.map((label) => [label, 0]));
+  for (const it of found) {
+    const expected = numberOf(rows, it.time, it.section);
+    assert.equal(it.count_true, expected);
+    assert.equal(it.total_true, (totals[it.section] += expected));
+  }
+  assert.equal(Object.values(totals).reduce((a, b) => a + b), rows.length);
+});
+
+test('count: a count is the difference of two totals, exactly', async () => {
+  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
+  const last = {};
+  for (const { section, count: number, total } of found) {
+    assert.equal(number, total - (last[section] ?? 0));
+    last[section] = total;
+  }
+});
+
+test('count: totals are what release makes of one column a category, clipped to 1', async () => {
+  const oneHot = rows.map(({ time, section }) =>
+    [time, ...labels.map((label) => Number(labelOf(section) === label))].join(','),
+  );
+  const columns = labels.flatMap((label) => ['--column', label]);
+  const release = ['release', ...privacy, '--clip', '1', ...daily, ...range, ...columns];
+  const wanted = await counted(
+    [...release, '--seed', '5', '--quiet'],
+    `time,${labels.join(',')}\n${oneHot.join('\n')}\n`,
+  );
+  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
+  assert.deepEqual(
+    found.map(({ total, total_std: std }) => [total, std]),
+    wanted.flatMap((row) => labels.map((label) => [row[label], row.std])),
+  );
+});
+
+test('count: one row changes one category by 1, from its day on', async () => {
+  const run = (some) => counted([...count, ...range, ...by, ...seen], csv(some));
+  const [all, less] = [await run(rows), await run(rows.filter((_, i) => i !== 700))];
+  const { time, section } = rows[700];
+  all.forEach((row, i) => {
+    const isOf = row.section === labelOf(section);
+    assert.equal(row.count_true - less[i].count_true, Number(isOf && time.startsWith(row.time)));
+    assert.equal(row.total_true - less[i].total_true, Number(isOf && row.time >= time.slice(0, 10)));
+  });
+});
+
+test('count: a person changes at most K buckets, each by at most 1 in the l2-norm', async () => {
+  const people = ['--user-column', 'visitor', '--max-contributions', '3'];
+  const run = (some) => counted([...count, ...range, ...by, ...people, ...seen], csv(some));
+  const all = await run(rows);
+  const numRows = (who) => rows.filter(({ visitor }) => visitor === who).length;
+  const who = [...new Set(rows.map(({ visitor }) => visitor))].sort((a, b) => numRows(b) - numRows(a))[0];
+  assert.ok(numRows(who) > 20);
+  const less = await run(rows.filter(({ visitor }) => visitor !== who));
+  const changes = days.map((day) =>
+    Math.hypot(
+      ...all.map((row, i) => (row.time === day ? row.count_true - less[i].count_true : 0)),
+    ),
+  );
+  const changed = changes.filter((change) => change > 1e-9);
+  assert.equal(changed.length, 3);
+  assert.ok(changed.every((change) => change < 1 + 1e-9), `${changed}`);
+  assert.ok(changed.some((change) => change > 0.99));
+});
+
+test('count: the std of a bucket is that of the row of the decoder less the one before', async () => {
+  for (const mechanism of ['optimal', 'tree', 'blt', 'square-root', 'honaker']) {
+    const args = [...count, ...range, '--mechanism', mechanism, '--seed', '1'];
+    const { certificate, rows: found } = JSON.parse(
+      (await dpFtrl([...args, '--json', '--quiet', table])).stdout,
+    );
+    const { decoder } = dp.matrices({ mechanism, numSteps: 28 });
+    const width = decoder.length / 28;
+    found.forEach(({ countStd }, t) => {
+      const row = decoder.subarray(t * width, (t + 1) * width);
+      const before = t === 0 ? row.map(() => 0) : decoder.subarray((t - 1) * width, t * width);
+      const unit = Math.hypot(...row.map((value, j) => value - before[j]));
+      const std = certificate.noiseStddev * unit;
+      assert.ok(Math.abs(countStd / std - 1) < 1e-3, `${mechanism}, ${t}: ${countStd}, ${std}`);
+    });
+  }
+});
+
+test('count: noise of buckets has the std that is printed', () => {
+  const options = { mechanism: 'optimal', numSteps: 6 };
+  const unit = dp.incrementStddevs(options);
+  const numRuns = 4000;
+  const squares = new Float64Array(6);
+  let scale = 0;
+  for (let seed = 1; seed <= numRuns; ++seed) {
+    const sum = dp.prefixSum({ ...options, epsilon: 1, delta: 1e-6, insecureSeed: seed });
+    scale = sum.certificate.noiseStddev;
+    const totals = sum.releaseMany(new Float64Array(6));
+    totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));
+    sum.dispose();
+  }
+  // The std of a mean of 4000 squares is 2.2 %: six of them are beyond 11 % once in 10^5 seeds.
+  unit.forEach((std, t) => {
+    const ratio = squares[t] / numRuns / (scale * std) ** 2;
+    assert.ok(Math.abs(ratio - 1) < 0.11, `${t}: ${ratio}`);
+  });
+  assert.ok(Math.abs((2 / 3) ** 2 - 1) > 0.11 && unit.every((std) => std > 0.5));
+});
+
+test('count: without categories all rows are counted together', async () => {
+  const found = await counted([...count, ...range, ...seen, table]);
+  assert.deepEqual(
+    found.map((it) => it.count_true),
+    days.map((day) => rows.filter(({ time }) => time.startsWith(day)).length),
+  );
+  assert.deepEqual(Object.keys(found[0]).slice(0, 5), ['time', 'count', 'count_std', 'total', 'total_std']);
+});
+
+test('count: JSON has the same numbers, and says whom it protects', async () => {
+  const args = [...count, ...range, ...by, '--seed', '5', '--quiet'];
+  const found = JSON.parse((await dpFtrl([...args, '--json', table])).stdout);
+  const lines = await counted(args, csv(rows));
+  assert.deepEqual(
+    found.rows,
+    lines.map((it) => ({
+      time: it.time,
+      category: it.section,
+      count: it.count,
+      countStd: it.count_std,
+      total: it.total,
+      totalStd: it.total_std,
+    })),
+  );
+  assert.equal(found.protects, 'one row');
+  assert.equal(found.complete, true);
+  assert.deepEqual(found.categories, labels);
+  assert.equal(found.certificate.clipNorm, 1);
+});
+
+test('count: first and last buckets that come from the data are named', async () => {
+  const said = async (args) => (await dpFtrl([...count, ...args, table])).stderr;
+  assert.match(await said([]), /warning: the first and the last day printed depend on the data/);
+  assert.match(await said(range.slice(0, 2)), /warning: the last day printed depends on the data/);
+  assert.doesNotMatch(await said(range), /depend/);
+});
+
+test('count: categories of the data are refused, and so is what does nothing', async () => {
+  const section = ['--by', 'section'];
+  const name = /row 4 \(line 5\), column "section" is outside --domain; --other adds a category/;
+  const input = csv(rows.slice(0, 3).map((row) => ({ ...row, section: 'docs' })).concat([{ ...rows[3], section: 'x' }]));
+  for (const [args, message, options] of [
+    [[...section, table], /--by needs categories that do not come from the data: a name/],
+    [[...section, '--other', table], /--by needs categories that do not come from the data/],
+    [['--domain', 'a,b', table], /--domain needs --by/],
+    [['--other', table], /--other needs --by/],
+    [['--by', 'time', '--domain', 'a', table], /--by and --time-column must be two columns/],
+    [[...range, ...section, '--domain', 'docs,shop'], name, { input }],
+    [['--min-separation', '2', table], /--min-separation needs --user-column/],
+    [['--clip', '2', table], /unknown option "--clip"/],
+    [['--bucket', 'minute', table], /--bucket is given twice/],
+  ]) {
+    const { stdout } = await fails([...count, '--quiet', ...args], 2, message, options);
+    assert.doesNotMatch(stdout, /x/);
+  }
+  const minutes = ['count', ...privacy, '--time-column', 'time', '--bucket', 'minute', '--quiet'];
+  await fails([...minutes, table], 2, /\d+ buckets are too many .* longer --bucket, or --mechanism blt/);
+  assert.equal((await dpFtrl([...minutes, '--mechanism', 'blt', table])).code, 0);
+  await fails(['count', ...privacy, table], 2, /--time-column is required/);
+});

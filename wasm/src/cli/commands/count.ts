@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl count: rows of a CSV by time and category, as private counts of each bucket and so far.
+
+import { given } from '../../core/given.js';
+import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
+import { PARAMETER_NAMES } from '../../shared/parameters.js';
+import type { DpFtrl, ErrorOptions } from '../../types/all.js';
+import { Domain } from '../input/domain.js';
+import { PEOPLE_OPTIONS } from '../input/people.js';
+import { readTimes, TIME_OPTIONS } from '../input/time.js';
+import { Misuse } from '../failure.js';
+import { required, type Args, type Known } from '../options/args.js';
+import { MECHANISM_OPTIONS } from '../options/mechanism.js';
+import { warn } from '../output/notices.js';
+import { BUDGET_OPTIONS } from '../state/budget.js';
+import { CountWriter } from './count/writer.js';
+import { releaseTable, type Run } from './release.js';
+import { readSettings } from './release/settings.js';
+
+export const options: Known = {
+  ...MECHANISM_OPTIONS,
+  epsilon: 'value',
+  delta: 'value',
+  ...TIME_OPTIONS,
+  by: 'value',
+  domain: 'value',
+  other: 'flag',
+  ...PEOPLE_OPTIONS,
+  'min-separation': 'value',
+  ...BUDGET_OPTIONS,
+  seed: 'value',
+  output: 'value',
+  'show-nonprivate': 'flag',
+  json: 'flag',
+  quiet: 'flag',
+};
+
+/** Each row changes one count by 1, and the vector of all counts by 1 in the l2-norm. */
+const CLIP = '1';
+
+/** The categories, which must not be those of the data. */
+function readCategories(args: Args): Domain | undefined {
+  const [by, domain] = [args.text('by'), args.text('domain')];
+  if (by === undefined) {
+    const stray = ['domain', 'other'].find((name) => args.has(name));
+    if (stray !== undefined) throw new Misuse(`--${stray} needs --by`);
+    return undefined;
+  }
+  if (domain === undefined) {
+    const why = 'a name that only one row has would show that the row is there';
+    const hint = '--domain a,b,c lists them, and --other counts what it leaves out';
+    throw new Misuse(`--by needs categories that do not come from the data: ${why}; ${hint}`);
+  }
+  return Domain.read(by, domain, args.has('other'));
+}
+
+function requireSeparate(by: string, args: Args): void {
+  const other = ['time-column', 'user-column'].find((name) => args.text(name) === by);
+  if (other !== undefined) throw new Misuse(`--by and --${other} must be two columns`);
+}
+
+/** @throws Misuse where the variance of increments would need matrices that are too large. */
+function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Array {
+  try {
+    return dp.incrementStddevs(problem);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'unsupported') throw error;
+    const what = `${problem.numSteps} buckets are too many for the std of a count with ${name}`;
+    throw new Misuse(`${what}: choose a longer --bucket, or --mechanism blt`);
+  }
+}
+
+/** Std of the noise of each bucket's count, the difference of two successive totals. */
+function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
+  const { how } = prepared;
+  const { totals } = made.sums;
+  const { noiseStddev } = totals.certificate;
+  // Totals of several runs have their grid elsewhere; counts are of one.
+  const grid = 'grid' in totals ? totals.grid : 0;
+  const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, how[name]]));
+  const { mechanism = DEFAULT_MECHANISM, numSteps, participation = 'single' } = how;
+  const problem = { mechanism, ...given(parameters), numSteps, participation };
+  const unit = unitStddevs(dp, problem, prepared.chosen.name);
+  // Both totals are rounded to the grid, each by itself; before the first step there is none.
+  return unit.map((std, t) =>
+    Math.sqrt((noiseStddev * std) ** 2 + (grid ** 2 / 12) * (t === 0 ? 1 : 2)),
+  );
+}
+
+export function run(args: Args): Promise<void> {
+  required('epsilon', args.text('epsilon'));
+  required('delta', args.text('delta'));
+  required('time-column', args.text('time-column'));
+  if (args.has('min-separation') && !args.has('user-column')) {
+    throw new Misuse('--min-separation needs --user-column');
+  }
+  const times = readTimes(args)!;
+  const categories = readCategories(args);
+  if (categories) requireSeparate(categories.column, args);
+  const settings = readSettings(args.with('clip', CLIP));
+  const { json, showTrue, quiet } = settings;
+  if (times.last === undefined && !quiet) {
+    const [edges, verb] =
+      times.first === undefined
+        ? [`the first and the last ${times.bucket}`, 'depend']
+        : [`the last ${times.bucket}`, 'depends'];
+    warn('count', `${edges} printed ${verb} on the data: give --from and --to to hide that`);
+  }
+  return releaseTable(args, {
+    command: 'count',
+    settings,
+    wanted: { columns: [], onlyTexts: true, categories },
+    writer: (run) =>
+      new CountWriter(run.sink, {
+        json,
+        showTrue,
+        timeColumn: times.column,
+        by: categories?.column,
+        labels: categories?.labels,
+        stddevs: bucketStddevs(run),
+      }),
+  });
+}
