@@ -199,6 +199,18 @@ test('a table without persons and times offers none, and an address that asks fo
   await other.close();
 });
 
+test('records that the page makes up have no persons: what an address says of a user is a promise', async () => {
+  const pattern = 'steps=30&participation=separated&participations=3&min-separation=2';
+  for (const role of ['user-column=who', 'time-column=when']) {
+    const { page } = await open(`${pattern}&${role}`);
+    assert.match(await textOf(page, '#notice'), /records that the page makes up have no user and no time/);
+    assert.match(await textOf(page, '#set-participation-hint'), /^A user has at most 3 records.*as you promise/);
+    assert.doesNotMatch(await page.evaluate(() => location.hash), /user-column|time-column/);
+    assert.equal(await valueOf(page, '#set-participations'), '3');
+    await page.close();
+  }
+});
+
 test('the guided step fits 320 px, in both themes, and axe finds nothing wrong', async () => {
   for (const scheme of ['light', 'dark']) {
     const { page } = await open('steps=30', { width: 320, scheme });

@@ -133,14 +133,17 @@ export class DataPanel {
   /** The records that the settings describe; null for a synthetic stream. */
   records(settings: Settings): Records | null {
     this.load(settings.source);
-    if (this.csv === null) return null;
+    const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
+    if (this.csv === null) {
+      if (role === undefined) return null;
+      throw new SettingError(role, 'records that the page makes up have no user and no time column');
+    }
     const csv = this.csv;
     const label = this.labelOf(settings);
     if (label === noLabel) {
       const limit = limitOf(settings);
       return attempt(() => this.makeRecords(csv, this.columnsOf(settings), settings, limit));
     }
-    const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
     if (role !== undefined) {
       throw new SettingError(role, 'a learner protects rows: it takes no user and no time column');
     }
