@@ -206,7 +206,8 @@ test('at the default epsilon noise that is taken back beats fresh noise', async 
   );
   console.log(`read right: ${JSON.stringify(read)}`);
   assert.deepEqual([read.optimal.runs, read.independent.runs, read.none.runs], [5, 5, 1]);
-  assert.match(await page.$eval('.wish', (one) => one.textContent), /\(1, 10⁻⁶\) for each image/);
+  const stated = await page.$eval('.wish', (one) => one.textContent);
+  assert.match(stated, /ε = 1 and δ = 10⁻⁶ for each image/);
   assert.ok(read.optimal.mean - read.independent.mean > 0.12);
   assert.ok(read.none.mean > read.optimal.mean, 'noise costs something');
   assert.deepEqual(said, []);
@@ -267,7 +268,7 @@ test('with the keyboard an image is chosen, the noise switched and epsilon moved
     () => document.querySelector('[data-learning]').dataset.learning === 'running',
   );
   await page.waitForSelector('[data-learning=done]', { timeout: 300_000 });
-  assert.match(await page.$eval('.wish', (one) => one.textContent), /\(8, 10⁻⁶\)/);
+  assert.match(await page.$eval('.wish', (one) => one.textContent), /ε = 8 and δ = 10⁻⁶ for/);
   const [mean] = await page.$$eval('.results data', (all) => all.map((one) => Number(one.value)));
   assert.ok(mean > 0.8);
   await page.close();
@@ -276,7 +277,7 @@ test('with the keyboard an image is chosen, the noise switched and epsilon moved
 test('crowd: says whom it protects, shows what a phone sends and what is published', async () => {
   const { page, said } = await openScene('crowd');
   const text = (selector) => page.$eval(selector, (one) => one.textContent);
-  assert.match(await text('.promise'), /\(2, 10⁻⁶\) for a person/);
+  assert.match(await text('.promise'), /ε = 2 and δ = 10⁻⁶ for a person/);
   assert.match(await text('.promise'), /all 5 rounds that it takes part in, which are at least 20/);
   assert.equal((await page.$$('.phones .lit')).length, 25);
   const sent = await text('.crowd-row.secret p');

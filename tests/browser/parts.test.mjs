@@ -21,6 +21,7 @@ const names = [
   'controls/settings',
   'figures/sums_view',
   'controls/url',
+  'story/queue',
 ];
 const parts = await importSources(
   'web/src',
@@ -36,6 +37,33 @@ test('the radius of the norm band: 2 in one dimension, closed forms in two and f
   for (let d = 2; d <= 64; ++d) assert.ok(twoSigmaRadius(d) > twoSigmaRadius(d - 1));
   const wilson = (d) => Math.sqrt(d * (1 - 2 / (9 * d) + 1.6899 * Math.sqrt(2 / (9 * d))) ** 3);
   assert.ok(Math.abs(twoSigmaRadius(64) / wilson(64) - 1) < 1e-3);
+});
+
+test('scenes compute one at a time, and patient work lets all other work go first', async () => {
+  const queue = parts.queue.makeQueue();
+  const order = [];
+  let running = 0;
+  const work = (name) => async () => {
+    assert.equal(++running, 1, `${name} runs alone`);
+    order.push(name);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    --running;
+    return name;
+  };
+  const fails = () => {
+    order.push('fails');
+    throw new Error('no');
+  };
+  const all = [
+    queue(work('first'), { patient: true }),
+    queue(work('long'), { patient: true }),
+    queue(work('longer'), { patient: true }),
+    queue(fails).catch(({ message }) => message),
+    queue(work('short')),
+  ];
+  assert.deepEqual(await Promise.all(all), ['first', 'long', 'longer', 'no', 'short']);
+  assert.deepEqual(order, ['first', 'fails', 'short', 'long', 'longer']);
+  assert.equal(await queue(work('later')), 'later');
 });
 
 test('the band is centred on the release, whatever the true total', () => {

@@ -4,6 +4,7 @@
 // keyboard, and the numbers shown compared with the library's.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import { complaints, openPage, root, settled, startSite } from './support.mjs';
@@ -217,6 +218,32 @@ test('yours: a file given to the story is read in the laboratory', async () => {
     await page.waitForSelector('#clip-guide li', { visible: true });
     const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
     assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
+  }, { calm: true });
+});
+
+test('a file dropped anywhere on the story is read in the laboratory', async () => {
+  await inScene('attacker', async (page) => {
+    const csv = readFileSync(`${root}examples/shop_day.csv`, 'utf8');
+    const kept = await page.evaluate((text) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], 'shop_day.csv', { type: 'text/csv' }));
+      const put = (type) =>
+        document
+          .querySelector('#scene-attacker .game')
+          .dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      // The browser would leave the page for a file whose events nobody cancels.
+      const cancelled = [!put('dragover')];
+      cancelled.push(document.documentElement.classList.contains('dropping'), !put('drop'));
+      return cancelled;
+    }, csv);
+    assert.deepEqual(kept, [true, true, true]);
+    await page.waitForFunction(() => document.getElementById('set-source').value === 'own');
+    assert.equal(await page.$eval('html', ({ dataset }) => dataset.view), 'lab');
+    assert.equal(await page.$('html.dropping'), null);
+    const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
+    assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
+    await page.goBack();
+    await page.waitForFunction(() => document.documentElement.dataset.view === 'story');
   }, { calm: true });
 });
 

@@ -288,10 +288,10 @@ async function distances({ engine, queue }: Context): Promise<number[]> {
 /** Says why all counts together tell no more than one dot. */
 const sameForAll = (mu: number): string =>
   'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
-  'by fresh noise, a tree or the optimum, it is scaled until all counts together tell as ' +
-  `much as this one dot, μ = ${quantity(mu)} standard deviations at ε = ` +
-  `${fixed(privacy.epsilon, 0)}. That is what “same privacy” means here. (Throughout, δ = 10⁻⁶: ` +
-  'the bells are those that ε and δ together stand for.)';
+  'there is so much of it that all counts together tell exactly as much as this one dot. That is ' +
+  'what “same privacy” means here. (In numbers: the privacy is stated as two numbers, ε and δ, and ' +
+  `δ is 10⁻⁶ everywhere here. For ε = ${fixed(privacy.epsilon, 0)} the two bells are ` +
+  `μ = ${quantity(mu)} of their standard deviation apart.)`;
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const mus = await distances(context);

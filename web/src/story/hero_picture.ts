@@ -55,7 +55,7 @@ function legend(day: Day): string {
     `<li class="${kind}"><span class="mark"></span><span class="name">${name}</span> ` +
     `<span class="value">${text}</span></li>`;
   return `<ul class="hero-legend">${[
-    item('truth', 'The true count, kept secret', `${whole(day.truth[last]!)} people`),
+    item('truth', 'The true count, kept secret', `${whole(day.truth[last]!)} people in the end`),
     item('worst', published(worst), within(worst)),
     item('best', published(best), within(best)),
   ].join('')}</ul>`;
@@ -119,7 +119,7 @@ export function heroMarkup(day: Day): string {
     `${curves.join('')}</svg>` +
     `<div class="ticks-x">${ticks.steps.map(label).join('')}` +
     `<div class="name-x">${names.steps}</div></div></div></div>` +
-    '<p class="note">Shaded: 95 of 100 published counts lie there.</p>' +
+    '<p class="note">Shaded: 95 of 100 published counts lie there. ± is its reach where it is widest.</p>' +
     handle(day)
   );
 }

@@ -148,7 +148,7 @@ function claimText(numSteps: number, band: number, error: number): (string | HTM
     h('data', { class: 'naive-band', value: band }, count(Math.round(10 * band) / 10)),
     ', which is ',
     h('data', { class: 'naive-error', value: error }, times),
-    ' times the noise that would hide one person once.',
+    ' times the noise that a single published count needs.',
   ];
 }
 
@@ -164,7 +164,7 @@ const explained = (): HTMLElement[] => [
     {},
     h('strong', {}, 'Fresh noise on each total: '),
     'each person is in all totals from then on, and each of them tells a little. To keep the ' +
-      'promise for all of them, every total needs that much noise from the very first one on.',
+      'privacy against all of them together, each needs this much noise, from the very first one on.',
   ),
 ];
 

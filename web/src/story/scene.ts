@@ -10,8 +10,11 @@ export interface Context {
   readonly engine: Engine;
   /** Reduced motion: finished frames, and steps instead of movements. */
   readonly calm: boolean;
-  /** Scenes compute one at a time, in the order in which they ask. */
-  queue<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Scenes compute one at a time, in the order in which they ask. Patient work, which takes seconds,
+   * lets all other work go first.
+   */
+  queue<T>(work: () => Promise<T>, options?: { patient?: boolean }): Promise<T>;
   /** The reader has let go of a handle: the address takes its position. */
   settled(): void;
 }

@@ -7,6 +7,7 @@ import './story.css';
 import { Address } from '../page/address.ts';
 import { h } from '../page/dom.ts';
 import type { Engine } from '../page/engine.ts';
+import { makeQueue } from './queue.ts';
 import { addressOf, type Route } from './route.ts';
 import type { Context, Scene, SceneView } from './scene.ts';
 
@@ -27,26 +28,25 @@ const scenes: readonly Scene[] = [
   {
     id: 'naive',
     title: 'The naive ways',
-    sentence: 'Fresh noise adds up; noise on every total costs the most from the start.',
+    sentence: 'Fresh noise for each person piles up; fresh noise on each total is as large from the start.',
     load: () => import('./naive.ts'),
   },
   {
     id: 'take_back',
     title: 'Take it back',
-    sentence: 'Return a part of yesterday’s noise today.',
+    sentence: 'Each step takes back a part of the noise of the step before.',
     load: () => import('./take_back.ts'),
   },
   {
     id: 'tree',
     title: 'The tree',
-    sentence: 'Or add up blocks.',
+    sentence: 'Or put the noise on blocks: a few of them add up to any total.',
     load: () => import('./errors/tree.ts'),
   },
   {
     id: 'floor',
     title: 'The floor',
-    sentence:
-      'Echo everything ever fainter; then a proof says that no such mixture of noise can do better.',
+    sentence: 'Take back a little of every earlier noise: a proof says how far this can go.',
     load: () => import('./errors/floor.ts'),
   },
   {
@@ -68,7 +68,7 @@ const scenes: readonly Scene[] = [
   {
     id: 'yours',
     title: 'Yours',
-    sentence: 'Your horizon, your data, your error.',
+    sentence: 'As many counts as you need, as far off as you can bear, of your own data.',
     load: () => import('./errors/yours.ts'),
   },
 ];
@@ -191,14 +191,31 @@ function contents(): HTMLElement {
   return h('nav', { 'aria-label': 'Scenes' }, h('ol', { class: 'contents' }, ...links));
 }
 
-/** Runs what it is given one after the other, also after one that failed. */
-function makeQueue(): Context['queue'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work, work);
-    last = next;
-    return next;
-  };
+/**
+ * A file that is dropped anywhere on the story opens the laboratory: a browser would leave the page
+ * for it. Listens below the document, whose own listener is the laboratory's.
+ */
+function takeDrops(): void {
+  const { classList, dataset } = document.documentElement;
+  const isOurs = (event: DragEvent): boolean =>
+    dataset['view'] === 'story' && event.dataTransfer?.types.includes('Files') === true;
+  document.body.addEventListener('dragover', (event) => {
+    if (!isOurs(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    classList.add('dropping');
+  });
+  document.body.addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) classList.remove('dropping');
+  });
+  document.body.addEventListener('drop', (event) => {
+    if (!isOurs(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    classList.remove('dropping');
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file) void import('./errors/hand_over.ts').then(({ handOver }) => handOver(file));
+  });
 }
 
 export class Story {
@@ -232,6 +249,7 @@ export class Story {
     for (const { element } of this.sections) observer.observe(element);
     if (!embedded) this.sections[0]?.element.append(contents());
     root.addEventListener('click', (event) => this.follow(event));
+    takeDrops();
   }
 
   /**

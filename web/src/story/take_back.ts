@@ -183,7 +183,7 @@ class Errors {
     this.plane = new Plane({
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
-      yName: 'noise of the worst total, times that of one person',
+      yName: 'noise on the worst total (1 = on a single published count)',
       // Evenly spaced by what is left: 1 - lambda, from 1 down to 1/1000.
       x: {
         from: 0,
@@ -291,8 +291,8 @@ class TakeBack {
       h(
         'p',
         {},
-        'Every step, here every passer-by, adds fresh noise and takes back a part of the noise of ' +
-          'the step before. Only what is not taken back stays in all later totals.',
+        'A step is one passer-by. It adds fresh noise, and subtracts a part of the noise that the ' +
+          'step before added. Only what is not taken back stays in all later totals.',
       ),
       bars.plane.element,
       h(
@@ -308,8 +308,8 @@ class TakeBack {
         'p',
         {},
         'The catch: a person stays in all later totals, while the noise that hid them has mostly ' +
-          'left, and an attacker compares those totals. To keep the promise, each fresh noise has ' +
-          'to be larger, the more of it is taken back. Which part is best for 1,024 steps? Put the ' +
+          'left, and an attacker compares those totals. To keep the privacy, the fresh noise has ' +
+          'to be the larger, the more of it is taken back. Which part is best for 1,024 steps? Put the ' +
           'handle there.',
       ),
       h('div', { class: 'row' }, this.ask),
@@ -341,7 +341,7 @@ class TakeBack {
 
   private describe({ lambda, sensitivity, error }: Kind): string {
     const size = `each noise ${fixed(sensitivity, 2)} times as large`;
-    const truth = this.known ? `, the worst total ${errorText(error)} times one person’s noise` : '';
+    const truth = this.known ? `, the worst total ${errorText(error)} times the noise of a single count` : '';
     return `${share(lambda)} taken back, ${size}${truth}`;
   }
 
@@ -358,7 +358,7 @@ class TakeBack {
         ? [
             '; the worst total has ',
             h('data', { class: 'take-error', value: kind.error }, errorText(kind.error)),
-            ' times the noise that hides one person once.',
+            ' times the noise of a single published count.',
           ]
         : ['.']),
     );

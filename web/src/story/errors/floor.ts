@@ -66,7 +66,8 @@ class FloorScene implements SceneView {
         'p',
         {},
         'A bar says how much of an earlier noise is in the noise of a step; below zero it is taken ' +
-          'back. Drag the bars, and try to bring the worst step down to the floor.',
+          'back. The bars begin as the “square root”: done twice in a row, it takes back all of the ' +
+          'last noise. Drag the bars, and try to bring the worst step down to the floor.',
       ),
       h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
       this.starts(),
@@ -144,7 +145,7 @@ class FloorScene implements SceneView {
       { class: 'tools' },
       start('floor-fresh', 'Start from fresh noise', Float64Array.of(1), false),
       start('floor-root', 'Back to the square root', rootBars, true),
-      h('label', {}, this.rest, ' the bars beyond as in the square root'),
+      h('label', {}, this.rest, ' earlier noises too, as in the square root'),
     );
   }
 

@@ -21,7 +21,7 @@ function fileInput(): Promise<HTMLInputElement> {
   });
 }
 
-async function handOver(file: File): Promise<void> {
+export async function handOver(file: File): Promise<void> {
   location.hash = laboratory;
   const input = await fileInput();
   const transfer = new DataTransfer();
@@ -30,7 +30,7 @@ async function handOver(file: File): Promise<void> {
   input.dispatchEvent(new Event('change'));
 }
 
-/** A place to drop a file on, or to choose one. */
+/** Offers to choose a file; one can be dropped anywhere on the story. */
 export function dropPlace(): HTMLElement {
   const accept = '.csv,text/csv,text/plain';
   const input = h('input', { type: 'file', accept, id: 'yours-file' });
@@ -42,22 +42,10 @@ export function dropPlace(): HTMLElement {
     take(input.files);
     input.value = '';
   });
-  const place = h(
+  return h(
     'div',
     { class: 'story-drop' },
     h('label', { class: 'file' }, input, 'Count a CSV of your own'),
-    h('span', {}, ' or drop one here: the laboratory opens with it. It is read in this tab.'),
+    h('span', {}, ' or drop one anywhere on the page: the laboratory opens with it. It is read in this tab.'),
   );
-  const over = (event: DragEvent, now: boolean): void => {
-    event.preventDefault();
-    event.stopPropagation();
-    place.classList.toggle('over', now);
-  };
-  place.addEventListener('dragover', (event) => over(event, true));
-  place.addEventListener('dragleave', (event) => over(event, false));
-  place.addEventListener('drop', (event) => {
-    over(event, false);
-    take(event.dataTransfer?.files);
-  });
-  return place;
 }

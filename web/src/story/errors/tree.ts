@@ -26,7 +26,7 @@ type Curves = Readonly<Record<CurveName, Float64Array>>;
 const words: Readonly<Record<CurveName, string>> = {
   independent: 'fresh noise on every record',
   tree: 'the tree',
-  honaker: 'the tree, averaged with the shorter blocks inside (Honaker)',
+  honaker: 'the tree, each block averaged with the shorter ones inside it (Honaker)',
 };
 
 /** Blocks narrower than this are drawn as one bar, and a lit one is at least as wide. */
@@ -89,8 +89,9 @@ class TreeScene implements SceneView {
       h(
         'p',
         {},
-        'Put one noise on each block of steps, on short blocks and on long ones. Any total is made ' +
-          'of a few blocks, and so of a few noises. Point at a step, or drag it.',
+        'Count short and long blocks of steps, each of two shorter ones, as a tree branches, and ' +
+          'put one noise on each. Any total is made of a few blocks, and so has only a few noises in ' +
+          'it. Point at a step, or drag it.',
       ),
       this.lengths.element,
       this.blocks.element,
@@ -100,9 +101,9 @@ class TreeScene implements SceneView {
       h(
         'p',
         { class: 'small' },
-        'Each level has its price. Below 21 steps the worst total of the plain tree is no better ' +
-          'than with fresh noise, but at 13 and 14 steps, and there by little; from 21 steps on it ' +
-          'is always better.',
+        'Each length of blocks costs privacy, so short streams gain nothing: with fewer than 21 ' +
+          'steps the plain tree is no better than fresh noise on the worst total, except with 13 ' +
+          'or 14, and then only a little. From 21 steps on it is always better.',
       ),
     );
   }

@@ -38,7 +38,7 @@ const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
 const claim =
   'For running totals to which each person contributes in one step, by at most one; δ = 10⁻⁶. ' +
   '“Off by” is twice the standard deviation of the noise on the worst total: 19 of 20 draws are ' +
-  'closer. The floor is proved for every factorization of these totals with Gaussian noise.';
+  'closer. The floor is proved for every mixture of Gaussian noise (every factorization) of these totals.';
 
 const horizonTicks = [1, 10, 100, 1000, 1e4, 1e5, 1e6];
 const errorTicks = [1, 3, 10, 30, 100, 300, 1000];
@@ -70,7 +70,7 @@ class YoursScene implements SceneView {
   });
   private readonly readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   private readonly numbers = h('table', { class: 'scene-numbers' });
-  private readonly link = h('a', { class: 'button', id: 'yours-lab' });
+  private readonly link = h('a', { class: 'button', id: 'yours-lab', hidden: true });
   private readonly handle: Handle;
 
   /** `noiseMultiplier` is that of epsilon 1. */
@@ -91,7 +91,7 @@ class YoursScene implements SceneView {
     plane.element.classList.add('yours-plane');
     this.area = plane.add('path', { class: 'area of-floor' });
     this.label = plane.add('text', { class: 'floor-label', 'text-anchor': 'end' });
-    setText(this.label, 'no factorization gets here');
+    setText(this.label, 'no mixture of noise gets here');
     this.lines = rankedMechanisms.map((name) => plane.add('path', { class: `line of-${name}` }));
     this.cursor = plane.add('line', { class: 'cursor' });
     this.dots = rankedMechanisms.map((name) =>
@@ -252,7 +252,7 @@ class YoursScene implements SceneView {
     setText(
       this.readout,
       `Over ${steps(numSteps)} fresh noise makes the worst total ${short(fresh)} times as noisy ` +
-        `as a single published count, optimal noise ${short(optimal)} times; no factorization gets ` +
+        `as a single published count, optimal noise ${short(optimal)} times; no mixture of noise gets ` +
         `below ${short(floor)}. To be off by at most ± ${quantity(margin)} takes ` +
         `ε = ${forFresh} with fresh noise and ε = ${forOptimal} with optimal noise. ` +
         'The smaller ε, the better everyone is protected.',
@@ -264,6 +264,7 @@ class YoursScene implements SceneView {
   private writeLink(numSteps: number, exact: number): void {
     const epsilon = Number(Math.max(exact, 1e-3).toPrecision(3));
     this.link.setAttribute('href', `#compare=independent&epsilon=${epsilon}&steps=${numSteps}`);
+    this.link.hidden = false;
     setText(this.link, `Open ${steps(numSteps)} at ε = ${epsilon} in the laboratory`);
   }
 }

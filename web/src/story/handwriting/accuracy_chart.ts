@@ -41,7 +41,7 @@ export class AccuracyChart {
     this.plane = new Plane({
       label: 'Held-out images read right while the three learners learn',
       xName: 'images learned from',
-      yName: 'images read right, of those held out',
+      yName: 'new images read right',
       x: { from: 0, to: numImages, ticks: [0, 2000, 4000, 6000], text: count },
       y: { from: 0, to: 1, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], text: roundPercent },
       draw: () => this.draw(),

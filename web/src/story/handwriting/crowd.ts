@@ -121,7 +121,7 @@ class Progress {
     this.plane = new Plane({
       label: 'Held-out images that the model of the crowd reads right, round by round',
       xName: 'rounds',
-      yName: 'images read right, of those held out',
+      yName: 'new images read right',
       x: { from: 0, to: NUM_ROUNDS, ticks: [0, 20, 40, 60, 80, 100], text: count },
       y: { from: 0, to: 1, ticks: [0, 0.25, 0.5, 0.75, 1], text: roundPercent },
       draw: () => this.draw(),
@@ -280,7 +280,7 @@ class CrowdView {
 
 function promise(epsilon: number): string {
   return (
-    `(epsilon, delta) = (${epsilon}, ${scientific(DELTA)}) for a person: for all the images on a ` +
+    `ε = ${epsilon} and δ = ${scientific(DELTA)} for a person: for all the images on a ` +
     `phone and all ${PARTICIPATIONS} rounds that it takes part in, which are at least ` +
     `${SEPARATION} rounds apart.`
   );
@@ -293,7 +293,8 @@ function words(digits: DigitSet): HTMLElement {
     { class: 'hint' },
     `Simulated: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
     'to add the noise; it sees sums only if the phones encrypt what they send so that it can be ',
-    'added but not read. Clip and rate were chosen on digits that a program drew.',
+    'added but not read. How much a phone may send, and how fast the model learns, was chosen on ',
+    'digits that a program drew.',
   );
 }
 
@@ -317,7 +318,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
     try {
       const { engine } = context;
       const options = { epsilon, seed: SEED, manner: CROWD_MANNER, signal, made };
-      view.finish(await context.queue(() => runCrowd(engine, digits, options)));
+      view.finish(await context.queue(() => runCrowd(engine, digits, options), { patient: true }));
       stage.dataset['learning'] = 'done';
     } catch (error) {
       if (!signal.aborted)

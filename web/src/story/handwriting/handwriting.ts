@@ -66,9 +66,10 @@ function origin({ training, heldOut }: DigitSet): HTMLElement {
       'p',
       { class: 'hint' },
       `Each of ${learned} images is read once, by a linear model. Privacy is for one image: `,
-      'whoever sees the whole model learns next to nothing about any one of them. Clip and rate of ',
-      'each learner were chosen on digits that a program drew, never by looking at how well these ',
-      `are read. The ${kept} held-out images are learned from by none. Lines are means of five runs `,
+      'whoever sees the whole model learns next to nothing about any one of them. How much one image ',
+      'may change a model, and how fast each learns, was chosen on digits that a program drew, never ',
+      'by looking at how well these are read. The new images that it is tried on are ',
+      `${kept} others, which no model has learned from. Lines are means of five runs `,
       'with other noise, from the least to the most within the shade. The noise comes from fixed ',
       'seeds, so that everyone sees the same curves; the model without noise is not private.',
     ),
@@ -165,7 +166,7 @@ class Wishes {
 
   private say(): void {
     const { epsilon, batchSize } = this.wish;
-    const privacy = `(epsilon, delta) = (${epsilon}, ${scientific(DELTA)}) for each image`;
+    const privacy = `ε = ${epsilon} and δ = ${scientific(DELTA)} for each image`;
     const steps = `${this.numImages / batchSize} models, one after every ${batchSize} images`;
     setText(this.said, `${privacy}. ${steps}.`);
   }

@@ -91,7 +91,7 @@ export class Training {
     const { noise, epsilon, batchSize, seed, signal } = job;
     const manner = mannerOf(noise, batchSize);
     try {
-      return await this.context.queue(async () => {
+      const work = async (): Promise<Trained> => {
         signal.throwIfAborted();
         return train(this.context.engine, this.digits, {
           noise,
@@ -104,7 +104,8 @@ export class Training {
             if (!this.context.calm) looked(looks);
           },
         });
-      });
+      };
+      return await this.context.queue(work, { patient: true });
     } catch (error) {
       if (signal.aborted) return null;
       throw error;
