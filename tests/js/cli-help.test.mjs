@@ -4,10 +4,11 @@
 // the tables come with the package.
 
 import assert from 'node:assert/strict';
-import { delimiter, dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fails } from './support/command.mjs';
-import { cli, consumer, dpFtrl, run } from './support/consumer.mjs';
+import { cli, consumer, dpFtrl, root, run } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('help');
@@ -52,4 +53,27 @@ test('help: of a command by its name', async () => {
 test('help: beside the package its tables are named from there', async () => {
   const [example] = await examplesOf('release', consumer);
   assert.match(example, / node_modules\/dp-ftrl\/examples\/shop_day\.csv$/);
+});
+
+test('example: the tables of the package by their names, byte for byte', async () => {
+  const { stdout } = await dpFtrl(['example'], { cwd: folder });
+  const names = stdout.trimEnd().split('\n');
+  assert.ok(names.includes('shop_day') && names.includes('site_visits'), stdout);
+  for (const name of names) {
+    const text = readFileSync(join(root, `examples/${name}.csv`), 'utf8');
+    assert.equal((await dpFtrl(['example', name], { cwd: folder })).stdout, text);
+  }
+  const [name] = names;
+  assert.equal((await dpFtrl(['example', `${name}.csv`])).code, 0);
+  await fails(['example', 'shop_dya'], 2, /unknown example "shop_dya"; did you mean shop_day\?/);
+  await fails(['example', '../README'], 2, /unknown example "\.\.\/README"; known are /);
+  await fails(['example', name, name], 2, /give one example, got 2/);
+});
+
+test('version: -V says what --version does, also after a command', async () => {
+  const { stdout } = await dpFtrl(['--version']);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const args of [['-V'], ['count', '-V'], ['count', '--version']]) {
+    assert.equal((await dpFtrl(args)).stdout, stdout);
+  }
 });

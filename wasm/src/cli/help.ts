@@ -61,9 +61,10 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl calibrate  noise multiplier for a privacy target
   dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
+  dp-ftrl example    the tables of the package, to try the others on
 
   dp-ftrl COMMAND --help    its options; also dp-ftrl help COMMAND
-  dp-ftrl --version         also after COMMAND
+  dp-ftrl --version         also -V, and after COMMAND
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
@@ -96,6 +97,15 @@ const COUNTED = `\
                    rows count; memory grows with the number of persons. With zero-out neighbours`;
 
 const HELP = {
+  example: `dp-ftrl example [NAME]
+
+Writes a table of the package to standard output as CSV, or without a NAME the names of all. What they
+are, and where they come from, is written in examples/README.md of the package.
+
+Examples:
+  dp-ftrl example shop_day
+  dp-ftrl example shop_day | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count
+`,
   count: `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
 Counts the rows of a CSV file (RFC 4180, UTF-8, first row names the columns) or of standard input by

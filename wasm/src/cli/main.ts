@@ -10,6 +10,7 @@ import * as choose from './commands/choose.js';
 import * as compare from './commands/compare.js';
 import * as count from './commands/count.js';
 import * as error from './commands/error.js';
+import * as example from './commands/example.js';
 import * as experiment from './commands/experiment.js';
 import * as learn from './commands/learn.js';
 import * as optimize from './commands/optimize.js';
@@ -40,6 +41,7 @@ const COMMANDS = {
   calibrate,
   experiment,
   bench,
+  example,
 } satisfies Record<string, Command>;
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
@@ -52,7 +54,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
     return print(MAIN_HELP);
   }
   if (name === 'help') return run(argv[0], [...argv.slice(1), '--help']);
-  if (name === '--version') return print(`${PACKAGE_VERSION}\n`);
+  if (name === '--version' || name === '-V') return print(`${PACKAGE_VERSION}\n`);
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
   if (!isCommand(name)) {

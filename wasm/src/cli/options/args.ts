@@ -25,7 +25,7 @@ export class Args {
       options[name] = { type: kind === 'flag' ? 'boolean' : 'string' };
     }
     options['help'] = { type: 'boolean', short: 'h' };
-    options['version'] = { type: 'boolean' };
+    options['version'] = { type: 'boolean', short: 'V' };
     const { tokens } = parseArgs({
       args: [...argv],
       options,
