@@ -77,6 +77,7 @@ export interface RegretBoundsOptions {
   dimension?: number;
   domain?: DomainName;
   radius?: number;
+  /** As of the learner: of the mean gradient of a step. */
   lambda?: number;
   descent?: DescentOptions;
   doubling?: boolean;

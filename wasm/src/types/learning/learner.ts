@@ -57,7 +57,10 @@ export interface Learner extends Handle {
   readonly loss: LossName | 'softmax' | 'function';
   /** Number of predictions of an example: the classes of 'softmax', else 1. */
   readonly numScores: number;
-  /** Regularisation strength of the next step; for descent the inverse of its rate. */
+  /**
+   * Regularisation strength of the next step, for descent the inverse of its rate: both of the mean
+   * gradient of a step, as the option `lambda`. Weights follow sums / (`lambda` * `batchSize`).
+   */
   readonly lambda: number;
   /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
   readonly insecure: boolean;

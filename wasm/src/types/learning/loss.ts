@@ -23,7 +23,10 @@ export interface LossOptions {
    * negative. In the whole space it bounds only the comparators of the regret theorem. Default 1.
    */
   radius?: number;
-  /** Regularisation strength; default: the value of the regret theorem. */
+  /**
+   * Regularisation strength, of the mean gradient of a step: weights follow sums of gradients over
+   * `lambda` times the batch size. Default: the value of the regret theorem.
+   */
   lambda?: number;
   /** Gradient descent on the noisy gradients instead of FTRL: with 'independent' it is DP-SGD. */
   descent?: DescentOptions;
