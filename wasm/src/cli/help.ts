@@ -226,7 +226,7 @@ Examples, with files of the package:
       --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 \\
       examples/shop_day.csv
 `,
-  learn: `dp-ftrl learn --label NAME --epsilon E --delta D --clip C [options] [FILE.csv]
+  learn: `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 
 Reads a CSV file or standard input as dp-ftrl release does, one example a row, and learns a linear
 model of the label from the other columns in one pass or more (DP-FTRL): gradients are clipped,
@@ -234,6 +234,12 @@ their running totals get noise, and the weights follow from those alone. So the 
 (E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
 Nobody's rows are left out: where somebody has more of them than promised, take the surplus out
 first.
+
+Without --clip and other options of the learner all of it is set up from the numbers of rows and
+features, epsilon and delta: a FILE is learned from in 120 steps of all its rows, rows that come
+once (standard input, --steps, --batch, --state) in one pass. That is for losses whose labels are
+classes; the others, and runs with another option of the learner, mechanism or participation, get a
+clip norm that clips no gradient, and the rest as below. With --clip the default is one pass.
 
 To learn well give every feature a --range: a gradient is the row of features times the slope of the
 loss, and where a long one is clipped, large features leave little of the others. With ranges a row of
@@ -252,20 +258,23 @@ that is not secret, with --show-nonprivate: every try on the rows themselves cos
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
                    lies outside is moved to the edge; '*=LOW:HIGH' for all features without a range
-                   of their own. Features without a range are used as they are
+                   of their own. Features without a range are clipped to [-1, 1], but used as they
+                   are with --clip
   --ranges-from-data
                    the least and greatest value of the other features: NOT private, and needs
                    --show-nonprivate
   --no-intercept   no feature that is always 1
   --epsilon E      privacy target, > 0
   --delta D        privacy target, between 0 and 1
-  --clip C         gradients whose l2-norm exceeds C are scaled down to it
+  --clip C         gradients whose l2-norm exceeds C are scaled down to it (default: see above)
   --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
                    simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that
                    multiply), or whole-space
   --radius R       default 1; in the whole space that of the best fixed weights in hindsight
   --regularisation L
-                   default: the value of the regret theorem
+                   of the mean gradient of a step, whatever --batch is: the weights follow sums of
+                   gradients divided by L * batch (default: see above; the value of the regret
+                   theorem)
   --doubling       L is that of the first step, and grows with the square root of the steps
   --descent        gradient descent of rate 1 / L instead of FTRL; with --mechanism independent
                    it is DP-SGD
@@ -276,9 +285,12 @@ that is not secret, with --show-nonprivate: every try on the rows themselves cos
                    --mechanism optimal, for the rates (momentum for optimal: minutes at 1024 steps)
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
-  --passes K       reads the rows K times, in the same order (default 1): the noise is that for one
-                   row in all of them, and --steps, if given, K times those of a pass. The input is
-                   read once before
+  --average A      all, tail or last: the weights are the mean of all that were played, the mean of
+                   those after half the horizon, or the latest (default tail, but all with --clip or
+                   --state)
+  --passes K       reads the rows K times, in the same order (default: see above): the noise is that
+                   for one row in all of them, and --steps, if given, K times those of a pass. The
+                   input is read once before
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
@@ -299,8 +311,8 @@ ${PARTICIPATION}
 ${MODE}
   --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
   --json           the model on standard output: format, version, loss, inputs, intercept, weights
-                   (of each feature, then of the intercept; averages over the steps, which is what is
-                   printed without --json), lastWeights (the latest), numExamples, private,
+                   (of each feature, then of the intercept; as --average says, and as printed without
+                   --json), lastWeights (the latest), numExamples, private,
                    certificate, protects
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private

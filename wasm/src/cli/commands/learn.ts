@@ -13,6 +13,7 @@ import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
+import { chosenOptions, reasonFor } from './learn/defaults.js';
 import { Hindsight } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf } from './learn/model-report.js';
@@ -29,30 +30,65 @@ interface Prepared {
   participation: Participation;
   problem: Problem;
   how: How;
+  /** Clauses of the guarantee: features without a range, and what was chosen. */
+  notes: string;
+}
+
+/** The mechanism that is asked for, or the best one for steps of all rows. */
+async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promise<Chosen> {
+  if (setup !== 'passes') return readChosen(args, dp.mechanisms());
+  const mechanism = 'independent';
+  return { mechanism, parameters: {}, name: mechanism, saved: undefined };
+}
+
+/** The options that nobody chose. */
+function chosenFor(
+  dp: DpFtrl,
+  { target, setup, passes }: Settings,
+  { problem, dimension }: { problem: Problem; dimension: number },
+) {
+  if (setup === undefined) return {};
+  const { numSteps, batchSize } = problem;
+  const { epsilon, delta, neighbours } = target;
+  const distance = neighbours === 'replace-one' ? 2 : 1;
+  return chosenOptions(setup, {
+    loss: target,
+    numRows: (numSteps / passes) * batchSize,
+    batchSize,
+    dimension,
+    noiseMultiplier: distance * dp.calibrate({ epsilon, delta }).noiseMultiplier,
+  });
 }
 
 /** Reads the mechanism and the table, and searches for parameters where that takes long. */
 async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prepared> {
   const { target, intercept, seed, quiet, state } = settings;
-  const chosen = await readChosen(args, dp.mechanisms());
+  const chosen = await readMechanism(dp, args, settings);
   const participation = readPattern(args, chosen, settings);
   await requireWritable(settings.model, 'model');
   const problem = await readProblem(args, settings, stepsOf(args, chosen));
+  const dimension = problem.inputs.length + Number(intercept);
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how: How = {
     ...parameters,
     ...(mechanismLambda !== undefined && { mechanismLambda }),
     ...target,
+    ...chosenFor(dp, settings, { problem, dimension }),
+    batchSize: problem.batchSize,
     participation,
     mechanism: chosen.mechanism,
     numSteps: problem.numSteps,
-    dimension: problem.inputs.length + Number(intercept),
+    dimension,
     ...(seed !== undefined && { insecureSeed: seed }),
   };
   // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = state === undefined && !quiet;
   const found = isSearched ? await findFirst(dp, how, `learn: ${chosen.name}`) : how;
-  return { chosen, participation, problem, how: found };
+  const { setup } = settings;
+  const unscaled = unscaledText(args, problem.inputs, setup);
+  const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
+  const reason = setup && `; ${reasonFor(setup, { numRows, dimension })}`;
+  return { chosen, participation, problem, how: found, notes: `${unscaled}${reason ?? ''}` };
 }
 
 /** Writes everything that has to be said before the first row is read. */
@@ -71,10 +107,10 @@ async function learn(
   learning: Learning,
   { settings, prepared }: { settings: Settings; prepared: Prepared },
 ): Promise<void> {
-  const { batchSize, passes, showTrue, budget, mode, quiet } = settings;
-  const { chosen, participation, problem, how } = prepared;
-  const { learner, inputs, state } = learning;
-  const { numSteps } = problem;
+  const { passes, showTrue, budget, mode, quiet } = settings;
+  const { chosen, participation, problem, how, notes } = prepared;
+  const { learner, state } = learning;
+  const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
   if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how, numRows });
   const whom = protection({
@@ -91,7 +127,7 @@ async function learn(
   // Later runs must recognise what was paid for once, even if this run learns from nothing.
   await budget?.spend(dp, spendingOf(learner.certificate, about), state);
   const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
-  const sentence = `${guarantee(learner.certificate, spoken)}${unscaledText(inputs)}`;
+  const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
   announce(settings, sentence);
   const progress = new StepProgress(numSteps, { quiet });
   try {

@@ -54,7 +54,13 @@ export class RowsHash {
 export async function survey(
   rows: RowStream,
   examples: Examples,
-  { inputs, fromData, target }: { inputs: ModelInput[]; fromData: boolean; target: Labelled },
+  { inputs, fromData, target, numKept }: {
+    inputs: ModelInput[];
+    fromData: boolean;
+    target: Labelled;
+    /** Number of cells up to which the table is kept for `rows.rows()`. */
+    numKept: number;
+  },
 ) {
   const seen = new SeenRanges(inputs);
   const hash = new RowsHash();
@@ -66,6 +72,6 @@ export async function survey(
       requireLabel(target, examples.label(batch, i), { batch, i });
       if (fromData) seen.see(examples.row(batch, i));
     }
-  });
+  }, numKept);
   return { numRows, inputs: fromData ? seen.complete() : inputs, digest: hash.digest() };
 }

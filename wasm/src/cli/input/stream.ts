@@ -29,15 +29,24 @@ export class RowStream {
     this.table.arrange(columns);
   }
 
-  /** Shows all rows once; `rows()` starts from the beginning again. A bad row is thrown. */
-  async survey(visit: (batch: Batch) => void): Promise<void> {
-    const again = await isRegularFile(this.files);
-    const kept: Batch[] = [];
+  /**
+   * Shows all rows once; `rows()` starts from the beginning again. A bad row is thrown.
+   *
+   * @param numKept  cells up to which a table is kept that could be read again.
+   */
+  async survey(visit: (batch: Batch) => void, numKept = 0): Promise<void> {
+    const isFile = await isRegularFile(this.files);
+    let again = isFile && numKept === 0;
+    let kept: Batch[] = [];
     let numRows = 0;
     for await (const batch of this.table.batches) {
       if (batch.fault) throw batch.fault;
       visit(batch);
       numRows += batch.numRows;
+      if (isFile && numRows * this.columns.length > numKept) {
+        again = true;
+        kept = [];
+      }
       if (!again) kept.push(batch);
     }
     if (numRows === 0) throw new Misuse('the input has a header but no rows');

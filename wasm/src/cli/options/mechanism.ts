@@ -109,11 +109,18 @@ export function readNeighbours(args: Args): Neighbours {
   return args.oneOf('neighbours', NEIGHBOURS);
 }
 
-/** Reads the privacy target of a release, and what its records are clipped to. */
-export function readTarget(args: Args) {
+/** Reads the privacy target of a release. */
+export function readPrivacy(args: Args) {
   return {
     epsilon: required('epsilon', args.positive('epsilon')),
     delta: required('delta', args.probability('delta')),
+  };
+}
+
+/** Reads the privacy target of a release, and what its records are clipped to. */
+export function readTarget(args: Args) {
+  return {
+    ...readPrivacy(args),
     clipNorm: required('clip', args.positive('clip')),
   };
 }

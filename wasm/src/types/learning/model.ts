@@ -23,7 +23,10 @@ export interface LearnedModel {
   inputs: ModelInput[];
   /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
-  /** Average of the weights that were played: the one the regret theorem is about. */
+  /**
+   * Average of the weights that were played: the one the regret theorem is about. Of the command
+   * the mean after half the horizon, if it was not told otherwise.
+   */
   weights: number[];
   /** The latest weights, which follow a change sooner. */
   lastWeights: number[];

@@ -19,6 +19,7 @@ import { Interruption } from '../../signals.js';
 import { LearnerState, optionsOf } from '../../state/learn-state.js';
 import { unfinished } from '../../state/state-file.js';
 import { Hindsight } from './hindsight.js';
+import { TailAverage } from './tail-average.js';
 import type { Problem } from './problem.js';
 import type { Settings } from './settings.js';
 
@@ -60,16 +61,21 @@ export class Learning {
   readonly learner: Learner | LearnerLedger;
   readonly inputs: readonly ModelInput[];
   readonly state: LearnerState | undefined;
+  /** Present where the model is the average of the later weights. */
+  readonly tail: TailAverage | undefined;
   private readonly examples: Examples;
+  /** Rows that come again, as the learner takes them. */
+  private readonly readied = new WeakMap<Batch, { features: Float64Array; labels: Float64Array }>();
   /** With --state, where a batch that is not full goes on in the next run. */
   private readonly interruption: Interruption | undefined;
 
-  private constructor({ learner, examples, inputs, state }: Made) {
+  private constructor({ learner, examples, inputs, state }: Made, average: Settings['average']) {
     this.learner = learner;
     this.examples = examples;
     this.inputs = inputs;
     this.state = state;
     this.step = learner.step;
+    if (average === 'tail' && !state) this.tail = new TailAverage(learner as Learner);
     if (state) this.interruption = new Interruption();
   }
 
@@ -78,7 +84,7 @@ export class Learning {
     settings: Settings,
     given: { how: LearnerOptions; chosen: Chosen; problem: Problem },
   ): Promise<Learning> {
-    return new Learning(await makeLearner(dp, settings, given));
+    return new Learning(await makeLearner(dp, settings, given), settings.average);
   }
 
   /** Makes one pass after the other, each over the same rows. */
@@ -101,6 +107,7 @@ export class Learning {
       if (!interruption && learner.numWaiting > 0) {
         await learner.endBatch();
         hindsight?.endBatch();
+        this.tail?.look();
       }
       // Another row in the place of one is another person's.
       if (passes > 1 && hash.digest() !== digest) {
@@ -136,9 +143,40 @@ export class Learning {
 
   /** Learns from a batch; a row that is refused is named. */
   private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
-    const { learner, examples, inputs, hindsight } = this;
+    const { learner, hindsight, tail } = this;
     const { numRows } = batch;
-    const { dimension } = learner;
+    const { dimension, numScores } = learner;
+    const { features, labels } = this.ready(batch);
+    const predictions = hindsight && new Float64Array(numRows * numScores);
+    const size = tail?.pieceSize ?? numRows;
+    for (let begin = 0, end; begin < numRows; begin = end) {
+      end = Math.min(numRows, begin + size);
+      try {
+        await learner.learn(
+          features.subarray(begin * dimension, end * dimension),
+          labels.subarray(begin, end),
+          predictions?.subarray(begin * numScores, end * numScores),
+        );
+      } catch (error) {
+        const { learned, code } = error as { learned?: number; code?: string };
+        if (code === 'store_failed') this.numInDoubt = numRows;
+        if (learned === undefined) throw error;
+        this.count(learned);
+        throw this.refusedRow(error, batch, begin + learned);
+      }
+      this.count(end - begin);
+      tail?.look();
+    }
+    hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+  }
+
+  /** Returns the rows as the learner takes them: made once of a batch that is kept. */
+  private ready(batch: Batch): { features: Float64Array; labels: Float64Array } {
+    const before = this.readied.get(batch);
+    if (before) return before;
+    const { examples, inputs } = this;
+    const { numRows } = batch;
+    const { dimension } = this.learner;
     const features = new Float64Array(numRows * dimension).fill(1);
     const labels = new Float64Array(numRows);
     for (let i = 0; i < numRows; ++i) {
@@ -146,18 +184,9 @@ export class Learning {
       features.set(row, i * dimension);
       labels[i] = examples.label(batch, i);
     }
-    const predictions = hindsight && new Float64Array(numRows * learner.numScores);
-    try {
-      await learner.learn(features, labels, predictions);
-    } catch (error) {
-      const { learned, code } = error as { learned?: number; code?: string };
-      if (code === 'store_failed') this.numInDoubt = numRows;
-      if (learned === undefined) throw error;
-      this.count(learned);
-      throw this.refusedRow(error, batch, learned);
-    }
-    this.count(numRows);
-    hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+    const readied = { features, labels };
+    this.readied.set(batch, readied);
+    return readied;
   }
 
   private count(numRows: number): void {

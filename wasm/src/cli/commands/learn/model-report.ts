@@ -17,8 +17,11 @@ export async function modelOf(
 ): Promise<LearnedModel> {
   const { learner, inputs, hindsight } = learning;
   const { intercept, seed, showTrue, label, test: file } = settings;
+  const learned = await learner.model();
+  const weights = settings.average === 'last' ? learned.lastWeights : learning.tail?.weights();
   const model: LearnedModel = {
-    ...(await learner.model()),
+    ...learned,
+    ...(weights && { weights }),
     inputs: [...inputs],
     intercept,
     private: seed === undefined && !showTrue,

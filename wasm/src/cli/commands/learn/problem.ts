@@ -8,6 +8,7 @@ import { Examples, survey } from '../../input/examples.js';
 import { readInputs } from '../../input/ranges.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
+import type { Setup } from './defaults.js';
 import type { Settings } from './settings.js';
 
 export interface Problem {
@@ -15,14 +16,26 @@ export interface Problem {
   examples: Examples;
   inputs: ModelInput[];
   numSteps: number;
+  /** Rows of a step. */
+  batchSize: number;
   /** Digest of the rows as they were before, where they are read more than once. */
   digest: string | undefined;
+}
+
+/** Limit on how many cells of a table are kept for the passes to come: 128 MB. */
+const MAX_KEPT = 2 ** 24;
+
+/** The range of features of which nothing was said, where the clip norm follows from ranges. */
+const DEFAULT_RANGE = { low: -1, high: 1 };
+
+function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
+  return inputs.map((input) => (input.low === undefined ? { ...input, ...DEFAULT_RANGE } : input));
 }
 
 /** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
 export async function readProblem(
   args: Args,
-  { label, target, passes, fromData }: Settings,
+  { label, target, passes, fromData, setup }: Settings,
   given: number | undefined,
 ): Promise<Problem> {
   const wanted = args.texts('column');
@@ -33,22 +46,44 @@ export async function readProblem(
     throw new Misuse(`there is no column ${JSON.stringify(label)}`);
   }
   const examples = new Examples(rows.columns, label);
-  const inputs = readInputs(args, examples.features);
+  const stated = readInputs(args, examples.features);
+  const inputs = setup === undefined || fromData ? stated : withRanges(stated);
+  const { batchSize: stepSize } = target;
   const known = given !== undefined && passes === 1;
-  if (known && !fromData) return { rows, examples, inputs, numSteps: given, digest: undefined };
-  const { numRows, ...seen } = await survey(rows, examples, { inputs, fromData, target });
-  const { batchSize } = target;
+  if (known && !fromData) {
+    return { rows, examples, inputs, numSteps: given, batchSize: stepSize, digest: undefined };
+  }
+  const isWhole = setup === 'passes';
+  const how = { inputs, fromData, target, numKept: isWhole ? MAX_KEPT : 0 };
+  const { numRows, inputs: seen, digest } = await survey(rows, examples, how);
+  const batchSize = isWhole ? numRows : stepSize;
   const numSteps = passes * Math.ceil(numRows / batchSize);
   if (!known && given !== undefined && given !== numSteps) {
     const each = batchSize === 1 ? '' : ` in batches of ${batchSize}`;
     const what = `${passes} passes over ${numRows} rows${each} have ${numSteps} steps`;
     throw new Misuse(`${what}, not ${given}`);
   }
-  return { ...seen, rows, examples, numSteps: known ? given : numSteps };
+  const ranged = setup === undefined ? seen : withRanges(seen);
+  return {
+    rows,
+    examples,
+    inputs: ranged,
+    numSteps: known ? given : numSteps,
+    batchSize,
+    digest,
+  };
 }
 
-/** Counts features that are not scaled: large ones crowd out the others when gradients are clipped. */
-export function unscaledText(inputs: readonly ModelInput[]): string {
-  const { length } = inputs.filter(({ low }) => low === undefined);
-  return length === 0 ? '' : `; ${length} of ${inputs.length} features used as they are (see --range)`;
+/**
+ * Counts features that nothing is known of: where a clip norm is given, large ones crowd out the
+ * others when gradients are clipped.
+ */
+export function unscaledText(args: Args, inputs: readonly ModelInput[], setup: Setup | undefined) {
+  const stated = readInputs(args, inputs.map(({ name }) => name));
+  const isUnknown = ({ low }: ModelInput) => low === undefined;
+  const length = (setup === undefined ? inputs : stated).filter(isUnknown).length;
+  if (length === 0) return '';
+  const { low, high } = DEFAULT_RANGE;
+  const what = setup === undefined ? 'used as they are' : `clipped to [${low}, ${high}]`;
+  return `; ${length} of ${inputs.length} features ${what} (see --range)`;
 }

@@ -6,8 +6,15 @@ import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
 import { roundedUp } from '../../output/report.js';
 
+type OfLoss = Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>;
+
+/** Returns the greatest slope of a loss there can be. */
+export function greatestSlope(how: OfLoss): number {
+  return Math.sqrt(slopeSquared(how));
+}
+
 /** The square of the greatest slope there can be. */
-function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: LearnerOptions): number {
+function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: OfLoss): number {
   switch (loss) {
     case 'squared':
       return Infinity;

@@ -8,12 +8,13 @@ import type { Participation } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
-import { readTarget, STRATEGY_OPTIONS } from '../../options/mechanism.js';
+import { readPrivacy, STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { MODE_OPTIONS, readMode } from '../../options/mode.js';
 import { chosenParticipation, whatIsProtected, type Chosen } from '../../options/strategy.js';
 import { warn } from '../../output/notices.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
+import { NUM_PASSES, setupOf } from './defaults.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -41,6 +42,7 @@ export const options: Known = {
   doubling: 'flag',
   batch: 'value',
   passes: 'value',
+  average: 'value',
   ...PARTICIPATION_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
@@ -104,7 +106,8 @@ function readLearner(args: Args, batchSize: number) {
   const radius = args.positive('radius');
   const lambda = args.positive('regularisation');
   const target = {
-    ...readTarget(args),
+    ...readPrivacy(args),
+    ...given({ clipNorm: args.positive('clip') }),
     neighbours: readNeighbours(args),
     loss,
     domain: args.oneOf('domain', DOMAINS),
@@ -116,17 +119,35 @@ function readLearner(args: Args, batchSize: number) {
   return { target, mode };
 }
 
+/** Reads which weights make the model. The average of all is the one of the regret theorem. */
+function readAverage(args: Args, isTail: boolean): 'all' | 'tail' | 'last' {
+  const average = args.oneOf('average', ['all', 'tail', 'last'], isTail ? 'tail' : 'all');
+  if (average === 'tail' && args.has('state')) {
+    throw new Misuse('--average tail does not go with --state, which keeps the average of all');
+  }
+  return average;
+}
+
 export function readSettings(args: Args) {
   requireShown(args);
   const batchSize = args.count('batch') ?? 1;
-  const passes = args.count('passes') ?? 1;
   const state = readState(args);
+  const { target, mode } = readLearner(args, batchSize);
+  const setup = setupOf((name) => args.has(name), {
+    loss: target.loss,
+    isFile: args.files.length > 0,
+    mechanismOptions: Object.keys({ ...STRATEGY_OPTIONS, ...PARTICIPATION_OPTIONS }),
+  });
+  const passes = args.count('passes') ?? (setup === 'passes' ? NUM_PASSES : 1);
   if (state && passes > 1) {
     const instead = 'for rows that come again in a later run there is --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);
   }
   return {
-    ...readLearner(args, batchSize),
+    target,
+    mode,
+    setup,
+    average: readAverage(args, setup !== undefined && state === undefined),
     batchSize,
     label: required('label', args.text('label')),
     passes,

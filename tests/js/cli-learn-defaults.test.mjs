@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl learn without a clip norm: what it chooses, from what, and what that is worth.
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = scratchFolder('learn-defaults');
+const target = { epsilon: 8, delta: 1e-6 };
+const learn = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
+const random = generator(3);
+/** y is 1 where b is positive; a says nothing, and leaves [-1, 1]. */
+const rows = Array.from({ length: 400 }, () => {
+  const b = 2 * random() - 1;
+  return [3 * random(), b, Number(b > 0)];
+});
+const labels = rows.map(([, , y]) => y);
+const features = rows.flatMap(([a, b]) => [Math.min(a, 1), b, 1]);
+const textOf = (table) => `a,b,y\n${table.map((row) => `${row.join(',')}\n`).join('')}`;
+const path = join(folder, 'rows.csv');
+writeFileSync(path, textOf(rows));
+const piped = { input: textOf(rows) };
+
+async function shown(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, input);
+  assert.equal(code, 0, stderr);
+  return { stdout, stderr };
+}
+const modelOf = async (args, input) => JSON.parse((await shown([...args, '--json'], input)).stdout);
+/** Longest gradient of three features in [-1, 1], a hair above. */
+const longest = Math.sqrt(3) * (1 + 2 ** -40);
+
+/** The learner of a whole table, as the library is told of it. */
+function ofTable(lambda) {
+  return dp.learner({
+    ...target,
+    mechanism: 'independent',
+    numSteps: 120,
+    participation: { epochs: 120 },
+    batchSize: 400,
+    clipNorm: 0.1 * longest,
+    domain: 'whole-space',
+    lambda,
+    dimension: 3,
+    insecureSeed: 7,
+  });
+}
+
+test('learn defaults: a table is read in 120 steps of all rows, the tail is kept', async () => {
+  const { stdout, stderr } = await shown([...learn, '--json', path]);
+  const model = JSON.parse(stdout);
+  // Clip norm * steps * sqrt(weights) / min(2560, 8 rows / noise multiplier).
+  const { noiseMultiplier } = dp.calibrate(target);
+  const way = Math.min(2560, (8 * 400) / noiseMultiplier);
+  const learner = ofTable((0.1 * longest * 120 * Math.sqrt(3)) / way);
+  const tail = [0, 0, 0];
+  for (let step = 1; step <= 120; ++step) {
+    learner.learn(features, labels);
+    if (step > 60) learner.model().lastWeights.forEach((weight, j) => (tail[j] += weight / 60));
+  }
+  const { weights, lastWeights, certificate } = learner.model();
+  learner.dispose();
+  model.weights.forEach((weight, j) => close(weight, tail[j], 1e-9));
+  assert.deepEqual(model.lastWeights, lastWeights);
+  assert.deepEqual(model.certificate, certificate);
+  const bounds = { low: -1, high: 1 };
+  assert.deepEqual(model.inputs, [{ name: 'a', ...bounds }, { name: 'b', ...bounds }]);
+  assert.deepEqual((await modelOf([...learn, '--average', 'all', path])).weights, weights);
+  assert.deepEqual((await modelOf([...learn, '--average', 'last', path])).weights, lastWeights);
+  const unseeded = learn.slice(0, -2);
+  const spoken = (await shown([...unseeded, path])).stderr;
+  assert.match(spoken, /horizon 120 batches of 400 rows in 120 passes/);
+  assert.match(spoken, /; 2 of 2 features clipped to \[-1, 1\] \(see --range\); set up for a whole t/);
+  assert.match(spoken, /the rate by 400 rows, 3 weights a score, epsilon and delta\n$/);
+  assert.match(stderr, /NOT private/);
+});
+
+test('learn defaults: the noise is that for a row in every one of the steps', async () => {
+  const { certificate } = await modelOf([...learn, path]);
+  const { clipNorm, sensitivity, noiseMultiplier, noiseStddev } = certificate;
+  assert.deepEqual([certificate.maxParticipations, certificate.separation], [120, 1]);
+  assert.equal(certificate.sensitivityExactness, 'exact');
+  // A row moves each of 120 sums by a clip norm at most: in one long vector, by sqrt(120).
+  const moved = Math.hypot(...Array.from({ length: 120 }, () => 1));
+  close(sensitivity, moved, 1e-12);
+  const { noiseMultiplier: least } = dp.calibrate(target);
+  assert.ok(noiseMultiplier >= least && noiseStddev >= least * moved * clipNorm * (1 - 1e-12));
+  assert.ok(noiseStddev < 1.001 * least * moved * clipNorm);
+  const twoRows = await modelOf([...learn, '--neighbours', 'replace-one', path]);
+  close(twoRows.certificate.noiseStddev / noiseStddev, 2, 1e-6);
+});
+
+test('learn defaults: a budget pays for all steps at once', async () => {
+  const budget = join(folder, 'budget.json');
+  const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
+  const args = [...learn.slice(0, -2), ...limit, path];
+  await shown(args);
+  const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
+  assert.equal(releases.length, 1);
+  close(releases[0].mu, 1 / dp.calibrate(target).noiseMultiplier, 1e-9);
+  assert.equal(releases[0].unit ?? 'one row', 'one row');
+  await fails(args, 2, /beyond the limit/);
+});
+
+test('learn defaults: nothing but public numbers decides', async () => {
+  const choices = ({ certificate, inputs }) => {
+    const { mechanism, numSteps, clipNorm, noiseStddev } = certificate;
+    return { mechanism, numSteps, clipNorm, noiseStddev, inputs };
+  };
+  const lambdaOf = ({ stdout }) => /^regularisation +(.*)$/m.exec(stdout)[1];
+  const other = join(folder, 'other.csv');
+  writeFileSync(other, textOf(rows.map(([a, b]) => [9 * a, b / 7, 1])));
+  const [others, ours] = [await modelOf([...learn, other]), await modelOf([...learn, path])];
+  assert.deepEqual(choices(others), choices(ours));
+  assert.equal(lambdaOf(await shown([...learn, other])), lambdaOf(await shown([...learn, path])));
+});
+
+test('learn defaults: rows that come once, and in several runs', async () => {
+  const once = await modelOf(learn, piped);
+  const { noiseMultiplier } = dp.calibrate(target);
+  const way = Math.min(320, (3 * 400) / (noiseMultiplier * (1 + Math.log(400) / Math.PI)));
+  const learner = dp.learner({
+    ...target,
+    numSteps: 400,
+    clipNorm: 0.1 * longest,
+    domain: 'whole-space',
+    lambda: (0.1 * longest * 400 * Math.sqrt(3)) / way,
+    dimension: 3,
+    insecureSeed: 7,
+  });
+  learner.learn(features, labels);
+  const { lastWeights, weights } = learner.model();
+  learner.dispose();
+  once.lastWeights.forEach((weight, j) => close(weight, lastWeights[j], 1e-9));
+  assert.notDeepEqual(once.weights, weights);
+
+  const state = ['--steps', '400', '--state', join(folder, 'learn.state')];
+  const part = (from, to) => modelOf([...learn, ...state], { input: textOf(rows.slice(from, to)) });
+  await part(0, 150);
+  const whole = await part(150, 400);
+  whole.lastWeights.forEach((weight, j) => close(weight, lastWeights[j], 1e-9));
+  whole.weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
+  const tail = [...learn, ...state, '--average', 'tail'];
+  await fails(tail, 2, /--average tail does not go with --state/, piped);
+});
+
+test('learn defaults: where the learner is chosen the clip norm clips nothing', async () => {
+  const chosen = async (...more) => (await modelOf([...learn, ...more], piped)).certificate;
+  const honaker = await chosen('--mechanism', 'honaker');
+  assert.deepEqual([honaker.clipNorm, honaker.numSteps], [longest, 400]);
+  for (const [more, slope] of [
+    [['--passes', '2'], 1],
+    [['--radius', '3', '--loss', 'hinge'], 1],
+    [['--loss', 'quantile', '--quantile', '0.8'], 0.8],
+    [['--loss', 'huber', '--huber-threshold', '2'], 2],
+    [['--radius', '3', '--loss', 'softmax', '--classes', '2'], Math.SQRT2],
+  ]) {
+    close((await chosen(...more, '--mechanism', 'honaker')).clipNorm, slope * longest, 1e-12);
+  }
+  const report = await shown([...learn, '--mechanism', 'honaker'], piped);
+  assert.match(report.stdout, /^bound on the expected regret +[\d.]+$/m);
+  const endless = /--loss squared has slopes of any size: give --clip/;
+  await fails([...learn, '--loss', 'squared'], 2, endless, piped);
+});
+
+test('learn defaults: the labels are learned, and not where they mean nothing', async () => {
+  const share = ({ weights }, table) => {
+    const scores = table.map(([a, b]) => weights[0] * Math.min(a, 1) + weights[1] * b + weights[2]);
+    return scores.filter((s, i) => s >= 0 === table[i][2] > 0).length / table.length;
+  };
+  assert.ok(share(await modelOf([...learn, path]), rows) > 0.95);
+  const shuffled = join(folder, 'shuffled.csv');
+  // Each label goes to a row half the table away, which has nothing to do with it.
+  writeFileSync(shuffled, textOf(rows.map(([a, b], i) => [a, b, labels[(i + 200) % 400]])));
+  const lost = share(await modelOf([...learn, shuffled]), rows);
+  assert.ok(lost > 0.1 && lost < 0.9, `${lost}`);
+});
