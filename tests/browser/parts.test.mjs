@@ -3,6 +3,7 @@
 // The page's own small mathematics and its readers of text, without a browser.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
@@ -16,6 +17,7 @@ const names = [
   'data/csv_repair',
   'figures/decimate',
   'page/format',
+  'share/snippets',
   'data/matrix',
   'controls/parameters',
   'controls/settings',
@@ -438,4 +440,14 @@ test('numbers are written for readers', () => {
   assert.equal(count(-100000), '−100,000');
   assert.equal(boundRecords(1), '');
   assert.equal(boundRecords(2), ', for records of 2 numbers or more');
+});
+
+test('names of files and columns are one word each of the command that a shell reads', () => {
+  const strange = ["Ada's day", '$(id)', 'a "b" \\ c', '; ls', 'plain.csv'];
+  const file = { name: strange[0], columns: strange, person: '', time: '' };
+  const command = parts.snippets.commandOf({ options: {}, file });
+  const script = `dp_ftrl() { printf '%s\\n' "$@"; }\n${command.replace('dp-ftrl', 'dp_ftrl')}`;
+  const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
+  const columns = strange.flatMap((name) => ['--column', name]);
+  assert.deepEqual(words, ['release', ...columns, strange[0]]);
 });

@@ -272,7 +272,7 @@ test('keys: a key is wiped when its call is over, and the caller keeps his', asy
 });
 
 test('numbers: a bound is shown with six digits, and never below itself', async () => {
-  const { roundedUp } = await importSource('cli/output/report.ts');
+  const { roundedUp } = await importSource('shared/number.ts');
   const cases = [
     [1.0000004, 1.00001],
     [1.2345674, 1.23457],

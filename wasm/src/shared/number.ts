@@ -6,3 +6,12 @@ export function parseNumber(text: string): number | undefined {
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
+
+/** Some digits of a positive bound, up to 15, which stays one: never below it. */
+export function roundedUp(bound: number, numDigits = 6): number {
+  const shown = Number(bound.toPrecision(numDigits));
+  if (shown >= bound) return shown;
+  const after = numDigits - 1;
+  const [digits, exponent] = bound.toExponential(after).split('e') as [string, string];
+  return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
+}

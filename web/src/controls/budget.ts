@@ -4,6 +4,7 @@
 // mu, in which Gaussian releases add up exactly.
 
 import type { Certificate, Composition } from 'dp-ftrl';
+import { roundedUp } from '../../../wasm/src/shared/number.ts';
 import { h, setText } from '../page/dom.ts';
 import type { Engine } from '../page/engine.ts';
 import { count, percent, quantity } from '../page/format.ts';
@@ -140,7 +141,7 @@ export class BudgetMeter {
       releases === 1
         ? `One release is ${verdict}`
         : `${releasesText(releases)} like it, each chosen in the light of those before, spend ` +
-          `ε = ${quantity(together.epsilon)} together, ${verdict}`;
+          `ε = ${quantity(roundedUp(together.epsilon, 4))} together, ${verdict}`;
     setText(
       this.text,
       `Of the budget ε = ${quantity(budget)} this release takes ${percent(share)}. ` +

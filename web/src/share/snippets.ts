@@ -11,7 +11,9 @@ export interface SnippetSource {
   file: (Roles & { name: string; columns: readonly string[] }) | null;
 }
 
-const quoted = (text: string): string => (/^[\w.\-/]+$/.test(text) ? text : `'${text}'`);
+/** One word of a POSIX shell. */
+const quoted = (text: string): string =>
+  /^[\w.\-/]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const hasRoles = (file: SnippetSource['file']): boolean =>
   file !== null && (file.person !== '' || file.time !== '');

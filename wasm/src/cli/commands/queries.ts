@@ -13,7 +13,7 @@ import { required, type Args, type Known } from '../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
-import { roundedUp } from '../output/report.js';
+import { roundedUp } from '../../shared/number.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { gaussianCosts, pureCosts } from '../state/composition.js';
 import { answersOf, asCsv, asJson } from './queries/answers.js';

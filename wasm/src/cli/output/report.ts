@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { roundedUp } from '../../shared/number.js';
 import type { EffectiveParameters } from '../../types/all.js';
 
 /** Entries of a list that are shown to people. */
@@ -7,15 +8,6 @@ const SHOWN = 4;
 
 function shortCell(value: number | boolean): string {
   return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
-}
-
-/** Some digits of a positive bound, up to 15, which stays one: never below it. */
-export function roundedUp(bound: number, numDigits = 6): number {
-  const shown = Number(bound.toPrecision(numDigits));
-  if (shown >= bound) return shown;
-  const after = numDigits - 1;
-  const [digits, exponent] = bound.toExponential(after).split('e') as [string, string];
-  return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
 }
 
 /** As few digits, from 6 on, as show that a bound is above a limit. */

@@ -4,7 +4,7 @@
 
 import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
-import { roundedUp } from '../../output/report.js';
+import { roundedUp } from '../../../shared/number.js';
 
 type OfLoss = Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>;
 
