@@ -709,6 +709,11 @@ test('worker: noise and predictions are those of the library', async () => {
   assert.deepEqual(await remote.rounded(rows), own.rounded(rows));
   await assert.rejects(remote.seek(21), { code: 'invalid_argument' });
   await assert.rejects(client.noise({ ...options, numSteps: 0 }), { code: 'invalid_argument' });
+  await assert.rejects(client.noise({ ...options, increments: true, ...target }), {
+    code: 'unsupported',
+    parameter: 'epsilon',
+    message: /epsilon must be left out in a worker, whose noise has no addNoiseTo/,
+  });
   own.dispose();
   remote.dispose();
   await assert.rejects(remote.rounded(rows), code('disposed'));

@@ -154,7 +154,14 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
     twin: (given, call) => make(connection, 'twin', given, call),
     comparator: (given, call) => make(connection, 'comparator', given, call),
     queries: (given, call) => make(connection, 'queries', given, call),
-    noise: (given, call) => make(connection, 'noise', given, call),
+    noise: async (given, call) => {
+      const { epsilon } = (given ?? {}) as { epsilon?: unknown };
+      if (epsilon !== undefined) {
+        const constraint = 'must be left out in a worker, whose noise has no addNoiseTo';
+        throw makeError('unsupported', 'noise', { parameter: 'epsilon', constraint });
+      }
+      return make(connection, 'noise', given, call);
+    },
     simulation: (given, call) => make(connection, 'simulation', given, call),
   };
 }
