@@ -29,10 +29,22 @@ export class Misuse extends Error {
 }
 
 /** Returns the fault of an error whose message may quote the input. */
-export function faultOf(error: Error): Fault {
+function faultOf(error: Error): Fault {
   if (error instanceof Misuse) return error.fault;
   const { code } = error as { code?: unknown };
   return { code: typeof code === 'string' ? code : 'internal' };
+}
+
+/**
+ * Closes a JSON object that ends with an array of rows, so that rows already written can be read
+ * after a fault too. It says where the fault is, never what: the cell belongs to the input, which is
+ * not private.
+ */
+export function endOfRows(fault: Error | undefined, about: Record<string, unknown>): string {
+  const tail = fault
+    ? { ...about, complete: false, error: faultOf(fault) }
+    : { ...about, complete: true };
+  return `\n],${JSON.stringify(tail).slice(1)}\n`;
 }
 
 const MISUSE_CODES = [

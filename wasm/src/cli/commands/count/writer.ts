@@ -4,7 +4,7 @@
 
 import { csvCell } from '../../../shared/csv.js';
 import type { Certificate, Totals } from '../../../types/all.js';
-import { faultOf, Misuse } from '../../failure.js';
+import { endOfRows, Misuse } from '../../failure.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 
@@ -73,13 +73,9 @@ export class CountWriter {
     return fault;
   }
 
-  /** Closes the JSON object, which says where a fault is, never what. */
+  /** Closes the JSON object. */
   async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
-    if (!this.options.json) return;
-    const tail = fault
-      ? { ...about, complete: false, error: faultOf(fault) }
-      : { ...about, complete: true };
-    await this.sink.write(`\n],${JSON.stringify(tail).slice(1)}\n`);
+    if (this.options.json) await this.sink.write(endOfRows(fault, about));
   }
 
   private linesOf(now: readonly number[], truth: readonly number[] | undefined): Line[] {

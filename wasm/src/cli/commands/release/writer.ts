@@ -3,7 +3,7 @@
 // Releases as text: CSV, or one JSON object with a row a line.
 
 import type { Certificate, Totals } from '../../../types/all.js';
-import { faultOf, Misuse } from '../../failure.js';
+import { endOfRows, Misuse } from '../../failure.js';
 import { csvCell } from '../../../shared/csv.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
@@ -79,15 +79,8 @@ export class Writer {
     return `${this.rows++ === 0 ? '' : ','}\n${JSON.stringify(row)}`;
   }
 
-  /**
-   * Closes the JSON object, so that rows already written can be read after a fault too. It says
-   * where the fault is, never what: the cell belongs to the input, which is not private.
-   */
+  /** Closes the JSON object. */
   async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
-    if (!this.options.json) return;
-    const tail = fault
-      ? { ...about, complete: false, error: faultOf(fault) }
-      : { ...about, complete: true };
-    await this.sink.write(`\n],${JSON.stringify(tail).slice(1)}\n`);
+    if (this.options.json) await this.sink.write(endOfRows(fault, about));
   }
 }
