@@ -271,7 +271,7 @@ test('every privacy parameter in force is on the page', async () => {
 });
 
 test('plays by itself, pauses, steps, resets, and stops asking for frames at the horizon', async () => {
-  const { page, said } = await openPage(browser, `${site.url}#steps=400&speed=500`);
+  const { page, said } = await openPage(browser, `${site.url}#steps=400&speed=10`);
   await settled(page, 'playing');
   await page.waitForFunction(
     () => !document.getElementById('progress-text').textContent.startsWith('0 '),
@@ -297,6 +297,7 @@ test('plays by itself, pauses, steps, resets, and stops asking for frames at the
   await page.click('#reset');
   await page.waitForFunction(() => document.getElementById('progress').value === 0);
   assert.equal(await stateOf(page), 'paused');
+  await page.select('#speed', '500');
   await page.click('#play');
   await settled(page);
   assert.equal(await stepOf(page), 400);
@@ -314,7 +315,7 @@ test('plays by itself, pauses, steps, resets, and stops asking for frames at the
 });
 
 test('whoever is told that it has finished finds the last step on the page', async () => {
-  const { page } = await openPage(browser, `${site.url}#steps=400&speed=500`);
+  const { page } = await openPage(browser, `${site.url}#steps=400&speed=120`);
   await settled(page, 'playing');
   const shown = await page.evaluate(
     () =>
