@@ -10,7 +10,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { enter, readKey, reveal, root, settled, startSite, textOf } from './support.mjs';
+import {
+  enter,
+  readKey,
+  reveal,
+  root,
+  savesOf,
+  settled,
+  startSite,
+  textOf,
+} from './support.mjs';
 
 const { open } = await startSite();
 const library = await load();
@@ -223,13 +232,7 @@ for (const hash of [
 
 /** The picture that a button of the export makes: its texts, lines and areas, with places as numbers. */
 async function pictureOf(page, name) {
-  await page.evaluate(() => {
-    URL.createObjectURL = (blob) => {
-      window.saved = blob;
-      return 'data:text/plain,';
-    };
-  });
-  await page.$eval(`[data-picture=${name}]`, (button) => button.click());
+  await savesOf(page, `[data-picture=${name}]`);
   return page.evaluate(async () => {
     const { documentElement: svg } = new DOMParser().parseFromString(
       await window.saved.text(),

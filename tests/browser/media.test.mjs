@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { complaints, launch, openPage, serveSite } from './support.mjs';
+import { complaints, launch, openPage, serveSite, settled } from './support.mjs';
 
 let site;
 let browser;
@@ -171,3 +171,117 @@ test('paper: dark on white whatever the theme, without what only a screen can do
   await page.evaluate(() => localStorage.clear());
   await page.close();
 });
+
+test('print: scenes that were not reached are made before the page prints', async () => {
+  const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  assert.equal(await page.$eval('#scene-yours', (one) => one.dataset.state), 'waiting');
+  await page.evaluate(() => {
+    window.printed = 0;
+    window.print = () => (window.printed += 1);
+  });
+  await page.keyboard.down('Control');
+  await page.keyboard.press('p');
+  await page.keyboard.up('Control');
+  await page.waitForFunction(() => /scenes? to make ready/.test(document.querySelector('#print-note').textContent));
+  assert.equal(await page.evaluate(() => window.printed), 0);
+  await page.waitForFunction(() => window.printed === 1, { timeout: 300_000 });
+  assert.equal(await page.$eval('#print-note', (one) => one.textContent), '');
+  const scenes = await page.$$eval('.scene', (all) =>
+    all.map(({ id, dataset }) => [id, dataset.state]),
+  );
+  assert.equal(scenes.length, 9);
+  for (const [id, state] of scenes) assert.equal(state, 'ready', id);
+  await page.emulateMediaType('print');
+  // Every figure is drawn, the curve that a guess would reveal among them, and nothing is lacking.
+  const shown = await page.evaluate(() => ({
+    curve: getComputedStyle(document.querySelector('.u-curve')).visibility,
+    lacking: [...document.querySelectorAll('.scene')].filter(
+      (one) => getComputedStyle(one, '::after').content !== 'none',
+    ).length,
+    empty: [...document.querySelectorAll('.plane')]
+      .filter((one) => !one.querySelector('path[d^=M], rect[height]'))
+      .map((one) => one.getAttribute('aria-label')),
+    accuracies: [...document.querySelectorAll('#scene-handwriting .results data')].length,
+    rounds: document.querySelector('.crowd-accuracy').textContent,
+  }));
+  assert.equal(shown.curve, 'visible');
+  assert.equal(shown.lacking, 0);
+  assert.deepEqual(shown.empty, []);
+  assert.equal(shown.accuracies, 3);
+  assert.match(shown.rounds, /After round 100 /);
+  // All is there: the browser prints by itself, and the button prints at once.
+  await page.emulateMediaType('screen');
+  await page.click('#print');
+  await page.waitForFunction(() => window.printed === 2);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('print from a menu: what is lacking is said, and made for the next time', async () => {
+  const { page } = await openPage(browser, site.url, { story: true, calm: true });
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  const lackingAt = (id) =>
+    page.$eval(`#scene-${id}`, (one) => getComputedStyle(one, '::after').content);
+  await page.emulateMediaType('print');
+  assert.match(await lackingAt('yours'), /not computed yet/);
+  assert.equal(await lackingAt('hero'), 'none');
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  await page.waitForSelector('#scene-yours[data-state=ready]', { timeout: 60_000 });
+  assert.equal(await lackingAt('yours'), 'none');
+  await page.close();
+});
+
+/** Colours of fresh noise and of what is drawn beside it, wherever they are drawn. */
+const coloursOf = (page, selectors) =>
+  page.evaluate(
+    (all) =>
+      all.map(([selector, property]) => getComputedStyle(document.querySelector(selector))[property]),
+    selectors,
+  );
+
+for (const scheme of ['light', 'dark']) {
+  test(`one mechanism, one colour, in the story and the laboratory: ${scheme}`, async () => {
+    const { page } = await openPage(browser, site.url, { story: true, calm: true, scheme });
+    for (const id of ['hero', 'naive', 'take_back', 'tree', 'floor', 'handwriting', 'yours']) {
+      await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
+      await page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+    }
+    const fresh = await coloursOf(page, [
+      ['#scene-hero .line.worst', 'stroke'],
+      ['#scene-hero .hero-legend .worst', 'color'],
+      ['#scene-naive .ghost', 'stroke'],
+      ['#scene-take_back rect.fresh', 'fill'],
+      ['#scene-tree .line.of-independent', 'stroke'],
+      ['#scene-yours .line.of-independent', 'stroke'],
+      ['#scene-handwriting .plane .line.independent', 'stroke'],
+    ]);
+    const others = await coloursOf(page, [
+      ['#scene-yours .line.of-optimal', 'stroke'],
+      ['#scene-yours .line.of-square-root', 'stroke'],
+      ['#scene-yours .line.of-tree', 'stroke'],
+      ['#scene-yours .line.of-honaker', 'stroke'],
+    ]);
+    assert.equal(new Set(fresh).size, 1, `${fresh}`);
+    assert.equal(new Set([fresh[0], ...others]).size, 5, `${others}`);
+    await page.close();
+    const names = ['independent', 'optimal', 'square-root', 'tree', 'honaker'];
+    const inLab = async (a, b) => {
+      const hash = `#mechanism=${a}&compare=${b}&steps=20`;
+      const lab = await openPage(browser, site.url + hash, { calm: true, scheme });
+      await settled(lab.page);
+      const swatch = (i) => [`#sums .key li:nth-child(${i}) .swatch`, 'color'];
+      const found = await coloursOf(lab.page, [swatch(1), swatch(3)]);
+      await lab.page.close();
+      return found;
+    };
+    const expected = new Map(names.map((name, i) => [name, [fresh[0], ...others][i]]));
+    for (const [a, b] of [['optimal', 'independent'], ['independent', 'square-root'], ['honaker', 'tree']]) {
+      assert.deepEqual(await inLab(a, b), [expected.get(a), expected.get(b)], `${a}, ${b}`);
+    }
+    // Any other mechanism leaves a colour to the one whose it is.
+    const [banded, optimal] = await inLab('banded-toeplitz', 'optimal');
+    assert.equal(optimal, expected.get('optimal'));
+    assert.notEqual(banded, optimal);
+  });
+}

@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settled, startSite, stateOf } from './support.mjs';
+import { openPage, settled, startSite, stateOf } from './support.mjs';
 
-const { open: openPhone } = await startSite();
+const { site, browser, open: openPhone } = await startSite();
 
 const open = (hash, options) => openPhone(hash, { width: 390, height: 844, ...options });
 
@@ -77,6 +77,41 @@ test('what a finger is to hit has 24 px and more', async () => {
     small.filter(([name]) => name !== 'Skip to the charts'),
     [],
   );
+  await page.close();
+});
+
+test('the links to start from are within the window', async () => {
+  const { page } = await open('steps=50');
+  const ends = await page.$$eval('.presets > *', (all) =>
+    all.map((one) => one.getBoundingClientRect().right),
+  );
+  assert.ok(ends.length >= 5 && ends.every((right) => right <= 390), `${ends}`);
+  await page.close();
+});
+
+test('the knob on an axis leaves its texts free', async () => {
+  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  for (const id of ['tree', 'yours']) {
+    await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
+    await page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.$eval(`#scene-${id} .grip`, (grip) => grip.focus());
+    for (const key of ['Home', 'End']) {
+      await page.keyboard.press(key);
+      const covered = await page.$eval(`#scene-${id} .plane:has(.grip)`, (plane) => {
+        const knob = plane.querySelector('.knob').getBoundingClientRect();
+        return [...plane.querySelectorAll('text')]
+          .filter((one) => {
+            // Half a line on either side of the middle: letters fill no more of their box.
+            const { left, right, top, bottom } = one.getBoundingClientRect();
+            const [upper, lower] = [0.8 * top + 0.2 * bottom, 0.2 * top + 0.8 * bottom];
+            const beside = right < knob.left || left > knob.right;
+            return !beside && upper < knob.bottom && lower > knob.top;
+          })
+          .map((one) => one.textContent);
+      });
+      assert.deepEqual(covered, [], `${id}, ${key}`);
+    }
+  }
   await page.close();
 });
 

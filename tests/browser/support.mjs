@@ -309,3 +309,51 @@ export async function revealAll(page) {
   await reveal(page, 'errors', '.key');
   await reveal(page, 'ranking', 'tbody tr');
 }
+
+/** Presses a button that saves a file, and keeps the file in `window.saved`. */
+export async function savesOf(page, selector) {
+  await page.evaluate(() => {
+    window.saved = null;
+    URL.createObjectURL = (blob) => {
+      window.saved = blob;
+      return 'data:text/plain,';
+    };
+  });
+  await page.$eval(selector, (button) => button.click());
+  await page.waitForFunction(() => window.saved !== null);
+}
+
+/** The saved picture, panel by panel: its texts, its values on a linear vertical axis, its maps. */
+export async function savedPanels(page) {
+  const found = await page.evaluate(async () => {
+    const text = await window.saved.text();
+    const { documentElement: svg } = new DOMParser().parseFromString(text, 'image/svg+xml');
+    const panels = [...svg.querySelectorAll(':scope > g')].map((panel) => {
+      const all = (selector) => [...panel.querySelectorAll(selector)];
+      const points = (one) =>
+        one.getAttribute('points').split(' ').map((point) => point.split(',').map(Number));
+      const ticks = all('text[text-anchor=end]').map((one) => [
+        Number(one.textContent),
+        Number(one.getAttribute('y')) - 4,
+      ]);
+      return {
+        texts: all('text').map((one) => one.textContent),
+        ticks,
+        lines: all('polyline').map(points),
+        areas: all('polygon').map(points),
+        strokes: all('path[stroke]').map((one) => one.getAttribute('d')),
+        cells: all('g path').flatMap((one) => one.getAttribute('d').match(/M/g)).length,
+      };
+    });
+    return { type: window.saved.type, name: svg.localName, broken: /NaN|undefined|Infinity/.exec(text), panels };
+  });
+  const { broken, name, panels, type } = found;
+  if (name !== 'svg' || type !== 'image/svg+xml' || broken !== null) {
+    throw new Error(`not a picture: ${name}, ${type}, ${broken}`);
+  }
+  return panels.map((panel) => {
+    const [[low, from], [high, to]] = [panel.ticks[0] ?? [0, 0], panel.ticks.at(-1) ?? [1, 1]];
+    const valueAt = (y) => low + ((y - from) / (to - from)) * (high - low);
+    return { ...panel, valueAt, all: panel.texts.join('\n') };
+  });
+}

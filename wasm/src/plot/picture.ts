@@ -17,8 +17,11 @@ export interface Series {
   spread?: number[];
   /** Another edge: the area between it and `y` is shaded, without a line or a name. */
   to?: number[];
-  /** `ghost`: one of many that only show how far they spread. */
-  look?: 'dashed' | 'ghost';
+  /**
+   * `ghost`: one of many that only show how far they spread; `marks`: a dot for every value; `bars`:
+   * one from zero to it.
+   */
+  look?: 'dashed' | 'ghost' | 'marks' | 'bars';
 }
 
 export interface Panel {

@@ -115,6 +115,12 @@ function line(index: number, rest: string): string {
 }
 
 const SOLID = 'stroke-width="1.6"';
+/** A path to where it begins is a dot; in the legend, dashes without a length are. */
+const MARKS = 'stroke-width="5" stroke-linecap="round"';
+const LEGEND_MARKS = `${MARKS} stroke-dasharray="0 8"`;
+/** Share of the room of a bar that it fills. */
+const BAR_SHARE = 0.36;
+const LEGEND_BAR = 'stroke-width="8"';
 
 /** Place of a series among the colours: that of the one it belongs to, if there is one. */
 function colourOf(panel: Panel, index: number): number {
@@ -128,6 +134,8 @@ function style(panel: Panel, index: number): string {
   const { of, look } = series[index]!;
   const colour = colourOf(panel, index);
   if (look === 'ghost') return line(colour, 'stroke-width="1" stroke-opacity="0.25"');
+  if (look === 'marks') return line(colour, LEGEND_MARKS);
+  if (look === 'bars') return line(colour, LEGEND_BAR);
   if (look === 'dashed') return line(colour, `${SOLID} stroke-dasharray="6 3"`);
   if (series.some(({ name }) => name === of)) return line(colour, BOUND);
   const dash = DASHES[Math.floor(colour / COLOURS.length) % DASHES.length];
@@ -143,22 +151,38 @@ function area({ x, y }: Frame, panel: Panel, index: number, series: Series): str
   return [`<polygon points="${points.join(' ')}" fill="${colour}" fill-opacity="0.16"/>`];
 }
 
+/** Bars from zero, as wide as the nearest two let them be. */
+function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
+  const series = panel.series[index]!;
+  const places = series.x.map((at) => x.at(at)).sort((one, other) => one - other);
+  const gaps = places.slice(1).map((place, i) => place - places[i]!);
+  const width = BAR_SHARE * Math.min(40, ...gaps);
+  const drawn = series.x.map((at, i) => `M${round(x.at(at))} ${round(y.at(0))}V${round(y.at(series.y[i]!))}`);
+  return [`<path d="${drawn.join('')}" ${line(colourOf(panel, index), `stroke-width="${round(width)}"`)}/>`];
+}
+
 function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
   const series = panel.series[index]!;
+  if (series.look === 'bars') return bars({ x, y }, panel, index);
   if (series.to !== undefined) return area({ x, y }, panel, index, series);
   const shown = series.x
     .map((at, i) => ({ at, value: series.y[i]!, spread: series.spread?.[i] ?? 0 }))
     .filter(({ at, value }) => x.has(at) && y.has(value));
   const points = shown.map(({ at, value }) => `${round(x.at(at))},${round(y.at(value))}`);
-  const bars = shown
+  const spreads = shown
     .filter(({ value, spread }) => spread > 0 && y.has(value - spread))
     .map(({ at, value, spread }) => {
       const place = round(x.at(at));
       return `M${place} ${round(y.at(value - spread))}V${round(y.at(value + spread))}`;
     });
+  const marks = points.map((point) => `M${point.replace(',', ' ')}h0`).join('');
+  const drawn =
+    series.look === 'marks'
+      ? `<path d="${marks}" ${line(colourOf(panel, index), MARKS)}/>`
+      : `<polyline points="${points.join(' ')}" ${style(panel, index)}/>`;
   return [
-    `<polyline points="${points.join(' ')}" ${style(panel, index)}/>`,
-    ...(bars.length > 0 ? [`<path d="${bars.join('')}" ${line(colourOf(panel, index), SOLID)}/>`] : []),
+    drawn,
+    ...(spreads.length > 0 ? [`<path d="${spreads.join('')}" ${line(colourOf(panel, index), SOLID)}/>`] : []),
   ];
 }
 
@@ -192,9 +216,10 @@ function legend(panel: Panel): string[] {
 
 function lines(panel: Panel): string[] {
   const { width, height, left, right, top, bottom } = PANEL;
-  const extremes = panel.series.flatMap(({ y, to = [], spread }) => [
+  const extremes = panel.series.flatMap(({ y, to = [], spread, look }) => [
     ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
     ...to,
+    ...(look === 'bars' ? [0] : []),
   ]);
   const frame = {
     x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),

@@ -7,7 +7,17 @@ import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 
 /** Names of the custom properties in style.css that hold the colours. */
-export type Colour = 'paper' | 'ink' | 'muted' | 'rule' | 'private' | 'second' | 'secret';
+export type Colour =
+  | 'paper'
+  | 'ink'
+  | 'muted'
+  | 'rule'
+  | 'private'
+  | 'second'
+  | 'fresh'
+  | 'root'
+  | 'honaker'
+  | 'secret';
 
 export interface Line {
   /** Absent: an invisible line that only bounds a band. */
@@ -67,6 +77,9 @@ function readPalette(): Record<Colour | 'font', string> & { alpha: number } {
     rule: read('rule'),
     private: read('private'),
     second: read('second'),
+    fresh: read('fresh'),
+    root: read('root'),
+    honaker: read('map-negative'),
     secret: read('secret'),
     font: `12px ${read('sans')}`,
     alpha: read('scheme') === 'dark' ? alpha.dark : alpha.light,

@@ -10,6 +10,7 @@ import { Decimated } from './decimate.ts';
 import { byId, h } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
+import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { levelLine, type Panel } from './picture.ts';
 import type { Lane } from '../page/run.ts';
@@ -21,8 +22,6 @@ interface Curve {
   stddev: Float64Array;
   error: UnitError;
 }
-
-const colours: readonly Colour[] = ['private', 'second'];
 
 export class ErrorsFigure {
   private readonly host = byId('errors');
@@ -124,7 +123,7 @@ export class ErrorsFigure {
 
   private draw(settings: Settings): void {
     this.clear();
-    const { curves } = this;
+    const { curves, colours } = this;
     const numSteps = settings.numSteps;
     const levels = this.levels();
     const range = new GrowingRange([0, 1]);
@@ -163,6 +162,10 @@ export class ErrorsFigure {
     return this.curves.length > 1 ? (i === 0 ? 'A ' : 'B ') : '';
   }
 
+  private get colours(): Colour[] {
+    return laneColours(this.curves.map(({ mechanism }) => mechanism));
+  }
+
   private bound(): number | null {
     return this.curves[0]?.error.lowerBound ?? null;
   }
@@ -174,6 +177,7 @@ export class ErrorsFigure {
 
   /** Their texts end at different places, for their heights are often close. */
   private levels(): Level[] {
+    const { colours } = this;
     const levels: Level[] = this.curves.flatMap(({ error }, i) => [
       {
         value: error.maxError,
@@ -198,6 +202,7 @@ export class ErrorsFigure {
   }
 
   private makeLegend(): Legend {
+    const { colours } = this;
     const entries: KeyEntry[] = this.curves.flatMap(({ mechanism }, i) => [
       { name: `${this.name(i)}${mechanism}`, colour: colours[i]!, kind: 'line' as const },
       { name: 'max', colour: colours[i]!, kind: 'dot' as const },

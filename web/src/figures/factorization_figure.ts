@@ -6,9 +6,10 @@ import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
 import { byId, h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-import { blankMap, HeatMap } from './heat_map.ts';
+import { blankMap, HeatMap, matrixPanel } from './heat_map.ts';
+import { laneColours } from './lane_colours.ts';
 import { Lazily } from '../page/lazily.ts';
-import { extentOf, shadeOf, type Extent, type Matrix } from '../data/matrix.ts';
+import { extentOf, type Extent, type Matrix } from '../data/matrix.ts';
 import type { MapPanel } from './picture.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
@@ -43,8 +44,8 @@ export class FactorizationFigure {
     this.settings = { ...settings };
     const choices = choicesOf(settings);
     if (choices.length !== this.host.childElementCount) {
-      const panels = choices.map((choice, lane) =>
-        this.panel(choice.mechanism, lane, choices.length, [blankMap(), blankMap(), blankMap(), blankMap()]),
+      const panels = choices.map((_, lane) =>
+        this.panel(choices, lane, [blankMap(), blankMap(), blankMap(), blankMap()]),
       );
       this.host.replaceChildren(...panels);
       this.asked = '';
@@ -71,15 +72,7 @@ export class FactorizationFigure {
     if (this.shown.length === 0) return [];
     const extents = this.extents();
     return this.shown.flatMap(({ mechanism, matrices }) =>
-      matrices.map(({ symbol, name, numColumns, values }, i) => {
-        const { size, least } = extents[i]!;
-        return {
-          title: `${symbol} of ${mechanism}, the ${name}`,
-          note: `${quantity(least < 0 ? -size : 0)} to ${quantity(size)}, shades of square roots`,
-          numColumns,
-          shades: Array.from(values, (value) => shadeOf(value, size)),
-        };
-      }),
+      matrices.map((matrix, i) => matrixPanel(matrix, extents[i]!, mechanism)),
     );
   }
 
@@ -170,18 +163,24 @@ export class FactorizationFigure {
       const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, mechanism));
       this.maps.push(...maps);
       const elements = maps.map((map) => map.element);
-      return this.panel(mechanism, lane, this.shown.length, elements);
+      return this.panel(this.shown, lane, elements);
     });
     this.host.replaceChildren(...panels);
     this.row = this.shown[0]?.matrices[1] ?? null;
     this.setCursor(this.step);
   }
 
-  private panel(name: string, lane: number, lanes: number, maps: HTMLElement[]): HTMLElement {
+  private panel(
+    lanes: readonly { mechanism: string }[],
+    lane: number,
+    maps: HTMLElement[],
+  ): HTMLElement {
+    const names = lanes.map(({ mechanism }) => mechanism);
+    const name = names[lane]!;
     return h(
       'div',
-      { class: 'lane', 'data-mechanism': name },
-      h('h3', {}, lanes > 1 ? `${lane === 0 ? 'A' : 'B'}\u2002${name}` : name),
+      { class: `lane ${laneColours(names)[lane]}`, 'data-mechanism': name },
+      h('h3', {}, lanes.length > 1 ? `${lane === 0 ? 'A' : 'B'}\u2002${name}` : name),
       h('div', { class: 'maps' }, ...maps),
     );
   }

@@ -6,6 +6,7 @@
 import { describeMatrix, shadeOf, type Extent, type Matrix } from '../data/matrix.ts';
 import { h, setText } from '../page/dom.ts';
 import { quantity } from '../page/format.ts';
+import type { MapPanel } from './picture.ts';
 
 type Rgb = readonly [number, number, number];
 
@@ -205,4 +206,18 @@ export class HeatMap {
     const within = (at: number, size: number): number => Math.max(0, Math.min(size - 1, at));
     this.move(target && [within(target[0], numRows), within(target[1], numColumns)]);
   }
+}
+
+/** A matrix as a picture to take away. */
+export function matrixPanel(
+  { symbol, name, numColumns, values }: Matrix,
+  { size, least }: Extent,
+  of: string,
+): MapPanel {
+  return {
+    title: `${symbol} of ${of}, the ${name}`,
+    note: `${quantity(least < 0 ? -size : 0)} to ${quantity(size)}, shades of square roots`,
+    numColumns,
+    shades: Array.from(values, (value) => shadeOf(value, size)),
+  };
 }

@@ -10,6 +10,7 @@ import { GrowingRange } from './axis.ts';
 import { Chart, type Colour, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import type { History } from './history.ts';
+import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { levelLine, type Panel, type Series } from './picture.ts';
 
@@ -42,6 +43,9 @@ export function learningAt(history: History, view: View, who: 'private' | 'twin'
   return history[`${who}${kind}`][step - 1] ?? NaN;
 }
 
+const coloursOf = ({ lanes }: Run): Colour[] =>
+  laneColours(lanes.map(({ mechanism }) => mechanism));
+
 export class LearningFigure {
   private chart: Chart | null = null;
   private legend: Legend | null = null;
@@ -71,6 +75,7 @@ export class LearningFigure {
     }
     this.range = new GrowingRange([0, 1]);
     const lanes = run.lanes.length;
+    const colours = coloursOf(run);
     this.points = new Decimated(
       info.numSteps,
       Array.from({ length: lanes + 1 }, () => 'line' as const),
@@ -80,7 +85,7 @@ export class LearningFigure {
       name: `${names[view]} of the learner: cursor over the steps`,
       lines: [
         ...run.lanes.map((_, i) => ({
-          colour: (i === 0 ? 'private' : 'second') as Colour,
+          colour: colours[i]!,
           width: 2,
           dash: [10, 3],
           shown: !deployed,
@@ -166,7 +171,7 @@ export class LearningFigure {
       return [
         {
           value: bound,
-          colour: (run.lanes.length === 1 ? 'ink' : i === 0 ? 'private' : 'second') as Colour,
+          colour: run.lanes.length === 1 ? ('ink' as const) : coloursOf(run)[i]!,
           text: `theorem’s bound after the last step${lane}${caveat}`,
         },
       ];
@@ -183,7 +188,7 @@ export class LearningFigure {
     const secret: KeyEntry[] = [
       ...run.lanes.map((lane, i) => ({
         name: two ? `${i === 0 ? 'A' : 'B'} ${lane.mechanism}` : 'private learner',
-        colour: (i === 0 ? 'private' : 'second') as Colour,
+        colour: coloursOf(run)[i]!,
         kind: 'dash' as const,
       })),
       { name: 'non-private twin', colour: 'secret', kind: 'dot' },

@@ -17,7 +17,9 @@ import { HistogramBars } from './histogram_bars.ts';
 import { HistogramSource } from '../data/histogram_source.ts';
 import { Lazily } from '../page/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import { extentOf } from '../data/matrix.ts';
+import { extentOf, type Matrix } from '../data/matrix.ts';
+import type { Picture } from './picture.ts';
+import { queriesPanels, type Answer } from './queries_picture.ts';
 import { defaults, type Settings } from '../controls/settings.ts';
 
 /** Queries in the table. */
@@ -29,16 +31,6 @@ interface Found {
   best: RemoteQueries;
   labels: string[];
   matrices: QueryMatrices;
-}
-
-/** True and noisy answers to one query. */
-interface Answer {
-  label: string;
-  truth: number;
-  each: number;
-  eachStd: number;
-  best: number;
-  bestStd: number;
 }
 
 export interface QueriesEvents {
@@ -139,6 +131,16 @@ export class QueriesFigure {
   restyle(): void {
     for (const map of this.heatMaps) map.restyle();
     this.chart?.restyle();
+  }
+
+  /** Histogram, answers and matrices as they are drawn; null before they are. */
+  picture(): Picture | null {
+    const { settings, answers, counts } = this;
+    if (settings === null || this.chart === null) return null;
+    const { queries, queriesView, deployed } = settings;
+    const title = queryNames[queries];
+    const given = { counts, answers, isError: queriesView === 'errors', deployed };
+    return { title, panels: queriesPanels(given, this.matrices(), title), perRow: 2 };
   }
 
   private get counts(): number[] {
@@ -244,7 +246,7 @@ export class QueriesFigure {
     }));
   }
 
-  private drawMaps(): void {
+  private matrices(): Matrix[] {
     const { matrices } = this.found!;
     const { numQueries, numValues, numMeasurements } = matrices;
     const [ofQueries, ofValues, ofBoth] = [
@@ -252,11 +254,15 @@ export class QueriesFigure {
       { numRows: numMeasurements, numColumns: numValues },
       { numRows: numQueries, numColumns: numValues },
     ];
-    const shown = [
+    return [
       { symbol: 'F', name: 'queries', values: matrices.queries, ...ofBoth },
       { symbol: 'R', name: 'decoder', values: matrices.decoder, ...ofQueries },
       { symbol: 'M', name: 'what is measured', values: matrices.encoder, ...ofValues },
     ];
+  }
+
+  private drawMaps(): void {
+    const shown = this.matrices();
     const of = queryNames[this.settings!.queries];
     this.heatMaps = shown.map((matrix) => new HeatMap(matrix, extentOf([matrix]), of));
     this.maps.replaceChildren(...this.heatMaps.map(({ element }) => element));
@@ -277,13 +283,13 @@ export class QueriesFigure {
     const columns = isError ? this.errorColumns() : this.answerColumns();
     const lines: Line[] = isError
       ? [
-          { colour: 'second', width: 1.5, shown: true },
+          { colour: 'fresh', width: 1.5, shown: true },
           { colour: 'private', width: 1.5, shown: true },
-          { colour: 'second', marks: true, shown: !deployed },
+          { colour: 'fresh', marks: true, shown: !deployed },
           { colour: 'private', marks: true, shown: !deployed },
         ]
       : [
-          { colour: 'second', marks: true, shown: true },
+          { colour: 'fresh', marks: true, shown: true },
           { colour: 'private', marks: true, shown: true },
           { colour: 'secret', width: 1.5, dash: [4, 3], shown: !deployed },
         ];
@@ -331,12 +337,12 @@ export class QueriesFigure {
     const kind = isError ? 'line' : 'dot';
     const std = isError ? 'std, ' : '';
     const published: KeyEntry[] = [
-      { name: `${std}noise on each`, colour: 'second', kind },
+      { name: `${std}noise on each`, colour: 'fresh', kind },
       { name: `${std}factorization`, colour: 'private', kind },
     ];
     const secret: KeyEntry[] = isError
       ? [
-          { name: 'error, noise on each', colour: 'second', kind: 'dot' },
+          { name: 'error, noise on each', colour: 'fresh', kind: 'dot' },
           { name: 'error, factorization', colour: 'private', kind: 'dot' },
         ]
       : [{ name: 'true answer', colour: 'secret', kind: 'dash' }];

@@ -7,6 +7,7 @@ import type { Analyst } from '../page/analyst.ts';
 import { byId, h, setText } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
+import { laneColours } from './lane_colours.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
@@ -130,14 +131,16 @@ export class Ranking {
   /** Highlights what is chosen, with these very parameters. */
   private mark(settings: Settings): void {
     const { mechanisms } = this.comparison!;
-    const places = choicesOf(settings).map(({ mechanism, parameters }) =>
+    const choices = choicesOf(settings);
+    const colours = laneColours(choices.map(({ mechanism }) => mechanism));
+    const places = choices.map(({ mechanism, parameters }) =>
       mechanisms.findIndex(
         (one) => one.mechanism === mechanism && textOf(one.parameters) === textOf(parameters),
       ),
     );
     for (const [i, row] of [...this.host.querySelectorAll('tbody tr')].entries()) {
-      row.classList.toggle('first', places[0] === i);
-      row.classList.toggle('second', places[0] !== i && places[1] === i);
+      const lane = places.indexOf(i);
+      row.className = lane < 0 ? '' : `chosen ${colours[lane]}`;
       row.querySelector('button')!.setAttribute('aria-pressed', String(places.includes(i)));
     }
   }

@@ -9,12 +9,11 @@ import type { Run } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Colour } from './chart.ts';
 import { Decimated, type Edge } from './decimate.ts';
+import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { MiniLine } from './mini_chart.ts';
 import type { Panel as PicturePanel, Series } from './picture.ts';
 import { SumsView, Track, type SumsAt } from './sums_view.ts';
-
-const colours: readonly Colour[] = ['private', 'second'];
 
 /** A line in a chart: how it is drawn, and its value. */
 interface Curve {
@@ -260,6 +259,7 @@ export class SumsFigure {
       (lane) => new Track(lane.mechanism, new SumsView(lane.sums, shown)),
     );
     const two = run.lanes.length > 1;
+    const colours = laneColours(this.tracks.map(({ name }) => name));
     const widthOf = (host: HTMLElement): number => Math.max(200, Math.round(host.clientWidth));
     const common = { numSteps: run.numSteps, deployed, tracks: this.tracks };
     const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host) };
@@ -316,6 +316,7 @@ export class SumsFigure {
   /** All lanes over one truth. */
   private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'unit' | 'curves'> {
     const { tracks } = this;
+    const colours = laneColours(tracks.map(({ name }) => name));
     const curves = tracks.flatMap((track, i) =>
       laneCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
     );

@@ -7,6 +7,7 @@ import { Controls } from '../controls/controls.ts';
 import { defaults, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
+import { downloadPicture } from '../share/download.ts';
 import { Address, connectShare } from './address.ts';
 import { Analyst } from './analyst.ts';
 import { byId } from './dom.ts';
@@ -28,6 +29,12 @@ export class QueriesPage {
     );
     this.figure = new QueriesFigure(new Analyst(), { changed: (patch) => this.change(patch) });
     this.deployed.addEventListener('change', () => this.change({ deployed: this.deployed.checked }));
+    const save = byId<HTMLButtonElement>('queries-save');
+    save.disabled = false;
+    save.addEventListener('click', () => {
+      const picture = this.figure.picture();
+      if (picture !== null) downloadPicture('queries', picture);
+    });
     connectShare(byId('queries-share'), () => (this.figure.hasOwn ? ', without your data' : ''));
   }
 

@@ -5,7 +5,8 @@
 
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
-import { plot, type Picture } from '../figures/picture.ts';
+import type { Picture } from '../figures/picture.ts';
+import { download, downloadPicture } from './download.ts';
 import { commandOf, cppOf, javascriptOf, type SnippetSource } from './snippets.ts';
 
 export interface Exported {
@@ -51,19 +52,11 @@ function csvOf({ run, deployed, version, address }: Exported): string {
   return `${lines.join('\n')}\n`;
 }
 
-function download(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  h('a', { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}
-
 /** A button for each figure. */
 function figures(pictures: Exported['pictures']): HTMLElement {
   const buttons = [...pictures].map(([name, picture]) => {
     const button = h('button', { type: 'button', 'data-picture': name }, picture.title);
-    button.addEventListener('click', () =>
-      download(`dp-ftrl-${name}.svg`, plot(picture), 'image/svg+xml'),
-    );
+    button.addEventListener('click', () => downloadPicture(name, picture));
     return button;
   });
   return h(

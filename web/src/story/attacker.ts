@@ -4,6 +4,7 @@
 
 import './attacker.css';
 import { h, setText } from '../page/dom.ts';
+import type { Panel } from '../figures/picture.ts';
 import { count, fixed, percent, quantity } from '../page/format.ts';
 import type { Engine } from '../page/engine.ts';
 import { Slider } from './handle.ts';
@@ -174,6 +175,24 @@ function tick(x: number, y: number, height: number, kind: string): SVGRectElemen
     rect.setAttribute(name, String(value));
   }
   return rect;
+}
+
+/** The bells at some privacy, and what the best guess gains. */
+function panelOf(epsilon: number, mu: number): Panel {
+  const x = Array.from({ length: 161 }, (_, i) => sides.from + (i / 160) * (sides.to - sides.from));
+  const bell = (centre: number): number[] => x.map((at) => density(at - centre));
+  const right = x.filter((at) => at > mu / 2);
+  const [away, came] = ['the person stayed away', 'the person came'];
+  return {
+    title: `ε = ${epsilon}: the best guess is right ${percent(bestGuess(mu))} of the time`,
+    x: { label: 'the published count, without everyone else', log: false },
+    y: { label: 'how likely', log: false },
+    series: [
+      { name: came, x, y: bell(mu) },
+      { name: away, x, y: bell(0) },
+      { name: 'gain', of: came, x: right, y: right.map((at) => density(at - mu)), to: right.map((at) => density(at)) },
+    ],
+  };
 }
 
 /** Right guesses out of all. */
@@ -357,6 +376,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   show(first);
   return {
     restyle: () => {},
+    panels: () => [panelOf(epsilons[slider.value]!, mus[slider.value]!)],
     position: positionIn(epsilons, () => slider.value, choose),
     dispose: () => picture.plane.dispose(),
   };

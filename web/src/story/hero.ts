@@ -5,6 +5,7 @@
 
 import { setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
+import type { Panel, Series } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { countDay, numPeople, type Day, type Lane } from './hero_numbers.ts';
 import { describe, ends, explain, names, published, range, ticks, within } from './hero_picture.ts';
@@ -40,6 +41,7 @@ class Hero {
   private readonly veil: SVGRectElement;
   private readonly now: SVGLineElement;
   private shown: { release: ArrayLike<number>; band: ArrayLike<number> };
+  private lane: Lane;
   private part = 1;
   private replays = 0;
   private morphs = 0;
@@ -48,7 +50,8 @@ class Hero {
     private readonly day: Day,
     private readonly context: Context,
   ) {
-    this.shown = ends(day).best;
+    this.lane = ends(day).best;
+    this.shown = this.lane;
     this.plane = new Plane({
       label: 'The count of the day',
       xName: names.steps,
@@ -75,6 +78,7 @@ class Hero {
 
   /** Goes over to another mechanism. */
   choose(lane: Lane): void {
+    this.lane = lane;
     const from = this.shown;
     const turn = ++this.morphs;
     const show = (part: number): void => {
@@ -87,6 +91,30 @@ class Hero {
     };
     if (this.context.calm) show(1);
     else animate(morphTime, show, () => turn === this.morphs);
+  }
+
+  panel(): Panel {
+    const { truth } = this.day;
+    const x = Array.from(truth, (_, i) => i + 1);
+    const of = (lane: Lane): Series[] => {
+      const name = `${published(lane)}: ${within(lane)}`;
+      const edge = (sign: number): number[] => x.map((_, i) => truth[i]! + sign * lane.band[i]!);
+      return [
+        { name, x, y: [...lane.release] },
+        { name: 'band', of: name, x, y: edge(1), to: edge(-1) },
+      ];
+    };
+    const { worst } = ends(this.day);
+    return {
+      title: 'The same day, counted with the same privacy',
+      x: { label: names.steps, log: false },
+      y: { label: names.people, log: false },
+      series: [
+        ...of(this.lane),
+        ...(this.lane === worst ? [] : of(worst)),
+        { name: 'The true count, kept secret', x, y: [...truth], look: 'dashed' },
+      ],
+    };
   }
 
   replay(): void {
@@ -196,5 +224,5 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   again.disabled = false;
   again.addEventListener('click', () => hero.replay());
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
-  return { restyle: () => {}, position, dispose: () => hero.dispose() };
+  return { restyle: () => {}, panels: () => [hero.panel()], position, dispose: () => hero.dispose() };
 };

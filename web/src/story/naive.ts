@@ -5,6 +5,7 @@
 import './naive.css';
 import { h, setText } from '../page/dom.ts';
 import { count, fixed, quantity } from '../page/format.ts';
+import { levelLine, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';
 import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from './plane.ts';
@@ -84,6 +85,33 @@ class Funnel {
   get numInside(): number {
     const last = this.rows.subarray(-numGhosts);
     return last.filter((value) => Math.abs(value) <= 2 * Math.sqrt(numPoints)).length;
+  }
+
+  panel(): Panel {
+    const { numSteps, unit, rows } = this;
+    const x = Array.from({ length: numPoints }, (_, i) => ((i + 1) / numPoints) * numSteps);
+    const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
+    const edge = (sign: number): number[] => x.map((step) => sign * unit * Math.sqrt(step));
+    const level = unit * Math.sqrt(numSteps);
+    const text = count(Math.round(10 * level) / 10);
+    const own = 'fresh noise for each person';
+    const total = `noise on every total: ± ${text}`;
+    const run = (ghost: number): number[] => x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
+    return {
+      title: `Off by ± ${text} after ${count(numSteps)} people`,
+      x: { label: 'people who passed the shop', log: false },
+      y: { label: 'published − true, in people', log: false },
+      series: [
+        { name: own, x, y: run(0) },
+        { name: 'band', of: own, x, y: edge(1), to: edge(-1) },
+        ...Array.from({ length: numGhosts - 1 }, (_, i) => ({
+          ...{ name: '', of: own, x, y: run(i + 1) },
+          look: 'ghost' as const,
+        })),
+        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed' },
+        levelLine('', total, -level, numSteps),
+      ],
+    };
   }
 
   private scales(): { x: Scale; y: Scale } {
@@ -211,6 +239,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   stage.append(claim, funnel.plane.element, slider.element, row, ...explained());
   return {
     restyle: () => {},
+    panels: () => [funnel.panel()],
     position: positionIn(horizons, () => slider.value, (at) => {
       slider.put(at);
       move(at);

@@ -24,6 +24,8 @@ export interface PlaneOptions {
   readonly yName: string;
   readonly x: Scale;
   readonly y: Scale;
+  /** A handle moves along the horizontal axis: its texts stand lower. */
+  readonly gripped?: boolean;
   /** Sets the geometry of the scene's elements. */
   draw(plane: Plane): void;
 }
@@ -35,6 +37,8 @@ export interface Point {
 
 /** Room for the texts of the axes, in pixels. */
 const margin = { left: 48, right: 14, top: 26, bottom: 40 };
+/** Room of a handle on the horizontal axis, above the texts of its ticks. */
+const gripRoom = 8;
 /** Room on the left without ticks. */
 const bare = 14;
 
@@ -86,7 +90,11 @@ export class Plane {
     return margin.top;
   }
   get bottom(): number {
-    return this.height - margin.bottom;
+    return this.height - margin.bottom - this.below;
+  }
+
+  private get below(): number {
+    return this.options.gripped ? gripRoom : 0;
   }
 
   x(value: number): number {
@@ -152,11 +160,11 @@ export class Plane {
     for (const tick of x.ticks) {
       const at = this.x(tick);
       const anchor = at > this.right - 20 ? 'end' : at < this.left + 12 ? 'start' : 'middle';
-      parts.push(text({ x: at, y: base + 16 }, x.text(tick), anchor));
+      parts.push(text({ x: at, y: base + 16 + this.below }, x.text(tick), anchor));
     }
     parts.push(
       text({ x: 0, y: 12 }, this.options.yName, 'start'),
-      text({ x: this.right, y: base + 34 }, this.options.xName, 'end'),
+      text({ x: this.right, y: base + 34 + this.below }, this.options.xName, 'end'),
     );
     this.axes.replaceChildren(...parts);
   }

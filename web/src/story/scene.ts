@@ -3,6 +3,7 @@
 // The shapes of a scene. The words of a scene stand in the list of story.ts, so that headings and
 // addresses are there before its module is loaded; the module exports `mount`.
 
+import type { MapPanel, Panel } from '../figures/picture.ts';
 import type { Engine } from '../page/engine.ts';
 import type { Position } from './position.ts';
 
@@ -22,8 +23,12 @@ export interface Context {
 export interface SceneView {
   /** Called when the theme has changed; figures styled by classes have nothing to do. */
   restyle(): void;
+  /** Its figures as they are now, to be taken away. */
+  panels(): (Panel | MapPanel)[];
   /** Position of its handles, which the reader moves. */
   readonly position: Position;
+  /** Work after `mount` that its finished frame waits for; another one once it begins anew. */
+  readonly working?: Promise<void>;
   dispose?(): void;
 }
 

@@ -7,6 +7,7 @@ import './story.css';
 import { Address } from '../page/address.ts';
 import { h } from '../page/dom.ts';
 import type { Engine } from '../page/engine.ts';
+import { connectPaper } from './paper.ts';
 import { makeQueue } from './queue.ts';
 import { addressOf, type Route } from './route.ts';
 import type { Context, Scene, SceneView } from './scene.ts';
@@ -81,6 +82,7 @@ type State = 'waiting' | 'mounting' | 'ready' | 'failed';
 class Section {
   readonly element: HTMLElement;
   view: SceneView | null = null;
+  private mounted: Promise<void> | null = null;
   private readonly stage: HTMLElement;
   private readonly note = h('p', { class: 'hint', role: 'status', hidden: true });
   /** Position of its handles when it is made; null before. */
@@ -125,14 +127,19 @@ class Section {
   }
 
   /** Loads and mounts the scene, once. */
-  async mount(context: () => Promise<Context>): Promise<void> {
-    if (this.state !== 'waiting') return;
+  mount(context: () => Promise<Context>): Promise<void> {
+    this.mounted ??= this.start(context);
+    return this.mounted;
+  }
+
+  private async start(context: () => Promise<Context>): Promise<void> {
     this.state = 'mounting';
     try {
       const [{ mount }, ready] = await Promise.all([this.scene.load(), context()]);
       this.view = await mount(this.stage, ready);
       this.first = this.view.position.read();
       this.put(this.wanted);
+      this.stage.after(this.saves(this.view));
       this.state = 'ready';
     } catch (error) {
       this.state = 'failed';
@@ -140,6 +147,32 @@ class Section {
       const text = `This scene could not start: ${message}`;
       this.stage.append(h('p', { class: 'error', role: 'alert' }, text));
     }
+  }
+
+  /** Hands out the figures of the scene; their writer is loaded when it is asked for. */
+  private saves(view: SceneView): HTMLElement {
+    const { id, title } = this.scene;
+    const save = async (): Promise<void> => {
+      const { downloadPicture } = await import('../share/download.ts');
+      downloadPicture(`story-${id}`, { title, panels: view.panels(), perRow: 2 });
+    };
+    const label = `Save as SVG: ${title}`;
+    const attributes = { type: 'button', class: 'save', 'aria-label': label } as const;
+    return h('button', { ...attributes, onclick: () => void save() }, 'Save as SVG');
+  }
+
+  /** Waits for its finished frame, also where work begins anew meanwhile. */
+  async finish(): Promise<void> {
+    let awaited: Promise<void> | undefined;
+    while (this.view?.working !== awaited) {
+      awaited = this.view?.working;
+      await awaited;
+    }
+  }
+
+  get isFinished(): boolean {
+    const isLearning = this.stage.dataset['learning'] === 'running';
+    return this.state === 'failed' || (this.state === 'ready' && !isLearning);
   }
 
   /** Position that its handles were moved to; null for the first one. */
@@ -248,6 +281,8 @@ export class Story {
     );
     for (const { element } of this.sections) observer.observe(element);
     if (!embedded) this.sections[0]?.element.append(contents());
+    const isShown = (): boolean => document.documentElement.dataset['view'] === 'story';
+    connectPaper({ numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) }, isShown);
     root.addEventListener('click', (event) => this.follow(event));
     takeDrops();
   }
@@ -290,6 +325,20 @@ export class Story {
 
   restyle(): void {
     for (const { view } of this.sections) view?.restyle();
+  }
+
+  private numOpen(): number {
+    return this.sections.filter(({ isFinished }) => !isFinished).length;
+  }
+
+  /** Makes every scene, and waits for its finished frame. */
+  private async finish(advanced: () => void): Promise<void> {
+    const one = async (section: Section): Promise<void> => {
+      await section.mount(() => this.context(section));
+      await section.finish();
+      advanced();
+    };
+    await Promise.all(this.sections.map(one));
   }
 
   private async context(section: Section): Promise<Context> {

@@ -6,6 +6,7 @@
 import './take_back.css';
 import { h, setText } from '../page/dom.ts';
 import { count, fixed } from '../page/format.ts';
+import type { Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
@@ -117,6 +118,64 @@ class Bars {
       this.links[i]!.setAttribute('d', d);
     }
   }
+}
+
+/** The noise of the first steps, and what is taken back of it. */
+function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
+  const steps = Array.from({ length: numBars }, (_, i) => i + 1);
+  return {
+    title: `${share(lambda)} taken back`,
+    x: { label: 'step', log: false },
+    y: { label: 'noise of a step', log: false },
+    series: [
+      { name: 'fresh noise', x: steps.map((step) => step - 0.2), y: [...fresh.slice(0, numBars)], look: 'bars' },
+      {
+        name: 'taken back from the step before',
+        x: steps.map((step) => step + 0.2),
+        y: steps.map((step) => (step === 1 ? 0 : -lambda * fresh[step - 2]!)),
+        look: 'bars',
+      },
+    ],
+  };
+}
+
+/** The noise in every total, with twice its standard deviation. */
+function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Panel {
+  const size = unit * sensitivity;
+  const x = Array.from(fresh, (_, i) => i + 1);
+  let kept = 0;
+  const y = Array.from(fresh, (value) => {
+    const total = size * (kept + value);
+    kept += (1 - lambda) * value;
+    return total;
+  });
+  const band = (sign: number): number[] =>
+    x.map((_, i) => sign * 2 * size * Math.sqrt(1 + i * (1 - lambda) ** 2));
+  const name = `λ = ${lambda}: each noise ${fixed(sensitivity, 2)} times as large`;
+  return {
+    title: 'The noise in each published total',
+    x: { label: 'step', log: false },
+    y: { label: 'noise in the total, in people', log: false },
+    series: [
+      { name, x, y },
+      { name: 'band', of: name, x, y: band(1), to: band(-1) },
+    ],
+  };
+}
+
+/** The error of every part that may be taken back, for those who have guessed. */
+function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
+  const left = ({ lambda }: Kind): number => 1 - lambda;
+  const here = `λ = ${kind.lambda}: ${errorText(kind.error)}`;
+  return {
+    title: 'Noise of the worst total',
+    x: { label: 'part that is not taken back, 1 − λ', log: true },
+    y: { label: '1 = on a single published count', log: true },
+    series: [
+      { name: 'every λ', x: kinds.map(left), y: kinds.map(({ error }) => error) },
+      { name: here, x: [left(kind)], y: [kind.error], look: 'marks' },
+    ],
+  };
 }
 
 /** The noise in every total: all that was added and not yet taken back. */
@@ -402,6 +461,12 @@ class TakeBack {
     return this.readout.parentElement!;
   }
 
+  panels(): Panel[] {
+    const { facts, kind, known } = this;
+    const seen = [barsPanel(facts, kind), totalsPanel(facts, kind)];
+    return known ? [...seen, errorsPanel(facts, kind)] : seen;
+  }
+
   dispose(): void {
     for (const { plane } of Object.values(this.pictures)) plane.dispose();
   }
@@ -409,5 +474,10 @@ class TakeBack {
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const scene = new TakeBack(await learnFacts(context), stage, context.settled);
-  return { restyle: () => {}, position: scene.position, dispose: () => scene.dispose() };
+  return {
+    restyle: () => {},
+    panels: () => scene.panels(),
+    position: scene.position,
+    dispose: () => scene.dispose(),
+  };
 };

@@ -5,6 +5,7 @@
 
 import './errors.css';
 import type { UnitError } from 'dp-ftrl';
+import { levelLine, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../page/dom.ts';
 import { count, fixed, percent, quantity } from '../../page/format.ts';
 import { BarsPicture } from './bars_picture.ts';
@@ -122,6 +123,38 @@ class FloorScene implements SceneView {
   }
 
   restyle(): void {}
+
+  panels(): Panel[] {
+    const { own, buffers, floor } = this;
+    const bars = [...this.bars.bars];
+    const x = bars.map((_, bar) => bar);
+    const steps = Array.from({ length: numSteps }, (_, i) => i + 1);
+    const line = (name: string, error: number, stddev: Float64Array): Series[] =>
+      error > hopeless ? [] : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev] }];
+    const optimum = this.optima.get(buffers);
+    return [
+      {
+        title: 'Share of each draw of noise in the noise of a step',
+        x: { label: 'drawn so many steps ago', log: false },
+        y: { label: 'share', log: false },
+        series: [
+          { name: 'your bars', x, y: bars, look: 'bars' },
+          { name: 'square root', x, y: [...rootBars.slice(0, bars.length)], look: 'marks' },
+        ],
+      },
+      {
+        title: 'Noise on the total after each step',
+        x: { label: 'step', log: false },
+        y: { label: '1 = on a single published count', log: true },
+        series: [
+          ...line('your bars', own.worst, own.stddev),
+          ...line('square root', rootErrors.worst, rootErrors.stddev),
+          ...(optimum ? line(buffersName(buffers), optimum.error.maxError, optimum.stddev) : []),
+          levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps),
+        ],
+      },
+    ];
+  }
 
   dispose(): void {
     this.bars.plane.dispose();

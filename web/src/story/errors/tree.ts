@@ -4,6 +4,7 @@
 
 import './errors.css';
 import { h, setText } from '../../page/dom.ts';
+import type { Panel, Series } from '../../figures/picture.ts';
 import { count, fixed } from '../../page/format.ts';
 import { Handle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
@@ -63,6 +64,7 @@ class TreeScene implements SceneView {
       xName: '',
       yName: 'steps in a block',
       ...this.scales(),
+      gripped: true,
       draw: () => this.drawBlocks(),
     });
     this.errors = new Plane({
@@ -143,6 +145,10 @@ class TreeScene implements SceneView {
   }
 
   restyle(): void {}
+
+  panels(): Panel[] {
+    return this.curves === null ? [] : [blocksPanel(this.numSteps, this.step), errorsPanel(this.curves)];
+  }
 
   dispose(): void {
     this.blocks.dispose();
@@ -297,6 +303,42 @@ class TreeScene implements SceneView {
     const heading = `Noise on the worst of ${count(this.numSteps)} totals`;
     this.numbers.replaceChildren(h('caption', {}, heading), h('tbody', {}, ...rows));
   }
+}
+
+/** The blocks of a total, above each other by their length. */
+function blocksPanel(numSteps: number, step: number): Panel {
+  const name = `blocks of the total after step ${count(step)}`;
+  const box = ({ height, start }: { height: number; start: number }): Series => ({
+    name: 'block',
+    of: name,
+    x: [start, start + 2 ** height],
+    y: [height + 0.9, height + 0.9],
+    to: [height + 0.1, height + 0.1],
+  });
+  return {
+    title: blocksWords(blocksOf(step).length),
+    x: { label: 'step', log: false },
+    y: { label: 'blocks of 1, 2, 4, 8, … steps', log: false },
+    series: [
+      { name, x: [step, step], y: [0, numHeights(numSteps)] },
+      ...blocksOf(step).map(box),
+      { name: `all ${count(numSteps)} steps`, x: [0, numSteps], y: [0, 0], look: 'dashed' },
+    ],
+  };
+}
+
+function errorsPanel(curves: Curves): Panel {
+  const series = curveNames.map((name) => ({
+    name: `${words[name]}: ${fixed(Math.max(...curves[name]), 2)}`,
+    x: Array.from(curves[name], (_, i) => i + 1),
+    y: [...curves[name]],
+  }));
+  return {
+    title: 'Noise on the total after each step',
+    x: { label: 'step', log: false },
+    y: { label: '1 = on a single published count', log: false },
+    series,
+  };
 }
 
 function blocksWords(number: number): string {

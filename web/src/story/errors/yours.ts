@@ -5,6 +5,7 @@
 
 import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
+import type { Panel } from '../../figures/picture.ts';
 import { h, setText } from '../../page/dom.ts';
 import { count, fixed, quantity } from '../../page/format.ts';
 import { dropPlace } from './hand_over.ts';
@@ -85,6 +86,7 @@ class YoursScene implements SceneView {
       yName: 'noise (1 = on a single published count)',
       x: { ...logarithmic(horizonTicks), text: shortCount },
       y: { ...logarithmic(errorTicks), text: count },
+      gripped: true,
       draw: () => this.draw(),
     });
     const { plane } = this;
@@ -125,6 +127,25 @@ class YoursScene implements SceneView {
   }
 
   restyle(): void {}
+
+  panels(): Panel[] {
+    const { horizon } = this;
+    const x = horizons.map(({ numSteps }) => numSteps);
+    const lines = rankedMechanisms.map((id, i) => ({
+      name: `${names[id]}: ${short(horizon.errors[i]!)}`,
+      x,
+      y: horizons.map(({ errors }) => errors[i]!),
+    }));
+    const floor = { name: `the floor: ${short(horizon.floor)}`, x, y: horizons.map((row) => row.floor) };
+    return [
+      {
+        title: `Noise on the worst total; in the legend, over ${steps(horizon.numSteps)}`,
+        x: { label: 'steps in the stream', log: true },
+        y: { label: '1 = on a single published count', log: true },
+        series: [...lines, { ...floor, look: 'dashed' }],
+      },
+    ];
+  }
 
   /** The steps of the stream, and the error that can be borne. */
   readonly position: Position = {

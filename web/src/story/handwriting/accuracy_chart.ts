@@ -4,6 +4,7 @@
 // the seeds and a band from the worst of them to the best.
 
 import { svg } from '../../page/dom.ts';
+import type { Panel, Series } from '../../figures/picture.ts';
 import { count, percent, roundPercent } from '../../page/format.ts';
 import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
 import { NAMES } from './answers.ts';
@@ -59,6 +60,29 @@ export class AccuracyChart {
   show(curves: ReadonlyMap<Noise, Curves>): void {
     this.curves = new Map(curves);
     this.draw();
+  }
+
+  panel(): Panel {
+    const series = NOISES.flatMap((noise): Series[] => {
+      const runs = this.curves.get(noise) ?? [];
+      const whole = runs[0] ?? [];
+      if (whole.length === 0) return [];
+      const x = whole.map(({ numRead }) => numRead);
+      const spreads = whole.map((_, i) =>
+        spreadOf(runs.flatMap((looks) => looks[i]?.accuracy ?? [])),
+      );
+      const name = `${NAMES[noise]}: ${percent(spreads.at(-1)!.mean)}`;
+      return [
+        { name, x, y: spreads.map(({ mean }) => mean) },
+        { name: 'spread', of: name, x, y: spreads.map(({ high }) => high), to: spreads.map(({ low }) => low) },
+      ];
+    });
+    return {
+      title: 'New images read right, as a share',
+      x: { label: 'images learned from', log: false },
+      y: { label: 'share read right', log: false },
+      series,
+    };
   }
 
   private draw(): void {

@@ -3,6 +3,7 @@
 // A crowd: phones teach a model without their images leaving them, one group a round.
 
 import './crowd.css';
+import type { MapPanel, Panel } from '../../figures/picture.ts';
 import { h, setText, svg } from '../../page/dom.ts';
 import { count, percent, quantity, roundPercent, scientific } from '../../page/format.ts';
 import { Slider } from '../handle.ts';
@@ -26,7 +27,7 @@ import {
   type Round,
 } from './numbers/crowd_rounds.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
-import { largestIn, Picture } from './picture.ts';
+import { digitsPanel, largestIn, Picture } from './picture.ts';
 
 const EPSILONS = [0.5, 1, 2, 4, 8];
 /** Place in the list at which the slider begins. */
@@ -79,7 +80,12 @@ class Row {
   private readonly text = h('p', {});
   private readonly pictures: Picture[];
 
-  constructor(kind: string, title: string) {
+  private values: Float64Array = new Float64Array();
+
+  constructor(
+    kind: string,
+    private readonly title: string,
+  ) {
     this.pictures = Array.from(
       { length: NUM_CLASSES },
       (_, digit) => new Picture(`${title}, part for the ${digit}`),
@@ -93,14 +99,34 @@ class Row {
     );
   }
 
+  panel(): MapPanel {
+    return digitsPanel(this.title, this.values);
+  }
+
   /** On a scale of its own. */
   show(values: Float64Array, text: string): void {
     setText(this.text, text);
+    this.values = values;
     const full = largestIn(values) || 1;
     this.pictures.forEach((picture, digit) =>
       picture.show(values.subarray(digit * NUM_PIXELS, (digit + 1) * NUM_PIXELS), full),
     );
   }
+}
+
+/** Held-out images read right after every round. */
+function progressPanel(rounds: readonly Round[], at: number): Panel {
+  const accuracies = rounds.map(({ accuracy }) => accuracy);
+  const here = `after round ${at + 1}: ${percent(accuracies[at]!)}`;
+  return {
+    title: 'New images read right, as a share',
+    x: { label: 'rounds', log: false },
+    y: { label: 'share read right', log: false },
+    series: [
+      { name: 'the model of the crowd', x: accuracies.map((_, i) => i + 1), y: accuracies },
+      { name: here, x: [at + 1], y: [accuracies[at]!], look: 'marks' },
+    ],
+  };
 }
 
 /** Root mean square of the noise in one number of what a round publishes. */
@@ -216,6 +242,12 @@ class CrowdView {
     this.go((this.chosen ?? rounds.length) - 1);
   }
 
+  panels(): (Panel | MapPanel)[] {
+    if (this.rounds.length === 0) return [];
+    const rows = [this.one, this.sum, this.out, this.model].map((row) => row.panel());
+    return [progressPanel(this.rounds, this.at), ...rows];
+  }
+
   choose(round: number | null): void {
     this.chosen = round;
     this.go((round ?? this.rounds.length) - 1);
@@ -304,6 +336,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
   const bar = h('progress', { max: NUM_ROUNDS, value: 0, 'aria-label': 'Rounds computed' });
   let running = new AbortController();
+  let learning = Promise.resolve();
   const run = async (epsilon: number): Promise<void> => {
     running.abort();
     const { signal } = (running = new AbortController());
@@ -335,14 +368,18 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
     say: (i) => `epsilon ${EPSILONS[i]}`,
     moved: (i) => setText(promised, promise(EPSILONS[i]!)),
     settled: (i) => {
-      void run(EPSILONS[i]!);
+      learning = run(EPSILONS[i]!);
       context.settled();
     },
   });
   stage.append(epsilon.element, promised, bar, view.element, words(digits));
-  void run(EPSILONS[START]!);
+  learning = run(EPSILONS[START]!);
   return {
     restyle: () => {},
+    get working() {
+      return learning;
+    },
+    panels: () => view.panels(),
     position: {
       read: () => joined(EPSILONS[epsilon.value]!, ...(view.chosen === null ? [] : [view.chosen])),
       put: (text) => {
@@ -353,7 +390,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
         const isOther = epsilon.value !== at;
         view.choose(round === undefined ? null : round + 1);
         epsilon.put(at);
-        if (isOther) void run(EPSILONS[at]!);
+        if (isOther) learning = run(EPSILONS[at]!);
         return true;
       },
     },

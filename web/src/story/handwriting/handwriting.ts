@@ -185,8 +185,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     weights.show(training.models);
     reading.show(training.models);
   });
+  let learning = Promise.resolve();
   const wished = (wish: Wish): void => {
-    training.start(wish).catch((error: unknown) => wishes.fail(error));
+    stage.dataset['learning'] = 'running';
+    learning = training.start(wish).catch((error: unknown) => wishes.fail(error));
   };
   const wishes = new Wishes(digits.training.labels.length, wished, context.settled);
   stage.append(
@@ -201,7 +203,11 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   wishes.start();
   return {
     restyle: () => {},
+    panels: () => [chart.panel(), ...weights.panels()],
     position: wishes.position,
+    get working() {
+      return learning;
+    },
     dispose: () => {
       training.stop();
       chart.plane.dispose();

@@ -3,8 +3,11 @@
 // Small pictures of 14 x 14 pixels, in the colours of the style sheet.
 
 import './picture.css';
+import type { MapPanel } from '../../figures/picture.ts';
 import { svg } from '../../page/dom.ts';
-import { SIDE } from './numbers/image.ts';
+import { quantity } from '../../page/format.ts';
+import { NUM_PIXELS, SIDE } from './numbers/image.ts';
+import { NUM_CLASSES } from './numbers/softmax.ts';
 
 /** Shades that a picture tells apart. */
 const NUM_SHADES = 15;
@@ -17,6 +20,19 @@ function squares(places: readonly number[]): string {
 /** Size of the largest of some values. */
 export function largestIn(values: Float64Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+}
+
+/** Pictures of the ten digits in two rows, on one scale of their own. */
+export function digitsPanel(title: string, values: Float64Array): MapPanel {
+  const full = largestIn(values) || 1;
+  const perRow = NUM_CLASSES / 2;
+  const shades = Array.from({ length: NUM_CLASSES * NUM_PIXELS }, (_, at) => {
+    const [row, column] = [Math.floor(at / (perRow * SIDE)), at % (perRow * SIDE)];
+    const digit = perRow * Math.floor(row / SIDE) + Math.floor(column / SIDE);
+    return values[digit * NUM_PIXELS + (row % SIDE) * SIDE + (column % SIDE)]! / full;
+  });
+  const note = `0 to 9; the strongest shade is ± ${quantity(full)}`;
+  return { title, note, numColumns: perRow * SIDE, shades };
 }
 
 export class Picture {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { MapPanel } from '../../figures/picture.ts';
 import { h } from '../../page/dom.ts';
 import { NAMES } from './answers.ts';
 import { NUM_PIXELS } from './numbers/image.ts';
 import { NOISES, type Noise } from './numbers/learners.ts';
 import { NUM_CLASSES, NUM_WEIGHTS } from './numbers/softmax.ts';
-import { largestIn, Picture } from './picture.ts';
+import { digitsPanel, largestIn, Picture } from './picture.ts';
 
 /** Pictures of the ten rows of weights, one learner's at a time. */
 export class WeightPictures {
@@ -56,6 +57,13 @@ export class WeightPictures {
   show(models: ReadonlyMap<Noise, Float64Array>): void {
     this.models = models;
     this.draw();
+  }
+
+  panels(): MapPanel[] {
+    return NOISES.flatMap((noise) => {
+      const weights = this.models.get(noise);
+      return weights === undefined ? [] : [digitsPanel(`What counts, with ${NAMES[noise]}`, weights)];
+    });
   }
 
   private choose(noise: Noise): void {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figures of the story and of the histograms as SVG: they parse, and have the numbers that are shown.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, openPage, savedPanels, savesOf, serveSite } from './support.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serveSite(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  site.close();
+});
+
+/** Opens a scene alone, computed and learned. */
+async function openScene(id) {
+  const address = `${site.url}?embed=${id}`;
+  const opened = await openPage(browser, address, { story: true, calm: true });
+  await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+  await opened.page.waitForFunction(
+    () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
+    { timeout: 300_000 },
+  );
+  const saved = async () => {
+    await savesOf(opened.page, `#scene-${id} .save`);
+    return savedPanels(opened.page);
+  };
+  const textsOf = (selector) =>
+    opened.page.$$eval(`#scene-${id} ${selector}`, (all) => all.map((one) => one.textContent));
+  const close = async () => {
+    assert.deepEqual(opened.said, []);
+    await opened.page.close();
+  };
+  return { page: opened.page, saved, textsOf, close };
+}
+
+const near = (value, expected, room, what) =>
+  assert.ok(Math.abs(value - expected) <= room, `${what}: ${value}, not ${expected}`);
+
+test('hero: the legend, the bands, and the true count in the end', async () => {
+  const { saved, textsOf, close } = await openScene('hero');
+  const [panel, ...others] = await saved();
+  assert.equal(others.length, 0);
+  const values = await textsOf('.hero-legend .value');
+  for (const text of values.slice(1)) assert.ok(panel.all.includes(text), text);
+  assert.equal(panel.areas.length, 2);
+  assert.equal(panel.lines.length, 3);
+  const truth = Number(values[0].split(' ')[0].replace(',', ''));
+  near(panel.valueAt(panel.lines.at(-1).at(-1)[1]), truth, 3, 'people in the end');
+  await close();
+});
+
+test('attacker: how often the best guess is right', async () => {
+  const { page, saved, textsOf, close } = await openScene('attacker');
+  const [before] = await saved();
+  assert.ok(before.all.includes(`right ${(await textsOf('.claim strong'))[0]} of`), before.all);
+  assert.equal(before.areas.length, 1);
+  await page.$eval('#scene-attacker [data-epsilon="3"]', (button) => button.click());
+  const [after] = await saved();
+  const [right] = await textsOf('.claim strong');
+  assert.ok(after.all.includes(`ε = 3: the best guess is right ${right} of the time`), after.all);
+  await close();
+});
+
+test('naive: thirty runs in the band that is claimed', async () => {
+  const { saved, textsOf, close } = await openScene('naive');
+  const [panel] = await saved();
+  const [band] = await textsOf('.naive-band');
+  assert.ok(panel.all.includes(`Off by ± ${band} after 1,024 people`), panel.all);
+  assert.equal(panel.lines.length, 32);
+  const heights = panel.areas[0].map(([, y]) => panel.valueAt(y));
+  near(Math.max(...heights), Number(band), 2, 'band');
+  await close();
+});
+
+test('take back: the error only once it was guessed', async () => {
+  const { page, saved, textsOf, close } = await openScene('take_back');
+  const before = await saved();
+  assert.equal(before.length, 2);
+  assert.ok(before[0].all.includes((await textsOf('.take-lambda'))[0]));
+  assert.ok(before[1].all.includes(`${(await textsOf('.take-size'))[0]} times as large`));
+  assert.equal(before[0].strokes.filter((d) => (d.match(/M/g) ?? []).length === 16).length, 2);
+  await page.$eval('#scene-take_back .ask', (button) => button.click());
+  const after = await saved();
+  assert.equal(after.length, 3);
+  assert.ok(after[2].all.includes((await textsOf('.take-error'))[0]), after[2].all);
+  await close();
+});
+
+test('tree: the blocks that are lit, and the worst totals', async () => {
+  const { page, saved, textsOf, close } = await openScene('tree');
+  const [blocks, errors] = await saved();
+  const [words] = await textsOf('.readout');
+  assert.equal(blocks.areas.length, Number(/adds up (\d+) blocks/.exec(words)[1]));
+  const numbers = await page.$$eval('#scene-tree .scene-numbers data', (all) =>
+    all.map((one) => [one.textContent, Number(one.value)]),
+  );
+  assert.equal(errors.lines.length, 3);
+  for (const [i, [text, value]] of numbers.entries()) {
+    assert.ok(errors.all.includes(`: ${text}`), text);
+    const top = Math.max(...errors.lines[i].map(([, y]) => errors.valueAt(y)));
+    near(top, value, 0.2, text);
+  }
+  await close();
+});
+
+test('floor: the own bars, their error and the floor', async () => {
+  const { page, saved, textsOf, close } = await openScene('floor');
+  await page.$eval('[name=floor-buffers][value="3"]', (radio) => radio.click());
+  const [bars, errors] = await saved();
+  assert.equal(bars.strokes.filter((d) => (d.match(/M/g) ?? []).length === 9).length, 2);
+  const [own] = await textsOf('.scene-numbers data.own');
+  const [floor] = await textsOf('.scene-numbers data.floor');
+  const [chosen] = await textsOf('.scene-numbers .chosen data');
+  for (const text of [`your bars: ${own}`, `the floor: ${floor}`, `3 buffers: ${chosen}`]) {
+    assert.ok(errors.all.includes(text), text);
+  }
+  assert.equal(errors.lines.length, 4);
+  await close();
+});
+
+test('handwriting: the accuracies, and the weights of all three', async () => {
+  const { saved, textsOf, close } = await openScene('handwriting');
+  const [chart, ...maps] = await saved();
+  const accuracies = await textsOf('.results data');
+  assert.equal(accuracies.length, 3);
+  for (const text of accuracies) assert.ok(chart.all.includes(`: ${text}`), text);
+  assert.equal(maps.length, 3);
+  for (const { cells } of maps) assert.ok(cells > 500 && cells <= 1960, `${cells}`);
+  await close();
+});
+
+test('crowd: the round, its accuracy, and what is seen of it', async () => {
+  const { saved, textsOf, close } = await openScene('crowd');
+  const [chart, ...maps] = await saved();
+  const [, round, share] = /round (\d+) the model reads (\S+ ?%)/.exec((await textsOf('.crowd-accuracy'))[0]);
+  assert.ok(chart.all.includes(`after round ${round}: ${share}`), chart.all);
+  const titles = await textsOf('.crowd-row h3');
+  assert.deepEqual(maps.map(({ texts }) => texts[0]), titles);
+  await close();
+});
+
+test('yours: the table of the horizon', async () => {
+  const { saved, textsOf, close } = await openScene('yours');
+  const [panel] = await saved();
+  const numbers = await textsOf('.scene-numbers data.noise');
+  assert.equal(numbers.length, 6);
+  for (const text of numbers) assert.ok(panel.all.includes(`: ${text}`), text);
+  assert.equal(panel.lines.length, 6);
+  await close();
+});
+
+test('queries: the histogram, the answers and the matrices, and nothing secret in a deployment', async () => {
+  const { page, said } = await openPage(browser, `${site.url}#queries`, { calm: true });
+  await page.waitForSelector('#queries .queries-plot canvas', { timeout: 60_000 });
+  await page.waitForSelector('#queries:not([aria-busy]) .maps canvas');
+  await page.$eval('#queries-numbers', (details) => (details.open = true));
+  await page.waitForSelector('#queries-numbers tbody tr');
+  await savesOf(page, '#queries-save');
+  const [histogram, answers, ...maps] = await savedPanels(page);
+  const counts = await page.$$eval('#queries .bar-slot', (all) =>
+    all.map((one) => Number(one.getAttribute('aria-valuenow'))),
+  );
+  const bars = histogram.strokes.find((d) => (d.match(/M/g) ?? []).length === counts.length);
+  const tops = [...bars.matchAll(/V([\d.]+)/g)].map(([, y]) => histogram.valueAt(Number(y)));
+  for (const [i, count] of counts.entries()) near(tops[i], count, 0.01 * Math.max(...counts), `value ${i}`);
+  const truths = await page.$$eval('#queries-numbers tbody tr', (all) =>
+    all.map((row) => Number([...row.querySelectorAll('data')].at(-1).value)),
+  );
+  const room = 0.01 * Math.max(...truths.map(Math.abs));
+  for (const [i, truth] of truths.entries()) {
+    near(answers.valueAt(answers.lines[0][i][1]), truth, room, `query ${i}`);
+  }
+  assert.ok(answers.all.includes('true answer'));
+  assert.equal(maps.length, 3);
+  await page.click('#queries-deployed');
+  await page.waitForFunction(() => !document.querySelector('#queries .key-group.secret'));
+  await savesOf(page, '#queries-save');
+  const [published, ...rest] = await savedPanels(page);
+  assert.ok(published.all.includes('factorization') && !published.all.includes('true answer'));
+  assert.equal(published.lines.length, 0);
+  assert.equal(rest.length, 3);
+  assert.deepEqual(said, []);
+  await page.close();
+});

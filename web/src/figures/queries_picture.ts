@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The histogram, its queries and their matrices as a picture to take away.
+
+import { extentOf, type Matrix } from '../data/matrix.ts';
+import { matrixPanel } from './heat_map.ts';
+import type { MapPanel, Panel, Series } from './picture.ts';
+
+/** True and noisy answers to one query. */
+export interface Answer {
+  label: string;
+  truth: number;
+  each: number;
+  eachStd: number;
+  best: number;
+  bestStd: number;
+}
+
+export interface Shown {
+  counts: readonly number[];
+  answers: readonly Answer[];
+  /** Errors of the answers, not the answers. */
+  isError: boolean;
+  /** Leaves out the histogram and the true answers, which nobody sees. */
+  deployed: boolean;
+}
+
+function histogramPanel(counts: readonly number[]): Panel {
+  return {
+    title: 'The histogram',
+    x: { label: 'value', log: false },
+    y: { label: 'records', log: false },
+    series: [{ name: 'records', x: counts.map((_, i) => i), y: [...counts], look: 'bars' }],
+  };
+}
+
+function answersPanel({ answers, isError, deployed }: Shown): Panel {
+  const x = answers.map((_, i) => i + 1);
+  const marks = (name: string, value: (one: Answer) => number, std?: (one: Answer) => number): Series => ({
+    name,
+    x,
+    y: answers.map(value),
+    ...(std === undefined ? {} : { spread: answers.map(std) }),
+    look: 'marks',
+  });
+  const line = (name: string, value: (one: Answer) => number, rest: Partial<Series> = {}): Series => ({
+    ...{ name, x, y: answers.map(value) },
+    ...rest,
+  });
+  const stds = [line('std, noise on each', ({ eachStd }) => eachStd), line('std, factorization', ({ bestStd }) => bestStd)];
+  const errors = [
+    { ...marks('error, noise on each', ({ each, truth }) => Math.abs(each - truth)), of: stds[0]!.name },
+    { ...marks('error, factorization', ({ best, truth }) => Math.abs(best - truth)), of: stds[1]!.name },
+  ];
+  const noisy = [
+    marks('noise on each', ({ each }) => each, ({ eachStd }) => eachStd),
+    marks('factorization', ({ best }) => best, ({ bestStd }) => bestStd),
+  ];
+  const truth = line('true answer', (one) => one.truth, { look: 'dashed' });
+  const [published, secret] = isError ? [stds, errors] : [noisy, [truth]];
+  return {
+    title: isError ? 'Errors of the answers' : 'Answers, with one standard deviation',
+    x: { label: 'query', log: false },
+    y: { label: isError ? 'error' : 'answer', log: false },
+    series: deployed ? published : [...published, ...secret],
+  };
+}
+
+export function queriesPanels(
+  shown: Shown,
+  matrices: readonly Matrix[],
+  of: string,
+): (Panel | MapPanel)[] {
+  const maps = matrices.map((matrix) => matrixPanel(matrix, extentOf([matrix]), of));
+  return [...(shown.deployed ? [] : [histogramPanel(shown.counts)]), answersPanel(shown), ...maps];
+}
