@@ -256,7 +256,7 @@ test('what counts of a person: the first rows that keep the limit, all of a step
   assert.equal(suggestPerson(csv), 'user');
   assert.equal(suggestTime(csv), 'time');
   assert.equal(suggestPerson(parts.csv.parseCsv('city,n\na,1\nb,2\na,3\nb,4\n')), '', 'no person');
-  const roles = { person: 'user', time: 'time', bucket: 'day' };
+  const roles = { person: 'user', time: 'time', bucket: 'day', from: '', to: '' };
   const limit = { maxContributions: 2, minSeparation: 4 };
   const records = recordsOf(csv, ['n'], roles, limit);
   // a on days 0 and 4, not on day 3, which is too near, and not on day 6, the third one.
@@ -278,10 +278,27 @@ test('what counts of a person: the first rows that keep the limit, all of a step
     ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: must be a date/],
   ]) {
     const wrong = parts.csv.parseCsv(text);
-    const time = { person: '', time: 't', bucket: 'day' };
+    const time = { person: '', time: 't', bucket: 'day', from: '', to: '' };
     assert.throws(() => recordsOf(wrong, ['n'], time, limit), { message, role: 'time' });
   }
-  const person = { person: 't', time: '', bucket: 'day' };
+  // First and last bucket that are said beforehand: empty steps before and after, and no row outside.
+  const said = { person: '', time: 't', bucket: 'day', from: '2026-02-27', to: '2026-03-04T10:00Z' };
+  const few = parts.csv.parseCsv('t,n\n2026-02-28,1\n2026-03-02,2\n');
+  const within = recordsOf(few, ['n'], said, limit);
+  assert.deepEqual([...within.table.values], [0, 1, 0, 2, 0, 0]);
+  assert.deepEqual([within.numSteps, within.span], [6, ['2026-02-27', '2026-03-04']]);
+  assert.deepEqual([...recordsOf(few, ['n'], { ...said, to: '' }, limit).table.values], [0, 1, 0, 2]);
+  for (const [edges, message] of [
+    [{ from: '2026-03-01' }, /row 1 .*“t”: is before the day of from/],
+    [{ to: '2026-03-01' }, /row 2 .*“t”: is after the day of to/],
+    [{ from: '' }, /^to needs from$/],
+    [{ to: '2026-02-26' }, /^to must not be before from$/],
+    [{ from: 'soon' }, /^from must be a date such as 2026-03-01, .*, got “soon”$/],
+    [{ to: 'soon' }, /^to must be a date such as 2026-03-01, .*, got “soon”$/],
+  ]) {
+    assert.throws(() => recordsOf(few, ['n'], { ...said, ...edges }, limit), { message, role: 'time' });
+  }
+  const person = { person: 't', time: '', bucket: 'day', from: '', to: '' };
   assert.throws(() => recordsOf(parts.csv.parseCsv('t,n\na,1\n,2'), ['n'], person, limit), {
     message: /row 2 .*“t”: is missing/,
     role: 'person',
@@ -291,7 +308,7 @@ test('what counts of a person: the first rows that keep the limit, all of a step
 test('persons whose texts are one number are two persons, as for the command', () => {
   const { recordsOf } = parts.contributions;
   const once = { maxContributions: 1, minSeparation: 1 };
-  const records = (csv) => recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day' }, once);
+  const records = (csv) => recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day', from: '', to: '' }, once);
   const tableOf = (texts) => parts.csv.parseCsv(`who,n\n${texts.map((one) => `"${one}",1\n`).join('')}`);
   for (const [first, second] of [
     ['7', '007'],

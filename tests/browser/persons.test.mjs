@@ -138,6 +138,38 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   await page.close();
 });
 
+test('the first and the last day can be said beforehand, as for the command', async () => {
+  const { page, said } = await open('steps=30');
+  await drop(page, visits);
+  assert.match(await textOf(page, '#set-time-hint'), /The range depends on the data, which no noise hides/);
+  await enter(page, '#set-from', '2026-03-01');
+  assert.match(await textOf(page, '#set-time-hint'), /^84 steps, .* Where it ends depends on the data/);
+  await enter(page, '#set-to', '2026-05-01');
+  assert.match(await textOf(page, '#set-time-error'), /: is after the day of to$/);
+  await enter(page, '#set-to', '2026-05-24');
+  assert.equal(await textOf(page, '#set-time-error'), '');
+  assert.match(
+    await textOf(page, '#set-time-hint'),
+    /^85 steps, a day each, from 2026-03-01 to 2026-05-24, .* Both were said beforehand/,
+  );
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => /from=2026-03-01&to=2026-05-24/.test(location.hash));
+  await settled(page);
+  const key = await readKey(page, '#sums');
+  await page.click('#export-open');
+  const command = await textOf(page, '#export-command');
+  assert.match(command, /--bucket day --from 2026-03-01 --to 2026-05-24 --user-column member/);
+  assert.doesNotMatch(command, /--steps/);
+  const words = command.trim().replace('data.csv', 'examples/gym_visits.csv').split(/\s+/).slice(1);
+  const args = ['dist/cli.js', ...words, '--quiet'];
+  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  const [names, ...lines] = printed.trim().split('\n').map((line) => line.split(','));
+  assert.equal(lines.length, 85);
+  assert.equal(Number(lines.at(-1)[names.indexOf('minutes')]), key.release);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test('persons and times are chosen after the clip, too, and with the keyboard', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);

@@ -69,6 +69,9 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   time: string;
   /** All rows of which are one step, where there is a time. */
   bucket: Bucket;
+  /** Times in the first and the last bucket; '' for those of the rows. */
+  from: string;
+  to: string;
   stream: StreamName;
   numSteps: number;
   dimension: number;
@@ -137,6 +140,8 @@ export const defaults: Readonly<Settings> = {
   person: '',
   time: '',
   bucket: 'day',
+  from: '',
+  to: '',
   stream: 'stationary',
   numSteps: 1024,
   dimension: 4,
@@ -336,6 +341,8 @@ export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
   person: { name: 'user-column', read: (text) => text, write: String },
   time: { name: 'time-column', read: (text) => text, write: String },
   bucket: choice('bucket', 'bucket', buckets),
+  from: { name: 'from', read: (text) => text, write: String },
+  to: { name: 'to', read: (text) => text, write: String },
   stream: choice('stream', 'stream', ['stationary', 'drifting', 'switching'] as const),
   numSteps: integer('numSteps', 'steps', 1, maxSteps),
   dimension: integer('dimension', 'dimension', 1, maxDimension),

@@ -22,6 +22,9 @@ export interface Roles {
   /** Column with the time of a row: all rows of a bucket are one step. */
   time: string;
   bucket: Bucket;
+  /** Times in the first and the last bucket, said beforehand; '' for those of the rows. */
+  from: string;
+  to: string;
 }
 
 /** How many rows of a person count. */
@@ -98,9 +101,30 @@ function timesOf(column: Column): Float64Array {
   return times;
 }
 
-/** Number of the bucket of each row, which must not go back. */
-function bucketsOf(csv: Csv, { time, bucket }: Roles): Float64Array {
+/** The bucket of a time that is said beforehand; null where none is. */
+function edgeOf({ bucket, ...edges }: Roles, name: 'from' | 'to'): number | null {
+  const text = edges[name].trim();
+  if (text === '') return null;
+  const time = parseTime(text);
+  if (time === undefined) throw new RoleError('time', `${name} must be ${WANTED}, got “${text}”`);
+  return bucketOf(time, bucket);
+}
+
+/** First and last bucket that are said beforehand, as the command takes --from and --to. */
+function edgesOf(roles: Roles): { first: number | null; last: number | null } {
+  const [first, last] = [edgeOf(roles, 'from'), edgeOf(roles, 'to')];
+  if (first === null && last !== null) throw new RoleError('time', 'to needs from');
+  if (first !== null && last !== null && last < first) {
+    throw new RoleError('time', 'to must not be before from');
+  }
+  return { first, last };
+}
+
+/** Number of the bucket of each row, which must not go back nor lie outside of what was said. */
+function bucketsOf(csv: Csv, roles: Roles): Float64Array {
+  const { time, bucket } = roles;
   const column = columnOf(csv, time, 'time');
+  const { first, last: end } = edgesOf(roles);
   let last = -Infinity;
   return timesOf(column).map((at, row) => {
     if (Number.isNaN(at)) refuse(csv, row, column, 'time', `must be ${WANTED}`);
@@ -109,6 +133,10 @@ function bucketsOf(csv: Csv, { time, bucket }: Roles): Float64Array {
       const what = `is in an earlier ${bucket} than the row above it: rows must be in time order`;
       refuse(csv, row, column, 'time', what);
     }
+    if (first !== null && index < first) {
+      refuse(csv, row, column, 'time', `is before the ${bucket} of from`);
+    }
+    if (end !== null && index > end) refuse(csv, row, column, 'time', `is after the ${bucket} of to`);
     last = index;
     return index;
   });
@@ -147,8 +175,10 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
   const width = columns.length;
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
   const persons = roles.person === '' ? null : personsOf(csv, roles.person);
-  const origin = indices?.[0] ?? 0;
-  const numSteps = indices === null ? csv.numRows : indices.at(-1)! - origin + 1;
+  const edges = indices === null ? { first: null, last: null } : edgesOf(roles);
+  const origin = edges.first ?? indices?.[0] ?? 0;
+  const end = edges.last ?? indices?.at(-1) ?? csv.numRows - 1;
+  const numSteps = end - origin + 1;
   checkSize(numSteps * width);
   const counting = new Counting(limit);
   const raw = new Float64Array(numSteps * width);
@@ -191,7 +221,7 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
     span:
       indices === null
         ? null
-        : [bucketText(origin, roles.bucket), bucketText(indices.at(-1)!, roles.bucket)],
+        : [bucketText(origin, roles.bucket), bucketText(end, roles.bucket)],
   };
 }
 

@@ -51,7 +51,7 @@ interface Draft extends RoleChoice {
 }
 
 /** No column has a role of its own. */
-const noRoles = { person: '', time: '', bucket: 'day' } as const;
+const noRoles = { person: '', time: '', bucket: 'day', from: '', to: '' } as const;
 
 export interface DataEvents {
   /** Settings that a choice here changes. */
@@ -153,10 +153,11 @@ export class DataPanel {
 
   /** Made again only for other columns, roles or limits. */
   private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
-    const { person, time, bucket } = roles;
-    const key = JSON.stringify([columns, person, time, bucket, limit]);
+    const { person, time, bucket, from, to } = roles;
+    const only = { person, time, bucket, from, to };
+    const key = JSON.stringify([columns, only, limit]);
     if (this.made?.key !== key || this.made.csv !== csv) {
-      this.made = { key, csv, records: recordsOf(csv, columns, { person, time, bucket }, limit) };
+      this.made = { key, csv, records: recordsOf(csv, columns, only, limit) };
     }
     return this.made.records;
   }
@@ -231,8 +232,8 @@ export class DataPanel {
   fileOf(settings: Settings): SnippetSource['file'] {
     if (settings.source === 'synthetic' || learnsFrom(settings)) return null;
     const name = settings.source === 'own' ? 'data.csv' : `examples/${settings.source}.csv`;
-    const { person, time, bucket } = settings;
-    return { name, columns: this.columnsOf(settings), person, time, bucket };
+    const { person, time, bucket, from, to } = settings;
+    return { name, columns: this.columnsOf(settings), person, time, bucket, from, to };
   }
 
   private choose(source: string): void {
@@ -472,12 +473,12 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
   const person = suggestPerson(csv);
   const time = person === '' ? '' : suggestTime(csv);
   const columns = suggestColumns(csv, noLabel).slice(0, 1);
-  return { columns, person, time, bucket: 'day', participations, minSeparation };
+  return { ...noRoles, columns, person, time, participations, minSeparation };
 }
 
 function roleChoiceOf(settings: Settings): RoleChoice {
-  const { person, time, bucket, participations, minSeparation } = settings;
-  return { person, time, bucket, participations, minSeparation };
+  const { person, time, bucket, from, to, participations, minSeparation } = settings;
+  return { person, time, bucket, from, to, participations, minSeparation };
 }
 
 /** A user column comes with a limit for each person, a time column alone protects a row. */

@@ -33,6 +33,8 @@ export class RolesField {
   /** Stands below the time column. */
   readonly bucketLine: HTMLElement;
   private readonly bucket = h('select', { id: 'set-bucket' });
+  private readonly from = this.edge('from');
+  private readonly to = this.edge('to');
   private readonly most: HTMLInputElement;
   private readonly apart: HTMLInputElement;
 
@@ -55,6 +57,8 @@ export class RolesField {
       'p',
       { class: 'limits' },
       h('label', { class: 'inline' }, 'a step is a ', this.bucket),
+      h('label', { class: 'inline' }, 'from ', this.from),
+      h('label', { class: 'inline' }, 'to ', this.to),
     );
   }
 
@@ -82,13 +86,15 @@ export class RolesField {
     for (const [input, value] of [
       [this.most, choice.participations],
       [this.apart, choice.minSeparation],
+      [this.from, choice.from],
+      [this.to, choice.to],
     ] as const) {
       if (input !== document.activeElement) input.value = String(value);
     }
   }
 
   /** Says what becomes of the rows; `records` is null while that is not known. */
-  effects(csv: Csv, { bucket }: Roles, records: Records | null): { person: string; time: string } {
+  effects(csv: Csv, { bucket, from, to }: Roles, records: Records | null): { person: string; time: string } {
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
     const counted = csv.numRows - numDropped;
     return {
@@ -102,8 +108,15 @@ export class RolesField {
         span === null
           ? eventText
           : `${count(numSteps)} steps, a ${bucket} each, from ${span[0]} to ${span[1]}, which ` +
-            'everybody then knows.',
+            `everybody then knows. ${edgesText(from, to)}`,
     };
+  }
+
+  private edge(name: 'from' | 'to'): HTMLInputElement {
+    const attributes = { id: `set-${name}`, type: 'text', size: 10, placeholder: '2026-03-01' } as const;
+    const input = h('input', attributes);
+    input.addEventListener('change', () => this.events.chosen({ [name]: input.value.trim() }));
+    return input;
   }
 
   private count(id: string, key: 'participations' | 'minSeparation'): HTMLInputElement {
@@ -119,4 +132,11 @@ export class RolesField {
     });
     return input;
   }
+}
+
+/** Says which ends of the range the rows decide: whoever sees them learns of the first or last row. */
+function edgesText(from: string, to: string): string {
+  if (from !== '' && to !== '') return 'Both were said beforehand, whatever the rows are.';
+  const which = from === '' ? 'The range depends' : 'Where it ends depends';
+  return `${which} on the data, which no noise hides: say the first and the last beforehand.`;
 }

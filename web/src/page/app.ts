@@ -133,7 +133,10 @@ export class App {
       if (error instanceof SettingError) {
         refused.set(error.key, { text: '', message: error.message });
       }
-      Object.assign(settings, { source: 'synthetic', columns: [], label: '', person: '', time: '' });
+      Object.assign(settings, {
+        ...{ source: 'synthetic', columns: [], label: '' },
+        ...{ person: '', time: '', from: '', to: '' },
+      });
     }
     this.wanted = settings;
     this.controls.restore(settings);

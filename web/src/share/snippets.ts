@@ -66,8 +66,13 @@ const participationFlags = (participation: Participation): string[] =>
 const unused = ['loss', 'lambda', 'table', 'batchSize'];
 
 /** Whose rows they are, of which so many count, and the time that makes steps of them. */
-function roleFlags({ person, time, bucket }: Roles, participation?: Participation): string[] {
+function roleFlags(
+  { person, time, bucket, from, to }: Roles,
+  participation?: Participation,
+): string[] {
   const flags = time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`];
+  if (time !== '' && from !== '') flags.push(`--from ${quoted(from)}`);
+  if (time !== '' && to !== '') flags.push(`--to ${quoted(to)}`);
   if (person === '') return flags;
   const { participations = 1, minSeparation = 1 } =
     typeof participation === 'object' && 'participations' in participation ? participation : {};
@@ -81,7 +86,9 @@ export function commandOf({ options, file }: SnippetSource): string | null {
   if (file === null || typeof options.mechanism === 'object') return null;
   const parts = ['dp-ftrl release'];
   for (const [name, value] of Object.entries(options)) {
-    if (unused.includes(name)) continue;
+    // The command counts the buckets up to --to by itself.
+    const isCounted = name === 'numSteps' && file.time !== '' && file.to !== '';
+    if (unused.includes(name) || isCounted) continue;
     if (name === 'participation') {
       if (file.person === '') parts.push(...participationFlags(value as Participation));
       continue;
