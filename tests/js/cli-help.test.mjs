@@ -20,19 +20,19 @@ async function commands() {
 }
 
 /** The lines of the examples, those that go on in the next one joined. */
-async function examplesOf(command, cwd) {
-  const { stdout } = await dpFtrl([command, '--help'], { cwd });
-  const [, text] = stdout.split(/^Examples.*:\n/m);
+async function examplesOf(command, cwd, ...layer) {
+  const { stdout } = await dpFtrl([command, '--help', ...layer], { cwd });
+  const [, text] = stdout.split(/^Examples?\b.*:\n/m);
   assert.ok(text, `${command}: no examples`);
-  return text.replaceAll(/\\\n +/g, '').trim().split(/\n */);
+  return text.split('\n\n')[0].replaceAll(/\\\n +/g, '').trim().split(/\n */);
 }
 
 test('help: every example of every command runs', async () => {
   const names = await commands();
   assert.ok(names.length >= 4);
   for (const name of names) {
-    const examples = await examplesOf(name, folder);
-    assert.ok(examples.length > 0);
+    const [first, ...more] = await examplesOf(name, folder);
+    const examples = new Set([first, ...more, ...(await examplesOf(name, folder, 'all'))]);
     for (const example of examples) {
       assert.ok(example.includes(`dp-ftrl ${name} `), example);
       const script = `set -o pipefail; ${example}`;
@@ -43,10 +43,44 @@ test('help: every example of every command runs', async () => {
   }
 });
 
+/** Options that a help explains: those at the beginning of its lines. */
+function optionsIn(help) {
+  const lines = help.split('\n').filter((line) => line.startsWith('  --'));
+  return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z-]+/g));
+}
+
+test('help: at most thirty lines of 100 columns, and what they name is in the second layer', async () => {
+  for (const name of await commands()) {
+    const [short, full] = await Promise.all(
+      [[], ['all']].map(async (layer) => (await dpFtrl([name, '--help', ...layer])).stdout),
+    );
+    const lines = short.trimEnd().split('\n');
+    assert.ok(lines.length <= 30, `${name}: ${lines.length} lines`);
+    for (const line of [...lines, ...full.split('\n')]) assert.ok(line.length <= 100, line);
+    assert.doesNotMatch(full, /--help all/);
+    const isShorter = short !== full;
+    assert.equal(isShorter, lines.at(-1).startsWith(`dp-ftrl ${name} --help all `), name);
+    const known = optionsIn(full);
+    for (const option of optionsIn(short)) assert.ok(known.includes(option), `${name} ${option}`);
+  }
+});
+
+test('help: a release has advice for epsilon, delta and clip at hand', async () => {
+  for (const name of ['count', 'release', 'learn', 'queries']) {
+    const { stdout } = await dpFtrl([name, '--help']);
+    assert.match(stdout, /^  --epsilon E .*1 is common/m);
+    assert.match(stdout, /^  --delta D .*at most one over the number of rows/m);
+  }
+  const { stdout } = await dpFtrl(['release', '--help']);
+  assert.match(stdout, /--clip C[^]*without the data[^]*never the maximum that you see/);
+});
+
 test('help: of a command by its name', async () => {
   const { code, stdout } = await dpFtrl(['help', 'release']);
   assert.equal(code, 0);
   assert.equal(stdout, (await dpFtrl(['release', '--help'])).stdout);
+  const all = (await dpFtrl(['help', 'release', 'all'])).stdout;
+  assert.equal(all, (await dpFtrl(['release', '--help', 'all'])).stdout);
   await fails(['help', 'relase'], 2, /unknown command "relase"; did you mean release\?/);
 });
 

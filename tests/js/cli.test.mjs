@@ -87,7 +87,9 @@ test('help and version', async () => {
     ['-h'],
     ['help'],
     ['release', '--help'],
+    ['release', '--help', 'all'],
     ['error', '-h'],
+    ['error', '-h', 'all'],
     ['compare', '--help'],
     ['optimize', '--help'],
     ['calibrate', '--help'],
@@ -107,12 +109,12 @@ test('help: the mechanisms are those of the library', async () => {
   const { load } = await importEntry('dp-ftrl');
   const names = (await load()).mechanisms().map((entry) => entry.name);
   for (const command of ['release', 'error']) {
-    const { stdout } = await dpFtrl([command, '--help']);
+    const { stdout } = await dpFtrl([command, '--help', 'all']);
     const [, list] = stdout.match(/^  --mechanism M +(.*(?:\n {19}.*)*)$/m);
     const listed = list.replace(/\s+/g, ' ').replace('optimal (default)', 'optimal');
     assert.deepEqual(listed.split(', '), names);
   }
-  const { stdout } = await dpFtrl(['release', '--help']);
+  const { stdout } = await dpFtrl(['release', '--help', 'all']);
   assert.match(stdout, /--show-nonprivate .*sums of the clipped rows, without noise/);
 });
 

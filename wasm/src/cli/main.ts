@@ -17,7 +17,7 @@ import * as optimize from './commands/optimize.js';
 import * as queries from './commands/queries.js';
 import * as release from './commands/release.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
-import { helpOf, MAIN_HELP } from './help.js';
+import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
 import { Args, type Known } from './options/args.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
@@ -62,7 +62,11 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   }
   const args = Args.parse(argv, COMMANDS[name].options);
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
-  if (args.has('help')) return print(helpOf(name, (await load()).mechanisms()));
+  if (args.has('help')) {
+    const isFull = wantsAll(args.files);
+    const catalogue = (await load()).mechanisms();
+    return print(helpOf(name, { isFull, catalogue }));
+  }
   await requireOneRoleEach(name, args);
   return COMMANDS[name].run(args);
 }

@@ -45,7 +45,7 @@ export class Args {
           'option',
           rawName,
           Object.keys(options).map((each) => `--${each}`),
-          '--help lists the options',
+          '--help all lists the options',
         );
       }
       if (kind === 'flag' && inlineValue) throw new Misuse(`${rawName} takes no value`);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Parts that the helps of several commands share.
+
+/** Placeholders for the mechanisms of the catalogue, and for their parameters. */
+export const MECHANISMS = '@@mechanisms@@';
+export const PARAMETERS = '@@parameters@@';
+
+export const STRATEGY = `\
+  --strategy FILE  a mechanism that dp-ftrl optimize saved, with its horizon, workload and, unless
+                   another one is given, participation`;
+
+export const PARTICIPATION = `\
+  --epochs K       each user once in each of K epochs of N/K steps, always at the same place
+  --participations K --min-separation S
+                   each user at most K times, at steps i < j with j - i >= S.
+                   Default: each user once`;
+
+export const MODE = `\
+  --mode MODE      grid (default): sums and noise are integers on a grid, safe against the low bits
+                   of floating-point numbers. lattice: noisy integer measurements, decoded
+                   afterwards; with tree, honaker, blt and others that have an integer encoder
+  --lattice-noise L  discrete-gaussian (default; zero-concentrated DP: a --budget for it needs
+                   --budget-account rho), or rounded-gaussian (Gaussian DP, less noise)`;
+
+export const WORKLOAD = `\
+  --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers
+                   without header: a column of learning rates (FILE,momentum=B for rates with
+                   momentum), or a square lower-triangular matrix`;
+
+export const COUNTED = `\
+  --user-column ID --max-contributions K
+                   protects persons: column ID says whose row it is. Of each person the first K
+                   rows count; memory grows with the number of persons. With zero-out neighbours`;

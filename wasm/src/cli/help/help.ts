@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Help in two layers: what a first run needs, and everything.
+
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
+import { EXPLAINED, optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
+import type { ParameterName } from '../../shared/parameters.js';
+import type { CatalogueEntry } from '../../types/all.js';
+import { paragraph } from '../output/table.js';
+import { MECHANISMS, PARAMETERS } from './common.js';
+import * as histograms from './histograms.js';
+import * as learning from './learning.js';
+import * as mechanisms from './mechanisms.js';
+import * as others from './others.js';
+import { SHORT } from './short.js';
+import * as sums from './sums.js';
+
+const INDENT = ' '.repeat(19);
+
+const FULL = { ...sums, ...learning, ...histograms, ...mechanisms, ...others };
+
+type CommandName = Lowercase<keyof typeof FULL>;
+
+/** Returns the lines of one parameter: its option, its meaning, and the mechanisms that take it. */
+function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]): string {
+  const { value, meaning } = EXPLAINED[name];
+  const option = `  --${optionOf(name)}${value === undefined ? '' : ` ${value}`}`;
+  const takers = catalogue.filter(({ parameters }) => parameters.includes(name));
+  const whose = takers.length === 0 ? '' : ` (${takers.map((entry) => entry.name).join(', ')})`;
+  const clause = `${meaning.charAt(0).toLowerCase()}${meaning.slice(1, -1)}`;
+  const text = paragraph(`${clause}${whose}`, INDENT);
+  return option.length < INDENT.length - 1
+    ? `${option.padEnd(INDENT.length)}${text.trimStart()}`
+    : `${option}\n${text}`;
+}
+
+/** Everything about a command, with the mechanisms of this version. */
+export function fullHelp(name: CommandName, catalogue: readonly CatalogueEntry[]): string {
+  const names = catalogue.map(({ name: each }) =>
+    each === DEFAULT_MECHANISM ? `${each} (default)` : each,
+  );
+  const parameters = PARAMETER_NAMES.map((each) => parameterText(each, catalogue)).join('');
+  const list = paragraph(names.join(', '), INDENT).trim();
+  return FULL[name.toUpperCase() as Uppercase<CommandName>]
+    .replace(MECHANISMS, `  --mechanism M    ${list}`)
+    .replace(PARAMETERS, parameters.trimEnd());
+}
+
+/** Whether the rest of a command line that asks for help asks for all of it. */
+export function wantsAll(rest: readonly string[]): boolean {
+  return rest.includes('all');
+}
+
+/** The help of a command, with files that exist where it is read. */
+export function helpOf(
+  name: CommandName,
+  { isFull, catalogue }: { isFull: boolean; catalogue: readonly CatalogueEntry[] },
+): string {
+  const short = isFull ? undefined : SHORT[name];
+  const more = `\ndp-ftrl ${name} --help all   all options, and what they do to the guarantee\n`;
+  const text = short === undefined ? fullHelp(name, catalogue) : `${short}${more}`;
+  return text.replace(/\bexamples\/\w+\.csv/g, exampleFile);
+}
+
+/** Path of a table of the package, written for a shell in the current folder. */
+function exampleFile(name: string): string {
+  const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
+  const near = relative('', path);
+  const shown = near.startsWith('..') ? path : near;
+  return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
+}
+
+export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
+
+  dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
+  dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
+  dp-ftrl learn      a linear model of a CSV file, learned privately
+  dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
+  dp-ftrl choose     what a CSV file has most of, or in the middle
+  dp-ftrl error      error of a mechanism at unit noise
+  dp-ftrl compare    all mechanisms side by side, best first
+  dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
+  dp-ftrl bounds     the least error there can be, proved and published
+  dp-ftrl calibrate  noise multiplier for a privacy target
+  dp-ftrl experiment findings of the field, measured again and drawn
+  dp-ftrl bench      how fast this machine is at it
+  dp-ftrl example    the tables of the package, to try the others on
+
+  dp-ftrl COMMAND --help      what it needs, with an example; also dp-ftrl help COMMAND
+  dp-ftrl COMMAND --help all  all of its options
+  dp-ftrl --version           also -V, and after COMMAND
+
+Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
+`;

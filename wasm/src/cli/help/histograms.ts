@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the commands that answer queries on histograms.
+
+import { COUNTED } from './common.js';
+
+export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
+        [FILE.csv]
+
+Counts how many rows have each value, adds noise to what is best measured for these queries, and
+writes query,answer,std. All answers together are (E, D)-differentially private for one row, or for
+one person with --user-column. How far at most their error is from the least that any factorization
+has is printed, and proved.
+
+  --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
+                   every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
+                   CSV file of numbers without header, one query a row. Of several columns ranges,
+                   prefix and identity ask for all combinations (of three at most). Several are
+                   joined by +: ranges+marginals=1
+  --column NAME    repeat for more; the first counts slowest
+  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare
+                   it, do not read it off the data. A row with another value is refused
+  --other          every domain has one more value, other, for all that it does not list
+  --epsilon E      privacy target, > 0
+  --delta D        privacy target, below 1. 0: pure, by Laplace noise
+${COUNTED}
+  --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
+                   values, and the number of rows is public: answers tell it exactly, and all of
+                   them are better
+  --measure M      optimal (default), identity (the histogram) or queries (each by itself)
+  --objective O    mean (default) or max: which error the measurements make least. max takes ranges
+                   of at most 361 values
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
+                   as in dp-ftrl release, with which it is shared. A pure release of epsilon e costs
+                   mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)
+  --consistent     answers of one histogram without negative counts; with replace-one, of as many
+                   rows as there are. std then is that before
+  --integer        with --consistent: of whole numbers
+  --fractions      with replace-one: answers and std divided by the number of rows
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, protects, neighbours, epsilon, delta, noise, mu,
+                   unitError, lowerBound, ratio, numMeasurements, rmsError, answers; with
+                   --fractions fractionsOf, the number of rows
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+
+Examples, with files of the package:
+  dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 \\
+      --delta 1e-6 --consistent examples/gym_visits.csv
+  dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 \\
+      --delta 1e-6 --neighbours replace-one --fractions examples/gym_visits.csv
+  dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 --json \\
+      --user-column member --max-contributions 12 examples/gym_visits.csv
+`;
+
+export const CHOOSE = `dp-ftrl choose --winner|--quantile Q --column NAME --domain D --epsilon E [options]
+        [FILE.csv]
+
+Counts how many rows have each value and writes the column and one value: one with about the most
+rows, or one at about a quantile of all rows (exponential mechanism). The choice is
+E-differentially private for one row, or for one person with --user-column. How long it takes
+depends on the counts: let nobody measure it.
+
+  --winner         the value that most rows have; of several columns the combination
+  --quantile Q     the value at that part of the rows, 1/2 or 0.5; of one column
+  --column NAME    repeat for more
+  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts), for
+                   --quantile in order. A row with another value is refused
+  --other          every domain has one more value, other, for all that it does not list
+  --epsilon E      privacy target, 2^-30 to 2^20
+${COUNTED}
+  --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
+                   values, and the number of rows is public
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
+                   as in dp-ftrl queries --delta 0
+  --json           one object: private, protects, neighbours, epsilon, choice, values
+  --quiet          no guarantee on standard error
+  --seed S         fixed choice, for tests and demonstrations: NOT private
+
+Examples, with files of the package:
+  dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 \\
+      examples/gym_visits.csv
+  dp-ftrl choose --winner --column minutes --domain 0:180 --epsilon 2 --user-column member \\
+      --max-contributions 12 --json examples/gym_visits.csv
+`;

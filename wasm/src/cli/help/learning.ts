@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the commands that learn models and use them.
+
+import { MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+
+export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
+
+Reads a CSV file or standard input as dp-ftrl release does, one example a row, and learns a linear
+model of the label from the other columns in one pass or more (DP-FTRL): gradients are clipped,
+their running totals get noise, and the weights follow from those alone. So the model is
+(E, D)-differentially private for one row, or for one user as --epochs or --participations promise.
+Nobody's rows are left out: where somebody has more of them than promised, take the surplus out
+first.
+
+Without --clip and other options of the learner all of it is set up from the numbers of rows and
+features, epsilon and delta: a FILE is learned from in 120 steps of all its rows, rows that come
+once (standard input, --steps, --batch, --state) in one pass. That is for losses whose labels are
+classes; the others, and runs with another option of the learner, mechanism or participation, get a
+clip norm that clips no gradient, and the rest as below. With --clip the default is one pass.
+
+To learn well give every feature a --range: a gradient is the row of features times the slope of the
+loss, and where a long one is clipped, large features leave little of the others. With ranges a row
+of m features and the intercept has norm at most sqrt(m + 1). A larger --clip is more noise. Where
+that rules out that gradients are clipped, a bound on the expected regret is printed. Try options on
+data that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
+
+  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
+  --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
+  --classes K      of --loss softmax: labels are 0 to K - 1
+  --quantile T     which quantile of the label --loss quantile predicts, between 0 and 1 (default
+                   0.5)
+  --huber-threshold H
+                   errors beyond which --loss huber is a line (default 1)
+  --column NAME    feature; repeat for more. Default: all columns but the label
+  --range NAME=LOW:HIGH
+                   what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
+                   lies outside is moved to the edge; '*=LOW:HIGH' for all features without a range
+                   of their own. Features without a range are clipped to [-1, 1], but used as they
+                   are with --clip
+  --ranges-from-data
+                   the least and greatest value of the other features: NOT private, and needs
+                   --show-nonprivate
+  --no-intercept   no feature that is always 1
+  --epsilon E      privacy target, > 0
+  --delta D        privacy target, between 0 and 1
+  --clip C         gradients whose l2-norm exceeds C are scaled down to it (default: see above)
+  --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
+                   simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that
+                   multiply), or whole-space
+  --radius R       default 1; in the whole space that of the best fixed weights in hindsight
+  --regularisation L
+                   of the mean gradient of a step, whatever --batch is: the weights follow sums of
+                   gradients divided by L * batch (default: see above; the value of the regret
+                   theorem)
+  --doubling       L is that of the first step, and grows with the square root of the steps
+  --descent        gradient descent of rate 1 / L instead of FTRL; with --mechanism independent
+                   it is DP-SGD
+  --momentum B, --rates A,B,...
+                   of --descent: momentum, and rates in units of 1 / L, the last one for the rest
+  --momentum-through post-processing|workload
+                   the encoder is that for prefix sums (default), or made for the momentum or, with
+                   --mechanism optimal, for the rates (momentum for optimal: minutes at 1024 steps)
+  --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
+                   in batches; the last may have fewer rows
+  --average A      all, tail or last: the weights are the mean of all that were played, the mean of
+                   those after half the horizon, or the latest (default tail, but all with --clip or
+                   --state)
+  --passes K       reads the rows K times, in the same order (default: see above): the noise is that
+                   for one row in all of them, and --steps, if given, K times those of a pass. The
+                   input is read once before
+${MECHANISMS}
+${PARAMETERS}
+${STRATEGY}
+  --steps N        horizon: steps the noise is calibrated for. Without it the input is read twice,
+                   and the number of its rows is public. With it a bad row, or one too many, is
+                   found while learning: there is no model then, and what --budget paid is gone
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
+                   as in dp-ftrl release
+  --state FILE     goes on after the last row that earlier runs with this file learned from; all
+                   runs together are one learning with horizon --steps, and each ends with its
+                   model. FILE holds the key and the true sums of gradients: as secret as the rows.
+                   Options are those of the first run, and columns, found by their names in any
+                   order. A --batch that a run leaves open goes on in the next. A header without
+                   rows gives the model again, and says how many rows are learned from, also after a
+                   crash. Not with --passes, --show-nonprivate
+${PARTICIPATION}
+  --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
+${MODE}
+  --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
+  --json           the model on standard output: format, version, loss, inputs, intercept, weights
+                   (of each feature, then of the intercept; as --average says, and as printed
+                   without --json), lastWeights (the latest), numExamples, private,
+                   certificate, protects
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+  --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
+                   the loss of predicting 0, that of the same learner without noise, and what both
+                   lose beyond the best fixed weights in hindsight (the regret, with the error it
+                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private. True
+                   sums of gradients are shown by simulation of the library, not here
+  --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
+                   and needs --show-nonprivate
+
+Examples, with files of the package:
+  dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
+      examples/pendulum.csv > model.json && head -c 300 model.json
+  dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 \\
+      --clip 2 --mechanism honaker --radius 5 examples/tide.csv
+  head -n 1001 examples/pendulum.csv | dp-ftrl learn --label label \\
+      --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --steps 2000 --state pendulum.state
+  sed 2,1001d examples/pendulum.csv | dp-ftrl learn --label label \\
+      --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --steps 2000 --state pendulum.state
+`;

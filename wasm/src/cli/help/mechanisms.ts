@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the commands that look at mechanisms, and read no data.
+
+import { MECHANISMS, PARAMETERS, PARTICIPATION, STRATEGY, WORKLOAD } from './common.js';
+
+export const ERROR = `dp-ftrl error --steps N [--mechanism M] [options]
+
+Error of a mechanism over N steps at noise multiplier 1 and clip norm 1. Multiply by noise
+multiplier and clip norm for the units of the input.
+
+${MECHANISMS}
+${PARAMETERS}
+${STRATEGY}
+  --steps N        horizon
+${WORKLOAD}
+${PARTICIPATION}
+  --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
+  --json           mechanism, parameters (as given), steps, workload, participation,
+                   maxParticipations, separation (of a user's steps), neighbours, sensitivity,
+                   sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
+                   lowerBound (on the error of the objective, of every factorization with Gaussian
+                   noise), boundMethod, lowerBoundMinDimension (the least dimension of records for
+                   which it is one), lowerBoundEveryDimension (one for all records),
+                   ratio and gap (of that error to the bound), decoderResidual, residualSteps,
+                   effectiveParameters (those that were chosen, too); with --normalize also
+                   raisedByNormalizing: the error of the objective is larger than without
+
+Progress of long searches goes to standard error, if that is a terminal.
+
+Examples:
+  dp-ftrl error --steps 1024
+  dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json
+`;
+
+export const COMPARE = `dp-ftrl compare --steps N [options]
+
+All mechanisms with their defaults, and some variants, at noise multiplier 1, clip norm 1 and
+zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization with
+Gaussian noise, sensitivity, time of a step and vectors kept. What has no formula at this size, or
+takes long to find, is listed with the reason.
+
+  --steps N        horizon
+${WORKLOAD}
+${PARTICIPATION}
+  --objective O    max (default) or mean: what the table is sorted by
+  --strategy FILE  a saved strategy, compared too; repeat for more
+  --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
+                   lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms,
+                   leftOut, raisedByNormalizing. pureDp of a mechanism: Laplace noise in its
+                   measurements would be purely private (delta 0), which all of them allow;
+                   release and learn draw Gaussian noise
+
+Progress goes to standard error, if that is a terminal and it takes more than a second.
+
+Examples:
+  dp-ftrl compare --steps 256
+  dp-ftrl compare --steps 64 --workload momentum=0.9 --participations 4 --min-separation 8
+`;
+
+export const OPTIMIZE = `dp-ftrl optimize --steps N [--mechanism M] [options]
+
+Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a certified
+lower bound on that of every factorization (with three epochs and more: for records of several
+numbers), their ratio, and how the search ended. From the saved numbers on, noise is the same bit
+for bit on every machine.
+
+  --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
+  --buffers K|exact, --bands B, --objective max|mean
+                   where the mechanism has them; optimal: 8 buffers, objective max
+  --solver S       optimal: exact (default), or none: weights in closed form for prefix sums, at
+                   once, about 2 % above the least max error, 0.02 % above the least mean error;
+                   the status is stopped
+  --max-iterations I
+                   gives up after so many in all, over all starts; the status then says so
+  --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
+                   (default 1e-7; with dense matrices 1e-4). Few buffers cost more: --buffers exact
+  --query-weights FILE
+                   optimal with --objective mean: a CSV column of positive weights W, one a step;
+                   error and bound are those of sqrt(sum W e^2 / N), e the error of a step
+  --steps N        horizon
+${WORKLOAD}
+${PARTICIPATION}
+  --output FILE    written whole or not at all; standard output then gets the report
+  --json           the saved strategy on standard output: format, version, mechanism, numSteps,
+                   workload, participation, objective, queryWeights (if given), error, lowerBound,
+                   boundMethod, lowerBoundMinDimension and lowerBoundEveryDimension (where the
+                   former is not 1; as in error), ratio, status, iterations, parameters. Without it
+                   a report
+
+What is searched for fits the workload and the participation where there is such a search: optimal
+up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
+banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
+participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
+1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048
+steps: --objective mean, or blt. What is found for another workload than prefix sums serves error,
+compare and the noise of the package; release and learn add up, and take strategies for prefix sums.
+
+Progress goes to standard error if that is a terminal and the search takes more than a second. When
+it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
+
+Examples, with files of the package:
+  dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 --delta 1e-6 \\
+      --clip 1 --strategy strategy.json --column count examples/shop_day.csv
+  dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
+`;
+
+export const BOUNDS = `dp-ftrl bounds --steps N [--json]
+
+Bounds on the errors of factorizations of the prefix sums over N steps, at noise multiplier 1 and
+clip norm 1, each user once: the best certified lower bounds of every factorization, upper bounds on
+the square root, and those that Henzinger, Upadhyay and Upadhyay (2023) printed, with whether they
+hold at this horizon.
+
+  --steps N        horizon
+  --json           numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean,
+                   lower}, each with value, holds, holdsFrom and checkedTo
+
+Examples:
+  dp-ftrl bounds --steps 1024
+  dp-ftrl bounds --steps 1000000000 --json
+`;
+
+export const CALIBRATE = `dp-ftrl calibrate (--epsilon E | --rho R | --mu M) --delta D [--json]
+
+Smallest noise multiplier (noise standard deviation / distance of neighbours) of the Gaussian
+mechanism for a privacy target, and the same guarantee in the other currencies.
+
+  --epsilon E      (E, D)-differential privacy
+  --rho R          R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for
+                   all of them, and there is no mu. For a Gaussian mechanism give --mu instead
+  --mu M           M-Gaussian differential privacy
+  --delta D        between 0 and 1
+  --json           noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical
+
+Examples:
+  dp-ftrl calibrate --epsilon 1 --delta 1e-6
+  dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json
+`;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the remaining commands.
+
+export const EXPERIMENT = `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
+dp-ftrl experiment --from FILE.json --plot FILE.svg
+
+Measures something that is known of private sums and private learning, prints what was found, where
+there is a formula beside what it expects, and saves it: numbers as JSON, and a picture drawn from
+them. Seeds are fixed, so that the same run finds the same numbers. Synthetic data only.
+
+  error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
+  regret           regret against epsilon, every mechanism on three streams
+  tree-ratio       mean squared error of the binary tree over that of the square root
+  sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
+  epochs           several passes: one factorization for all of them, or restarts with completion
+  momentum         momentum and rates through an encoder made for them, or through post-processing
+  lower-bound      the certified lower bound closing in on the errors
+
+  --steps N        horizon; the longest one, and of epochs the length of a pass
+  --repeats R      runs with other seeds, or the amount of noise to measure
+  --result FILE    the numbers
+  --plot FILE      the picture
+  --from FILE      draws what --result wrote
+  --json           prints the numbers
+  --quiet          no progress
+
+Examples:
+  dp-ftrl experiment error-per-step --steps 64 --plot error.svg
+  dp-ftrl experiment epochs --steps 16 --repeats 1 --result epochs.json
+`;
+
+export const BENCH = `dp-ftrl bench [--time MS] [--json]
+
+Times of releases, errors, a search and a calibration on this machine, and in how many normals of
+Math.random and Box-Muller each would have passed.
+
+  --time MS        for each measurement, about (default 200)
+  --json           version, node, platform, arch, measurements: name, unit, nanoseconds (of one
+                   unit, the median of 5 rounds), perSecond, ratio (to the first measurement)
+
+Examples:
+  dp-ftrl bench --time 50
+  dp-ftrl bench --time 10 --json
+`;
+
+export const EXAMPLE = `dp-ftrl example [NAME]
+
+Writes a table of the package to standard output as CSV, or without a NAME the names of all. What
+they are, and where they come from, is written in examples/README.md of the package.
+
+Examples:
+  dp-ftrl example shop_day
+  dp-ftrl example shop_day | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count
+`;

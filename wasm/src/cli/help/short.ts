@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The first layer of help: what a first run needs, in at most thirty lines with the line that names
+// the second layer. Commands that are not here say everything in as many.
+
+const PRIVACY = `\
+  --epsilon E      how much one row may show: 1 is common, above 10 promises little. The noise is
+                   about twice as large at half of it
+  --delta D        by how much that may fail: at most one over the number of rows, 1e-6 is common`;
+
+const ONE_FILE = '[options] [FILE.csv]';
+
+export const SHORT: Readonly<Record<string, string>> = {
+  count: `dp-ftrl count --epsilon E --delta D --time-column T --bucket day ${ONE_FILE}
+
+Private counts of the rows of a CSV file (or of standard input) per day, and so far, as CSV with
+standard deviations. All of it together is (E, D)-differentially private for one row.
+
+${PRIVACY}
+  --time-column T  when each row was (ISO 8601), in time order
+  --bucket B       minute, hour, day, week, month or year
+  --from TIME, --to TIME
+                   first and last bucket; else those of the data, which are then not hidden
+  --by COLUMN --domain A,B,C [--other]
+                   counts by category: those of --domain, with --other one more for the rest
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, who counts in at most K buckets
+  --output FILE    instead of standard output; --json writes JSON
+
+Example:
+  dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day \\
+      --by section --domain docs,shop,blog --other \\
+      examples/site_visits.csv
+`,
+  release: `dp-ftrl release --epsilon E --delta D --clip C ${ONE_FILE}
+
+Private running totals of the columns of a CSV file (or of standard input), one for each row, as CSV
+with standard deviations. All of them together are (E, D)-differentially private for one row.
+
+${PRIVACY}
+  --clip C         largest length of a row: longer ones are scaled down to it, and the noise grows
+                   with it. Take what you know of a row without the data, such as 1 for counts of
+                   one, or a legal limit; never the maximum that you see
+  --column NAME    column to sum; repeat for more. Default: all
+  --steps N        most rows there can be: with it each is released as it arrives
+  --time-column T --bucket minute|hour|day|week|month|year
+                   totals per day and so on, of rows in time order
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, of whom at most K rows or buckets count
+  --output FILE    instead of standard output; --json writes JSON
+
+Example:
+  dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count \\
+      examples/shop_day.csv
+`,
+  learn: `dp-ftrl learn --label NAME --epsilon E --delta D ${ONE_FILE}
+
+Learns a linear model of one column of a CSV file from the others, privately: the model is
+(E, D)-differentially private for one row. Clip norm, steps and rate are set up from public numbers.
+
+${PRIVACY}
+  --label NAME     column to predict: 0 and 1, or -1 and 1
+  --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
+  --range NAME=LOW:HIGH
+                   what is known of a feature without the data; '*=LOW:HIGH' for all others.
+                   Without it a feature is clipped to [-1, 1]: give it, it is what makes models good
+  --column NAME    feature; repeat for more. Default: all columns but the label
+  --clip C         longest gradient; chosen where it is not given. A larger one is more noise
+  --model FILE     writes the model; --json prints it
+
+Example:
+  dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-1:1' \\
+      examples/pendulum.csv
+`,
+  queries: `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
+        [FILE.csv]
+
+Private answers to many counts of a CSV file at once, as CSV with standard deviations. All of them
+together are (E, D)-differentially private for one row.
+
+${PRIVACY}.
+                   0: pure, by Laplace noise
+  --workload W     ranges, prefix, identity (each value), marginals=K, parities=K, or a CSV file
+  --column NAME --domain LOW:HIGH|A,B,C
+                   what is counted, and the values it may have, declared without the data; repeat
+                   both for more columns. --other adds one for values that are not listed
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, of whom the first K rows count
+  --consistent     no negative counts
+  --output FILE    instead of standard output; --json writes JSON
+
+Example:
+  dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 \\
+      --delta 1e-6 \\
+      examples/gym_visits.csv
+`,
+  choose: `dp-ftrl choose --winner|--quantile Q --column NAME --domain D --epsilon E [options]
+        [FILE.csv]
+
+Writes one value of a column: one with about the most rows, or one at about a quantile. The choice
+is E-differentially private for one row.
+
+  --winner         the value that most rows have
+  --quantile Q     the value at that part of the rows, 1/2 or 0.5
+  --column NAME --domain LOW:HIGH|A,B,C
+                   what is looked at, and the values it may have, declared without the data.
+                   --other adds one for values that are not listed
+  --epsilon E      how much one row may show: 1 is common, above 10 promises little
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, of whom the first K rows count
+  --json           JSON
+
+Example:
+  dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 \\
+      examples/gym_visits.csv
+`,
+  error: `dp-ftrl error --steps N [--mechanism M] [options]
+
+Error of a mechanism over N steps at noise multiplier 1 and clip norm 1, beside a lower bound of
+every factorization. Multiply by noise multiplier and clip norm for the units of the input.
+
+  --steps N        horizon
+  --mechanism M    optimal (default), blt, honaker, square-root, ...: dp-ftrl compare lists them
+  --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
+  --epochs K       each user once in each of K epochs; default: each user once
+  --json           JSON
+
+Example:
+  dp-ftrl error --steps 1024 --mechanism honaker
+`,
+  compare: `dp-ftrl compare --steps N [options]
+
+All mechanisms side by side, best first: errors at noise multiplier 1 and clip norm 1, their ratio
+to a lower bound, sensitivity, time of a step and vectors kept.
+
+  --steps N        horizon
+  --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
+  --epochs K       each user once in each of K epochs; default: each user once
+  --objective O    max (default) or mean: what the table is sorted by
+  --json           JSON
+
+Example:
+  dp-ftrl compare --steps 256
+`,
+  optimize: `dp-ftrl optimize --steps N [--mechanism M] [options]
+
+Finds the best mechanism for a horizon, and says how near its error is to the least there can be.
+
+  --steps N        horizon
+  --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
+  --objective O    max (default): the worst step, or mean
+  --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
+  --output FILE    where the mechanism is saved, for --strategy of release and learn
+
+Example:
+  dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
+`,
+  experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
+
+Measures something that is known of private sums and private learning, and prints what was found
+beside what a formula expects. Synthetic data only.
+
+  NAME             error-per-step, regret, tree-ratio, sgd, epochs, momentum or lower-bound
+  --steps N        horizon
+  --repeats R      runs with other seeds, or the amount of noise to measure
+  --plot FILE      the picture, as SVG
+  --result FILE    the numbers, as JSON
+
+Example:
+  dp-ftrl experiment error-per-step --steps 64 --plot error.svg
+`,
+};

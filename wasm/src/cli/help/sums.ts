@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the commands that release counts and sums.
+
+import { MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+
+export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
+
+Counts the rows of a CSV file (RFC 4180, UTF-8, first row names the columns) or of standard input by
+time, and with --by by category. Writes T,[CATEGORY,]count,count_std,total,total_std: of each bucket
+how many rows it has, and how many there are so far, both with noise, and the standard deviations of
+that noise. All of it together is (E, D)-differentially private for one row; or for one person, with
+--user-column. A row changes one count by 1: there is nothing to clip.
+
+The noise serves totals. A count is the difference of two of them, and a single bucket is noisier
+than if only buckets were released: read a span of buckets as the difference of two totals, whose
+std is at most twice total_std, however long the span is. Counts may be negative, and are not
+rounded, so that sums and means of them stay unbiased.
+
+  --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common
+  --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6
+  --time-column T --bucket minute|hour|day|week|month|year
+                   when each row was, in time order (ISO 8601; UTC unless there is an offset), and
+                   what is counted together; buckets without rows are counted, too
+  --from TIME, --to TIME
+                   first and last bucket, and rows are released as they arrive. Default: those of
+                   the first and the last row, which the guarantee then does not hide
+  --by COLUMN --domain A,B,C [--other]
+                   counts by category. Those of the data would show who is in it: --domain names
+                   them (or LOW:HIGH for integers), --other adds one for all the rest
+  --user-column ID --max-contributions K [--min-separation S]
+                   protects persons: column ID says whose row it is. All rows of a person in a
+                   bucket count as 1 together (two categories as 0.71 each), in the first K buckets
+                   that are at least S (default 1) apart, and the others not at all
+${MECHANISMS}
+${PARAMETERS}
+  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
+                   and --budget-account A, as for dp-ftrl release
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, mode, protects, certificate, by, categories, rows, complete;
+                   and error, with code, row, line and column but no cell, when a row ended it early
+  --quiet          no guarantee and no notice on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+  --show-nonprivate  adds the counts without noise, count_true and total_true: NOT private
+
+Examples, with files of the package:
+  dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day \\
+      --by section --domain docs,shop,blog --other \\
+      examples/site_visits.csv
+  dp-ftrl count --epsilon 2 --delta 1e-6 --time-column time --bucket week \\
+      --from 2026-04-06 --to 2026-05-03 --user-column visitor --max-contributions 4 \\
+      examples/site_visits.csv
+`;
+
+export const RELEASE = `dp-ftrl release --epsilon E --delta D --clip C [options] [FILE.csv]
+
+Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes
+step,COLUMN...,std: after each row the running total plus noise, and the standard deviation of that
+noise. step counts the rows summed so far. All releases together are (E, D)-differentially private
+for one row; or for one person, with --user-column; or for one user who has several rows as --epochs
+or --participations promise.
+
+  --epsilon E      privacy target, > 0
+  --delta D        privacy target, between 0 and 1
+  --clip C         rows whose l2-norm over the columns exceeds C are scaled down to it
+${MECHANISMS}
+${PARAMETERS}
+${STRATEGY}
+  --steps N        horizon: rows the noise is calibrated for. With it, or with --strategy or --from
+                   and --to, which have one, rows are released as they arrive, and rows already
+                   written stay valid when a later one is bad. Else the whole input is read first (a
+                   file twice, from a pipe it is kept in memory), and a bad row means that nothing
+                   is written
+  --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
+                   is none, each row counts as 1
+
+  --user-column ID --max-contributions K [--min-separation S]
+                   protects persons: column ID says whose row it is. Of each person the first row
+                   counts, and then each at least S steps (default 1) after the last that counted,
+                   until K have; the others are released as rows of zeros. Memory grows with the
+                   number of persons, not of rows
+  --time-column T --bucket minute|hour|day|week|month|year
+                   rows are events, in time order (ISO 8601; UTC unless they have an offset), and
+                   all of a bucket are one step, empty buckets included. Clipped is each row, or
+                   with --user-column all rows of a person in the bucket together
+  --from TIME, --to TIME
+                   first and last bucket. Default: those of the first and the last row, which are
+                   then known to everybody
+  --budget FILE    ledger of all releases of a data set, which together stay within its limit,
+                   whatever made you choose the next one; one that would exceed it is refused.
+                   Begun with --budget-epsilon E and --budget-delta D. It remembers how far a
+                   --state has come, and refuses older copies of it
+  --budget-account A
+                   what a new FILE adds up, never changed: mu (default; Gaussian DP, best for
+                   Gaussian noise) or rho (zero-concentrated DP; takes discrete Gaussian noise,
+                   too, and has room for more pure releases)
+  --state FILE     goes on where the last run with this file stopped: its rows follow those before,
+                   and all runs together are one release with horizon --steps. FILE holds the key,
+                   the true sums, and of --user-column whose rows counted: as secret as the rows.
+                   Columns are those of the first run, found by their names in any order.
+                   With --time-column a run ends its last bucket, which is that of its last row or
+                   of --to; rows of a bucket that is released are refused
+  --first-step N   with --state: the first row is that of step N, released before; the same rows
+                   get the same releases again, and others are refused. Not with --user-column,
+                   --time-column
+${PARTICIPATION}
+  --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
+${MODE}
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, mode, protects, certificate, columns, rows, complete; and
+                   error, with code, row, line and column but no cell, when a row ended it early
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+  --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true, and says how
+                   many rows did not count: NOT private
+
+Examples, with files of the package:
+  dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count \\
+      examples/shop_day.csv
+  head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 \\
+      --delta 1e-6 --clip 1 --column count --steps 1000 --mechanism honaker --json
+  dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --column minutes --user-column member \\
+      --max-contributions 12 --min-separation 7 --time-column time --bucket day \\
+      --from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv
+  dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv \\
+      --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 \\
+      examples/shop_day.csv
+`;
