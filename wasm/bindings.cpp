@@ -207,6 +207,22 @@ val published(const PublishedBound& bound) {
   return object;
 }
 
+/// Bounds on mechanisms of the prefix sums that promise `parameter`, an "epsilon" or a "rho".
+val mechanism_bounds_of(double num_steps, const std::string& kind, double parameter) {
+  return guarded([&] {
+    const MechanismBounds found = mechanism_bounds(
+        {.num_steps = count_of(num_steps),
+         .notion = kind == "rho" ? PrivacyNotion::concentrated : PrivacyNotion::pure,
+         .parameter = parameter});
+    val object = val::object();
+    object.set("unbiasedMax", found.unbiased_max);
+    object.set("unbiasedMean", found.unbiased_mean);
+    object.set("every", found.every);
+    object.set("blockLength", static_cast<double>(found.block_length));
+    return object;
+  });
+}
+
 /// Bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double num_steps) {
   return guarded([&] {
@@ -226,6 +242,24 @@ val bounds(double num_steps) {
     object.set("publishedLower", published(published_lower_bound(n)));
     return object;
   });
+}
+
+/// Sets what all steps keep to together, where the options have a beta.
+void set_simultaneous(val& object, const Strategy& strategy, const Participation& participation,
+                      const val& options) {
+  const std::optional<double> beta = optional_number(options, "beta");
+  if (!beta) return;
+  const std::int64_t dimension = optional_count(options, "dimension").value_or(1);
+  const SimultaneousError error =
+      simultaneous_error(strategy, participation, {.beta = *beta, .dimension = dimension});
+  object.set("beta", *beta);
+  object.set("dimension", static_cast<double>(dimension));
+  object.set("simultaneousError", error.value);
+  object.set("simultaneousMethod", error.uses_correlation ? "neighbours" : "product");
+  object.set("simultaneousUnion", error.union_bound);
+  object.set("simultaneousNorm", error.norm);
+  object.set("frobeniusError", error.frobenius);
+  object.set("frobeniusRms", error.frobenius_rms);
 }
 
 /// Returns everything there is to say about a factorization: its error, the bound for its
@@ -248,6 +282,7 @@ val appraisal(const val& options) {
     const DecoderResidual checked = decoder_residual(*strategy, wanted);
     object.set("decoderResidual", checked.value);
     object.set("residualSteps", static_cast<double>(checked.num_steps));
+    set_simultaneous(object, *strategy, given.participation, options);
     return object;
   });
 }
@@ -474,6 +509,7 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("pureRho", &pure_rho);
   emscripten::function("compose", &compose);
   emscripten::function("bounds", &bounds);
+  emscripten::function("mechanismBounds", &mechanism_bounds_of);
   emscripten::function("problem", &problem);
   emscripten::function("unitError", &unit_error_of);
   emscripten::function("appraisal", &appraisal);

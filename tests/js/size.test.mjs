@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 438_000);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 442_000);
 });
 
 test('size: the glue', (t) => {
@@ -29,7 +29,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 600_500);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 606_500);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

@@ -28,7 +28,7 @@ import type {
   CheckedCertificate,
   Composition,
 } from '../types/all.js';
-import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
+import type { DpFtrl, ErrorBounds, MechanismBounds, UnitError } from '../types/all.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -53,7 +53,19 @@ function compose(core: Core, options: unknown): Composition {
   return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
 }
 
-function bounds(core: Core, numSteps: unknown): ErrorBounds {
+function mechanismBounds(core: Core, numSteps: number, options: unknown): MechanismBounds {
+  const reader = new Reader('bounds', optionsObject('bounds', options, ['epsilon', 'rho']));
+  const kind = reader.has('rho') ? 'rho' : 'epsilon';
+  if (kind === 'rho' && reader.has('epsilon')) {
+    const constraint = 'must not be given with {rho}';
+    throw makeError('wrong_type', 'bounds', { parameter: 'epsilon', constraint });
+  }
+  const found = core.call('mechanismBounds', numSteps, kind, reader.number(kind));
+  const { unbiasedMax: max, unbiasedMean: mean, every, blockLength } = found;
+  return { unbiased: { max, mean }, every, blockLength };
+}
+
+function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
   const steps = new Reader('bounds', { numSteps }).count('numSteps');
   const found = core.call('bounds', steps);
   const { schatten, max, mean, squareRootMax, squareRootMean } = found;
@@ -68,6 +80,7 @@ function bounds(core: Core, numSteps: unknown): ErrorBounds {
       mean: found.publishedMean,
       lower: found.publishedLower,
     },
+    ...(options !== undefined && { mechanisms: mechanismBounds(core, steps, options) }),
   };
 }
 
@@ -79,23 +92,32 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
   return unit[aim] > plain[aim] * (1 + SAME);
 }
 
-/** Neighbours further apart scale sensitivity, errors and bound; the noise multiplier stays 1. */
+/** Results in clip norms: neighbours further apart scale them, the noise multiplier stays 1. */
+const SCALED = [
+  ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
+  ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
+  'frobeniusRms',
+];
+
 function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const distance = neighbours === 'replace-one' ? 2 : 1;
-  const unit = core.call('appraisal', given);
-  const { sensitivity, maxError, meanError, lowerBound, lowerBoundEveryDimension } = unit;
+  const beta = reader.numberOr('beta', undefined);
+  const dimension = reader.countOr('dimension', undefined);
+  if (dimension !== undefined && beta === undefined) {
+    const constraint = 'must be given where {dimension} is';
+    throw makeError('wrong_type', 'error', { parameter: 'beta', constraint });
+  }
+  const unit = core.call('appraisal', { ...given, beta, dimension });
+  const scaled = Object.entries(unit).map(([name, value]) => [
+    name,
+    typeof value === 'number' && SCALED.includes(name) ? value * distance : value,
+  ]);
   return rated({
     mechanism: given.mechanism,
     numSteps: given.numSteps,
     neighbours,
-    ...unit,
-    sensitivity: sensitivity * distance,
-    maxError: maxError * distance,
-    meanError: meanError * distance,
-    lowerBound: lowerBound === null ? null : lowerBound * distance,
-    lowerBoundEveryDimension:
-      lowerBoundEveryDimension === null ? null : lowerBoundEveryDimension * distance,
+    ...(Object.fromEntries(scaled) as CoreAppraisal),
     ...(given.parameters.normalizeColumns && {
       raisedByNormalizing: isRaised(core, given, unit),
     }),
@@ -124,7 +146,7 @@ export function makeApi(core: Core): DpFtrl {
   }
 
   function error(options: unknown): UnitError {
-    const reader = readOptions('error', options, [...ERROR_OPTIONS, 'neighbours']);
+    const reader = readOptions('error', options, [...ERROR_OPTIONS, 'neighbours', 'beta', 'dimension']);
     return unitError(core, reader, readFactorization(reader, mechanisms));
   }
 
@@ -145,7 +167,7 @@ export function makeApi(core: Core): DpFtrl {
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(core, catalogue, options),
     comparison: (options) => makeComparison(core, catalogue, options),
-    bounds: (numSteps) => bounds(core, numSteps),
+    bounds: (numSteps, options) => bounds(core, numSteps, options),
     certificate,
     optimize: (options) => optimize(core, backstop, mechanisms, options),
     optimization: (options) => makeOptimization(core, backstop, mechanisms, options),

@@ -197,7 +197,14 @@ interface CoreFunctions {
   ];
   unitError: [[options: CoreFactorization], CoreComparedError];
   bounds: [[numSteps: number], CoreBounds];
-  appraisal: [[options: CoreFactorization], CoreAppraisal];
+  mechanismBounds: [
+    [numSteps: number, kind: 'epsilon' | 'rho', parameter: number],
+    { unbiasedMax: number; unbiasedMean: number; every: number; blockLength: number },
+  ];
+  appraisal: [
+    [options: CoreFactorization & { beta: number | undefined; dimension: number | undefined }],
+    CoreAppraisal,
+  ];
   errorPerStep: [[options: CoreFactorization], Float64Array];
   /** Variances of the increments of the noise, step after step, for Z of variance 1. */
   gradientVariances: [[options: CoreFactorization], Float64Array];
@@ -336,6 +343,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'appraisal', call: 'error' },
   { start: 'unitError', call: 'compare' },
   { start: 'problem', call: 'compare' },
+  { start: 'mechanismBounds', call: 'bounds' },
   { start: 'planner', call: 'optimize' },
   { start: 'queriesChoose', call: 'choose' },
   { start: 'queriesWinner', call: 'winner' },

@@ -45,6 +45,7 @@ import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from '.
 import type {
   ErrorBounds,
   ErrorOptions,
+  MechanismBoundsOptions,
   Matrices,
   UnitError,
   UnitErrorOptions,
@@ -164,9 +165,10 @@ export interface DpFtrl {
    * const dp = await load();
    * const { max, published } = dp.bounds(1024);
    * console.log(max, published.lower.value, published.lower.holds);
+   * console.log(dp.bounds(1024, { rho: 0.1 }).mechanisms?.every);
    * ```
    */
-  bounds(numSteps: number): ErrorBounds;
+  bounds(numSteps: number, options?: MechanismBoundsOptions): ErrorBounds;
   /**
    * Everything a privacy claim rests on, without a release, and how good the mechanism is.
    * @example

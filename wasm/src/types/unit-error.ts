@@ -41,9 +41,34 @@ export interface UnitErrorOptions extends ErrorOptions {
    * 'replace-one' doubles sensitivity, errors and bound.
    */
   neighbours?: Neighbours;
+  /** Adds what all steps keep to together with probability 1 - beta; between 0 and 1. */
+  beta?: number;
+  /** With `beta`: entries of a record, default 1. */
+  dimension?: number;
 }
 
-export interface UnitError extends CertifiedBound {
+/**
+ * Errors that all steps keep to together, at unit noise multiplier: upper bounds, each with
+ * probability at least 1 - beta. Noise only, not the rounding of a release to its grid.
+ */
+export interface SimultaneousError {
+  beta: number;
+  dimension: number;
+  /** No entry of any step is further off. */
+  simultaneousError: number;
+  /** From the correlation of neighbouring rows, or from the product of all probabilities. */
+  simultaneousMethod: 'neighbours' | 'product';
+  /** The same from the sum of all probabilities, for comparison. */
+  simultaneousUnion: number;
+  /** No step is further off in the l2-norm. */
+  simultaneousNorm: number;
+  /** All steps together are no further off in the Frobenius norm. */
+  frobeniusError: number;
+  /** The root of the expectation of its square. */
+  frobeniusRms: number;
+}
+
+export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
   mechanism: MechanismName;
   numSteps: number;
   /** In words: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
@@ -105,6 +130,30 @@ export interface PublishedBound {
   checkedTo: number;
 }
 
+/** Promise of a mechanism: epsilon of pure differential privacy, or rho of concentrated. */
+export interface MechanismBoundsOptions {
+  epsilon?: number;
+  rho?: number;
+}
+
+/**
+ * Lower bounds on the root mean square errors of mechanisms that need not be factorizations: prefix
+ * sums of records in [-1, 1], zero-out neighbours, each user once, in each case at some stream.
+ */
+export interface MechanismBounds {
+  /** The errors of every unbiased mechanism, whatever its noise. */
+  unbiased: {
+    /** Largest error over the steps. */
+    max: number;
+    /** Root of the mean square over the steps. */
+    mean: number;
+  };
+  /** The latter of every mechanism, biased or not, and so the former. */
+  every: number;
+  /** Equal records in a row that prove it. */
+  blockLength: number;
+}
+
 /** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
 export interface ErrorBounds {
   numSteps: number;
@@ -123,4 +172,6 @@ export interface ErrorBounds {
    * square root, and a lower bound on the mean error of every factorization.
    */
   published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
+  /** Only where `epsilon` or `rho` is given; in clip norms, not at unit noise. */
+  mechanisms?: MechanismBounds;
 }

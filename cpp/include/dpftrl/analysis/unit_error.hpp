@@ -40,6 +40,48 @@ UnitError unit_error(const Strategy& strategy, const Participation& participatio
 std::vector<double> unit_error_per_step(const Strategy& strategy,
                                         const Participation& participation);
 
+/// Level of probability, and columns of the records.
+struct SimultaneousOptions {
+  double beta;                 ///< probability of a larger error, 0 < beta < 1
+  std::int64_t dimension = 1;  ///< entries of a record, 1..kMaxDimension
+};
+
+/// Errors that all steps keep to together with probability 1 - beta, unit noise. Upper bounds, each
+/// with that probability of its own.
+struct SimultaneousError {
+  double value;           ///< of every coordinate at every step: the least of the bounds at hand
+  bool uses_correlation;  ///< of the rows next to each other; else the product bound has it
+  double union_bound;     ///< the same from the sum of all probabilities, for comparison
+  double norm;            ///< of the l2-norm of the error of a step, largest over the steps
+  double frobenius;       ///< of the Frobenius norm of all errors, num_steps x dimension
+  double frobenius_rms;   ///< root of the expectation of its square, no bound with probability
+};
+
+/// Largest error over all steps and coordinates. With N_t the error of a coordinate at step t:
+///
+///     union      P(max |N_t| > x) <= sum_t P(|N_t| > x)
+///     product    P(max |N_t| <= x) >= prod_t P(|N_t| <= x)
+///     neighbours P(max |N_t| > x) <= P(|N_1| > x) + sum_t P(|N_t| > x, |N_(t-1)| <= x)
+///
+/// Neighbours are used up to 1024 steps, and up to 2^20 where B is a Toeplitz matrix of which the
+/// strategy keeps the column. Beyond 2^20 steps every row counts as one of the longest. The bound
+/// on the Frobenius norm knows the eigenvalues of B B^T up to 1024 steps, beyond only their sum
+/// and, for such a Toeplitz matrix, a bound on the largest.
+///
+/// @exactness  upper bounds; the product bound is exact where rows of B are orthogonal, for
+///             dimension 1 or beta up to 1/2. Noise only: not the rounding of a release to its
+///             grid.
+/// @guarantee  each holds with probability at least 1 - beta: tails are rounded up, and the results
+///             by 2^-34, which covers row norms that are right to 10 digits.
+/// @throws Error{invalid_argument} beta or dimension outside its range.
+/// @cost       up to 1024 steps a product of matrices, beyond O(n).
+/// @source     Sidak, JASA 62 (1967); Royen, arXiv 1408.1028, for norms; Hunter, J. Appl. Probab.
+/// 13
+///             (1976); Laurent, Massart, Ann. Statist. 28 (2000): docs/math/simultaneous.md.
+/// @checked-by simultaneous_error_test
+SimultaneousError simultaneous_error(const Strategy& strategy, const Participation& participation,
+                                     const SimultaneousOptions& options);
+
 /// How a lower bound was found.
 enum class LowerBoundMethod {
   dual,        ///< dual variables of the optimum, in linear time
@@ -186,5 +228,37 @@ PublishedBound published_mean_error_bound(std::int64_t num_steps);
 /// @checked-by bounds_test "published bounds hold exactly where they say so", every n up to 4096;
 ///             by hand to 2^22 (docs/math/mechanisms.md)
 PublishedBound published_lower_bound(std::int64_t num_steps);
+
+/// The notion of privacy that a mechanism promises, whatever it does.
+enum class PrivacyNotion { pure, concentrated };
+
+struct MechanismBoundOptions {
+  std::int64_t num_steps;
+  PrivacyNotion notion;
+  double parameter;  ///< epsilon of pure, rho of zero-concentrated differential privacy
+};
+
+/// Lower bounds on the root mean square errors, over its own randomness, of mechanisms that need
+/// not be factorizations: prefix sums of a coordinate with records in [-1, 1], zero-out neighbours,
+/// each user once. In each case at some stream; for unbiased mechanisms at the one of zeros.
+struct MechanismBounds {
+  double unbiased_max;        ///< largest error of every unbiased mechanism
+  double unbiased_mean;       ///< root of the mean over the steps, of every unbiased mechanism
+  double every;               ///< the latter of every mechanism, and so the former
+  std::int64_t block_length;  ///< equal records in a row that prove `every`
+};
+
+/// Unbiased: certified_lower_bound / sqrt(chi), chi = e^(2 rho) - 1 or e^epsilon + e^-epsilon - 2.
+/// Every mechanism: from blocks of L equal records and a prior on them,
+///
+///     ||A D||_* / (pi sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
+///
+/// @guarantee  no larger than the error of any such mechanism, rounding included.
+/// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps; the parameter, by its name
+///         (epsilon or rho), not positive and finite.
+/// @cost       that of certified_lower_bound, and O(n).
+/// @source     docs/math/mechanism-bounds.md.
+/// @checked-by mechanism_bounds_test
+MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 
 }  // namespace dpftrl

@@ -3,13 +3,14 @@
 // dp-ftrl bounds: what is known of the least error of prefix sums, proved and published.
 
 import type { PublishedBound } from '../../types/all.js';
+import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
 
-export const options: Known = { steps: 'value', json: 'flag' };
+export const options: Known = { steps: 'value', epsilon: 'value', rho: 'value', json: 'flag' };
 
 /**
  * The bound in words: its value, the horizons at which it holds, and whether this is one of them.
@@ -21,12 +22,23 @@ function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps
   return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;
 }
 
+/** The privacy that a mechanism promises, in words. */
+function named({ epsilon, rho }: { epsilon?: number; rho?: number }): string {
+  return rho === undefined ? `pure epsilon ${epsilon}` : `rho ${rho}`;
+}
+
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`bounds reads no file, got ${args.files[0]}`);
   const numSteps = required('steps', args.count('steps'));
+  const epsilon = args.positive('epsilon');
+  const rho = args.positive('rho');
+  if (epsilon !== undefined && rho !== undefined) {
+    throw new Misuse('--epsilon must not be given with --rho');
+  }
+  const privacy = given({ epsilon, rho });
   const dp = await load();
-  const found = dp.bounds(numSteps);
-  const { max, mean, schatten, squareRoot, published } = found;
+  const found = dp.bounds(numSteps, Object.keys(privacy).length > 0 ? privacy : undefined);
+  const { max, mean, schatten, squareRoot, published, mechanisms } = found;
   const facts = {
     numSteps,
     'largest error of any factorization, at least': max,
@@ -37,6 +49,12 @@ export async function run(args: Args): Promise<void> {
     'published for the largest error of the square root': spoken(published.max, numSteps),
     'published for its root mean squared error': spoken(published.mean, numSteps),
     'published lower bound': spoken(published.lower, numSteps),
+    ...(mechanisms && {
+      [`largest error of any unbiased mechanism, ${named(privacy)}, at least`]:
+        mechanisms.unbiased.max,
+      [`its root mean squared error, ${named(privacy)}, at least`]: mechanisms.unbiased.mean,
+      [`both, of any mechanism, ${named(privacy)}, at least`]: mechanisms.every,
+    }),
   };
   const titles = Object.fromEntries(Object.keys(facts).map((key) => [key, key]));
   const json = args.has('json');

@@ -3,7 +3,9 @@
 // dp-ftrl error: the error of a mechanism at unit noise.
 
 import { errorInPieces } from '../../api/searches.js';
+import { given } from '../../core/given.js';
 import { load } from '../../index.js';
+import type { UnitError } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
@@ -25,8 +27,26 @@ export const options: Known = {
   workload: 'value',
   ...PARTICIPATION_OPTIONS,
   neighbours: 'value',
+  beta: 'value',
+  dimension: 'value',
   json: 'flag',
 };
+
+/** Rows of the report: what all steps keep to together. */
+function simultaneousLabels(
+  { simultaneousMethod, dimension }: UnitError,
+  beta: number,
+): Record<string, string> {
+  const beyond = `but with probability ${beta}`;
+  const from = simultaneousMethod === 'product' ? 'product bound' : 'neighbouring rows';
+  return {
+    simultaneousError: `no error above, ${beyond} (${from})`,
+    simultaneousUnion: 'the same by the union bound',
+    ...(dimension !== 1 && { simultaneousNorm: `no norm of a step above, ${beyond}` }),
+    frobeniusError: `Frobenius norm of all errors not above, ${beyond}`,
+    frobeniusRms: 'Frobenius norm, root mean square',
+  };
+}
 
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
@@ -35,8 +55,11 @@ export async function run(args: Args): Promise<void> {
   const chosen = await readChosen(args, dp.mechanisms());
   const { mechanism, parameters, saved } = chosen;
   const participation = chosenParticipation(args, chosen);
-  const given = stepsOf(args, chosen);
-  const steps = saved ? given! : required('steps', given);
+  const wanted = stepsOf(args, chosen);
+  const steps = saved ? wanted! : required('steps', wanted);
+  const beta = args.probability('beta');
+  const dimension = args.count('dimension');
+  if (dimension !== undefined) required('beta', beta);
   const options = {
     mechanism,
     ...parameters,
@@ -44,6 +67,7 @@ export async function run(args: Args): Promise<void> {
     ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
     participation,
     neighbours,
+    ...given({ beta, dimension }),
   };
   const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const { mechanism: name, numSteps, ...rest } = error;
@@ -70,6 +94,7 @@ export async function run(args: Args): Promise<void> {
       sensitivityMethod: 'sensitivity from',
       maxError: 'max error',
       meanError: 'mean error (root mean square)',
+      ...(beta !== undefined && simultaneousLabels(error, beta)),
       ...boundLabels(error),
       ...(error.raisedByNormalizing && { raisedByNormalizing: 'normalised columns' }),
       ratio: `${error.objective} error / lower bound`,

@@ -16,6 +16,9 @@ ${STRATEGY}
 ${WORKLOAD}
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
+  --beta B         also the errors that all steps keep to together but with probability B: upper
+                   bounds on the noise, without the rounding of a release to its grid
+  --dimension D    with --beta: entries of a record, all of which have to keep to it (default 1)
   --json           mechanism, parameters (as given), steps, workload, participation,
                    maxParticipations, separation (of a user's steps), neighbours, sensitivity,
                    sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
@@ -24,12 +27,17 @@ ${PARTICIPATION}
                    which it is one), lowerBoundEveryDimension (one for all records),
                    ratio and gap (of that error to the bound), decoderResidual, residualSteps,
                    effectiveParameters (those that were chosen, too); with --normalize also
-                   raisedByNormalizing: the error of the objective is larger than without
+                   raisedByNormalizing: the error of the objective is larger than without; with
+                   --beta also beta, dimension, simultaneousError (of every entry at every step),
+                   simultaneousMethod (neighbours or product), simultaneousUnion (by the union
+                   bound), simultaneousNorm (l2-norm of a step), frobeniusError (norm of all
+                   errors), frobeniusRms (root of the expectation of its square)
 
 Progress of long searches goes to standard error, if that is a terminal.
 
 Examples:
   dp-ftrl error --steps 1024
+  dp-ftrl error --steps 1024 --beta 0.05 --dimension 3
   dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json
 `;
 
@@ -105,19 +113,25 @@ Examples, with files of the package:
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
 `;
 
-export const BOUNDS = `dp-ftrl bounds --steps N [--json]
+export const BOUNDS = `dp-ftrl bounds --steps N [--epsilon E | --rho R] [--json]
 
 Bounds on the errors of factorizations of the prefix sums over N steps, at noise multiplier 1 and
 clip norm 1, each user once: the best certified lower bounds of every factorization, upper bounds on
 the square root, and those that Henzinger, Upadhyay and Upadhyay (2023) printed, with whether they
-hold at this horizon.
+hold at this horizon. With --epsilon or --rho also lower bounds for mechanisms that need not be
+factorizations, in clip norms: records in [-1, 1], each user once, zero-out neighbours.
 
   --steps N        horizon
+  --epsilon E      of pure differential privacy (no delta)
+  --rho R          of zero-concentrated differential privacy
   --json           numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean,
-                   lower}, each with value, holds, holdsFrom and checkedTo
+                   lower}, each with value, holds, holdsFrom and checkedTo; with --epsilon or --rho
+                   also mechanisms {unbiased {max, mean}, every (mechanism, biased or not; at the
+                   worst stream), blockLength}
 
 Examples:
   dp-ftrl bounds --steps 1024
+  dp-ftrl bounds --steps 1024 --rho 0.1
   dp-ftrl bounds --steps 1000000000 --json
 `;
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds on mechanisms that need not be factorizations: against exact nuclear norms, against
+// mechanisms, and against each other.
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "dpftrl/analysis/unit_error.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+MechanismBounds concentrated(std::int64_t num_steps, double rho) {
+  return mechanism_bounds(
+      {.num_steps = num_steps, .notion = PrivacyNotion::concentrated, .parameter = rho});
+}
+
+MechanismBounds pure(std::int64_t num_steps, double epsilon) {
+  return mechanism_bounds(
+      {.num_steps = num_steps, .notion = PrivacyNotion::pure, .parameter = epsilon});
+}
+
+TEST(MechanismBounds, of_unbiased_mechanisms_are_those_of_factorizations_over_the_root_of_chi) {
+  const auto bound = [](Objective objective) {
+    return certified_lower_bound(Workload::prefix_sums(64), Participation::single(), objective)
+        ->value;
+  };
+  for (const double rho : {1e-4, 0.1, 2.0}) {
+    const MechanismBounds found = concentrated(64, rho);
+    const double chi = std::sqrt(std::exp(2 * rho) - 1);
+    EXPECT_LE(found.unbiased_max, bound(Objective::max) / chi);
+    EXPECT_NEAR(found.unbiased_max * chi / bound(Objective::max), 1, 1e-10);
+    EXPECT_NEAR(found.unbiased_mean * chi / bound(Objective::mean), 1, 1e-10);
+  }
+  for (const double epsilon : {1e-3, 1.0, 5.0}) {
+    const double chi = std::exp(epsilon) + std::exp(-epsilon) - 2;
+    const MechanismBounds found = pure(64, epsilon);
+    EXPECT_NEAR(found.unbiased_max * std::sqrt(chi) / bound(Objective::max), 1, 1e-9);
+    EXPECT_NEAR(found.unbiased_mean * std::sqrt(chi) / bound(Objective::mean), 1, 1e-9);
+  }
+}
+
+TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
+  for (const std::int64_t num_steps : {1, 2, 7, 64, 1000}) {
+    const auto strategy = testing::make_known("square-root", num_steps);
+    const UnitError unit = unit_error(*strategy, Participation::single());
+    for (const double rho : {1e-6, 0.01, 0.1, 0.5, 3.0}) {
+      const MechanismBounds found = concentrated(num_steps, rho);
+      const double sigma = 1 / std::sqrt(2 * rho);
+      EXPECT_LE(found.unbiased_max, unit.max_error * sigma);
+      EXPECT_LE(found.unbiased_mean, unit.mean_error * sigma);
+      EXPECT_LE(found.every, unit.mean_error * sigma);
+      // Releases that are 0 whatever came: error at most that of the stream of ones.
+      const double n = static_cast<double>(num_steps);
+      EXPECT_LE(found.every, std::sqrt((n + 1) * (2 * n + 1) / 6));
+      // Biased towards 0 by the best factor for records of size 1 in all steps.
+      const double signal = (n + 1) * (2 * n + 1) / 6;
+      const double noise = unit.mean_error * unit.mean_error * sigma * sigma;
+      EXPECT_LE(found.every, std::sqrt(signal * noise / (signal + noise)));
+    }
+    // Laplace noise on each record, scale 1 / epsilon: variance 2 (t + 1) / epsilon^2.
+    for (const double epsilon : {0.01, 1.0, 4.0}) {
+      const double n = static_cast<double>(num_steps);
+      const MechanismBounds found = pure(num_steps, epsilon);
+      EXPECT_LE(found.unbiased_mean, std::sqrt(n + 1) / epsilon);
+      EXPECT_LE(found.unbiased_max, std::sqrt(2 * n) / epsilon);
+      EXPECT_LE(found.every, std::sqrt(n + 1) / epsilon);
+    }
+  }
+}
+
+/// ||A D||_* for indicators D of the blocks, from the eigenvalues of its Gram matrix.
+double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t length) {
+  Eigen::MatrixXd total(testing::index_of(num_steps), testing::index_of(num_blocks));
+  for (Eigen::Index t = 0; t < total.rows(); ++t)
+    for (Eigen::Index block = 0; block < total.cols(); ++block)
+      total(t, block) =
+          static_cast<double>(std::clamp<std::int64_t>(t + 1 - block * length, 0, length));
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(total.transpose() * total);
+  return gram.eigenvalues().cwiseMax(0).cwiseSqrt().sum();
+}
+
+TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
+  for (const std::int64_t num_steps : {1, 2, 5, 48, 200})
+    for (double rho = 1e-6; rho < 10; rho *= 2) {
+      const MechanismBounds found = concentrated(num_steps, rho);
+      const std::int64_t length = found.block_length;
+      const std::int64_t num_blocks = (num_steps - length / 2) / length;
+      const double size = static_cast<double>(length);
+      const double exact =
+          exact_norm(num_steps, num_blocks, length) /
+          (std::numbers::pi * std::sqrt(static_cast<double>(num_steps * num_blocks)) *
+           (1 + std::sqrt(std::expm1(2 * size * size * rho))));
+      EXPECT_LE(found.every, exact * (1 + 1e-12)) << num_steps << " steps, rho " << rho;
+      if (length * 12 <= num_steps)
+        EXPECT_GT(found.every, 0.88 * exact) << num_steps << " steps, rho " << rho;
+    }
+}
+
+TEST(MechanismBounds, are_those_of_the_note_at_1024_steps) {
+  EXPECT_NEAR(concentrated(1024, 0.5).every, 0.401, 0.001);
+  EXPECT_EQ(concentrated(1024, 0.5).block_length, 1);
+  EXPECT_GT(concentrated(1024, 0.1).every, 0.73);
+  EXPECT_LE(concentrated(1024, 0.1).every, 0.786);
+  EXPECT_GT(concentrated(1024, 0.005).every, 2.6);
+  EXPECT_LE(concentrated(1024, 0.005).every, 2.834);
+}
+
+TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {
+  for (const std::int64_t num_steps :
+       {std::int64_t{1}, std::int64_t{3}, std::int64_t{500}, std::int64_t{1} << 40}) {
+    double last = std::numeric_limits<double>::infinity();
+    for (const double rho : {1e-300, 1e-3, 0.1, 1.0, 1000.0}) {
+      if (num_steps > 1000 && rho != 0.1) continue;  // seconds
+      const MechanismBounds found = concentrated(num_steps, rho);
+      EXPECT_LE(found.every, last) << num_steps << " steps, rho " << rho;
+      EXPECT_GE(found.every, 0);
+      EXPECT_GE(found.unbiased_max, found.unbiased_mean * (1 - 1e-9));
+      last = found.every;
+    }
+  }
+}
+
+TEST(MechanismBounds, bad_input_is_refused_by_name) {
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity()}) {
+    EXPECT_ERROR(concentrated(8, bad), "invalid_argument", "rho must be positive and finite");
+    EXPECT_ERROR(pure(8, bad), "invalid_argument", "epsilon must be positive and finite");
+  }
+  EXPECT_ERROR(concentrated(0, 1), "invalid_argument", "num_steps must be");
+}
+
+}  // namespace
+}  // namespace dpftrl

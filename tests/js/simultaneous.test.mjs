@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Errors of all steps at once, and bounds on mechanisms of any kind: the package and its command.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { json } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+
+test('error: beta adds simultaneous errors, scaled as all others', () => {
+  const problem = { mechanism: 'square-root', numSteps: 8 };
+  const plain = dp.error(problem);
+  assert.equal('simultaneousError' in plain, false);
+  const found = dp.error({ ...problem, beta: 0.05 });
+  close(found.simultaneousUnion, 4.39403394703703, 1e-9); // tests/golden/simultaneous.json
+  close(found.simultaneousError, 4.321856948173319, 1e-3);
+  assert.equal(found.simultaneousMethod, 'neighbours');
+  assert.deepEqual([found.beta, found.dimension], [0.05, 1]);
+  assert.equal(found.simultaneousNorm, found.simultaneousError);
+  close(found.frobeniusRms, found.meanError * Math.sqrt(8), 1e-9);
+  assert.ok(found.frobeniusError > found.frobeniusRms);
+  const wide = dp.error({ ...problem, beta: 0.05, dimension: 3, neighbours: 'replace-one' });
+  const narrow = dp.error({ ...problem, beta: 0.05, dimension: 3 });
+  for (const name of ['Error', 'Union', 'Norm']) {
+    close(wide[`simultaneous${name}`], 2 * narrow[`simultaneous${name}`], 1e-12);
+    assert.ok(narrow[`simultaneous${name}`] > found[`simultaneous${name}`]);
+  }
+  close(wide.frobeniusError, 2 * narrow.frobeniusError, 1e-12);
+  close(wide.maxError, 2 * plain.maxError, 1e-12);
+});
+
+test('error: rows that are independent have the product bound', () => {
+  const found = dp.error({ mechanism: 'output', numSteps: 4, beta: 0.05 });
+  assert.equal(found.simultaneousMethod, 'product');
+  close(found.simultaneousError, 4.981830262038271, 1e-9); // 2 sqrt(2) erfinv(0.95^(1/4)), by mpmath
+});
+
+test('error: a bad beta or dimension is refused by name', () => {
+  const problem = { mechanism: 'tree', numSteps: 4 };
+  for (const beta of [0, 1, -1, NaN, Infinity]) {
+    assert.throws(() => dp.error({ ...problem, beta }), { parameter: 'beta' });
+  }
+  for (const dimension of [0, -1, 1.5, NaN]) {
+    assert.throws(() => dp.error({ ...problem, beta: 0.1, dimension }), { parameter: 'dimension' });
+  }
+  assert.throws(() => dp.error({ ...problem, dimension: 2 }), { parameter: 'beta' });
+  assert.throws(() => dp.error({ ...problem, beta: '0.1' }), { parameter: 'beta' });
+});
+
+test('bounds: mechanisms of any kind have bounds where their privacy is given', () => {
+  const plain = dp.bounds(1024);
+  assert.equal('mechanisms' in plain, false);
+  const { mechanisms: concentrated } = dp.bounds(1024, { rho: 0.5 });
+  close(concentrated.unbiased.max, plain.max / Math.sqrt(Math.E - 1), 1e-9);
+  close(concentrated.unbiased.mean, plain.mean / Math.sqrt(Math.E - 1), 1e-9);
+  close(concentrated.every, 0.401, 1e-2);
+  assert.equal(concentrated.blockLength, 1);
+  const { mechanisms: pure } = dp.bounds(1024, { epsilon: 1 });
+  close(pure.unbiased.max, plain.max / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
+  assert.ok(pure.every < pure.unbiased.mean);
+  for (const bad of [0, -1, NaN, Infinity]) {
+    assert.throws(() => dp.bounds(8, { rho: bad }), { parameter: 'rho' });
+    assert.throws(() => dp.bounds(8, { epsilon: bad }), { parameter: 'epsilon' });
+  }
+  assert.throws(() => dp.bounds(8, {}), { parameter: 'epsilon' });
+  assert.throws(() => dp.bounds(8, { epsilon: 1, rho: 1 }), { parameter: 'epsilon' });
+});
+
+test('command: error --beta and bounds --rho say what the package says', async () => {
+  const args = ['error', '--mechanism', 'square-root', '--steps', '8', '--beta', '0.05'];
+  const found = await json([...args, '--dimension', '3']);
+  const own = dp.error({ mechanism: 'square-root', numSteps: 8, beta: 0.05, dimension: 3 });
+  for (const name of ['beta', 'dimension', 'simultaneousError', 'simultaneousNorm']) {
+    assert.equal(found[name], own[name]);
+  }
+  const { stdout } = await dpFtrl(args);
+  assert.match(stdout, /no error above, but with probability 0\.05 \(neighbouring rows\) +4\.32/);
+  assert.match(stdout, /Frobenius norm of all errors/);
+  const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
+  assert.deepEqual(bounds.mechanisms, dp.bounds(64, { rho: 0.1 }).mechanisms);
+  for (const [bad, message] of [
+    [[...args.slice(0, 5), '--beta', '0'], /--beta must be a number between 0 and 1, got "0"/],
+    [[...args.slice(0, 5), '--beta', 'NaN'], /--beta must be/],
+    [[...args, '--dimension', '0'], /--dimension must be a whole number of at least 1, got "0"/],
+    [[...args.slice(0, 5), '--dimension', '2'], /--beta is required/],
+    [['bounds', '--steps', '8', '--rho', '0'], /--rho must be a positive number/],
+    [['bounds', '--steps', '8', '--rho', '1', '--epsilon', '1'], /--epsilon must not be given/],
+  ]) {
+    const { code, stderr } = await dpFtrl(bad);
+    assert.equal(code, 2);
+    assert.match(stderr, message);
+  }
+});
