@@ -95,8 +95,8 @@ TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
           (std::numbers::pi * std::sqrt(static_cast<double>(num_steps * num_blocks)) *
            (1 + std::sqrt(std::expm1(2 * size * size * rho))));
       EXPECT_LE(found.every, exact * (1 + 1e-12)) << num_steps << " steps, rho " << rho;
-      if (length * 12 <= num_steps)
-        EXPECT_GT(found.every, 0.88 * exact) << num_steps << " steps, rho " << rho;
+      if (length * 12 > num_steps) continue;  // of few long blocks the bound is not close
+      EXPECT_GT(found.every, 0.88 * exact) << num_steps << " steps, rho " << rho;
     }
 }
 
