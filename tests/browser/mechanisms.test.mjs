@@ -369,7 +369,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
   await settled(page);
   assert.equal(
     await page.$eval('#ranking tr[data-mechanism="tree"]', (row) => row.className),
-    'first',
+    'chosen second',
   );
   const moved = await page.$eval('#ranking', (one) => one.getBoundingClientRect().top);
   assert.ok(Math.abs(moved - at) < 1, `the table moved by ${moved - at} px`);
