@@ -553,6 +553,10 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     await client.regretBounds(certificate, { dimension: 3 }),
     dp.regretBounds(certificate, { dimension: 3 }),
   );
+  assert.deepEqual(await client.bounds(64), dp.bounds(64));
+  await assert.rejects(client.bounds(64, { rho: 1 }), /unknown option/);
+  const wide = { mechanism: 'tree', numSteps: 100, beta: 0.05, dimension: 3 };
+  assert.deepEqual(await client.error(wide), dp.error(wide));
   await assert.rejects(client.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
   await assert.rejects(client.twin({ dimension: 2 }, { signals: 1 }), /unknown option/);
   client.cancel();

@@ -38,7 +38,7 @@ export type Promised<Name extends keyof api.DpFtrl, Call extends readonly unknow
 /** Functions that a table names, without those that differ from the library by more. */
 type Named<T extends Takes> = Exclude<
   keyof (typeof FUNCTIONS)[T],
-  'calibrate' | 'liveHandles' | 'optimize' | 'predict'
+  'bounds' | 'calibrate' | 'liveHandles' | 'optimize' | 'predict'
 >;
 
 /** Functions of the library that take no options of a call. */
@@ -84,6 +84,8 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
   /** As in the library, but that the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
+  /** As in the library, without bounds on mechanisms of any kind: {@link api.DpFtrl.bounds}. */
+  bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
   /** As in the library: {@link api.DpFtrl.predict}. */
   predict(
     model: api.LearnedModel,

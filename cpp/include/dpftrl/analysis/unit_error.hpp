@@ -75,8 +75,7 @@ struct SimultaneousError {
 ///             by 2^-34, which covers row norms that are right to 10 digits.
 /// @throws Error{invalid_argument} beta or dimension outside its range.
 /// @cost       up to 1024 steps a product of matrices, beyond O(n).
-/// @source     Sidak, JASA 62 (1967); Royen, arXiv 1408.1028, for norms; Hunter, J. Appl. Probab.
-/// 13
+/// @source     Sidak, JASA 62 (1967); Royen, arXiv 1408.1028, for norms; Hunter, J. Appl. Prob. 13
 ///             (1976); Laurent, Massart, Ann. Statist. 28 (2000): docs/math/simultaneous.md.
 /// @checked-by simultaneous_error_test
 SimultaneousError simultaneous_error(const Strategy& strategy, const Participation& participation,
