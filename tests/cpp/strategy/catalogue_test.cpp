@@ -133,8 +133,11 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
       EXPECT_TRUE(is_sensitivity(claimed, encoder, who)) << who.description();
     }
   };
-  for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 13, 16})
+  for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 13, 16}) {
+    // The subsets of more steps walk the same code for minutes: values are for the other builds.
+    if (testing::kIsSanitized && n > 8) continue;
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
+  }
   for (const Variant& variant : testing::workload_variants(8)) check(variant);
 }
 
