@@ -344,7 +344,7 @@ test('learn: without --steps a bad label is told before a budget is spent', asyn
 test('learn: misuse is one line, and nothing is written', async () => {
   const path = join(folder, 'none.json');
   const cases = [
-    [['--label', 'z'], csv, /there is no column "z"/],
+    [['--label', 'z'], csv, /unknown column "z"; known are a, b, y$/],
     [['--label', 'y', '--column', 'y'], csv, /the label cannot be a feature as well/],
     [['--label', 'y', '--column', 'x'], csv, /unknown column "x"/],
     [['--label', 'y', '--range', 'c=0:1'], csv, /unknown feature in --range "c"/],

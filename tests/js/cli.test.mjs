@@ -438,7 +438,7 @@ test('release: cells of the input are shown with --show-nonprivate only', async 
   const cases = [
     [[], `x\n${secret}\n`, /row 1 \(line 2\), column "x" is not a number/],
     [timed, `t,x\n${secret},1\n`, /row 1 \(line 2\), column "t" must be a date such as/],
-    [[], `x;y\n1;${secret}\n`, /row 1 \(line 2\), column 1 is not a number/],
+    [[], `x|y\n1|${secret}\n`, /row 1 \(line 2\), column 1 is not a number/],
   ];
   for (const [options, input, message] of cases) {
     for (const steps of [[], ['--steps', '4']]) {
@@ -458,7 +458,7 @@ test('release: the cells of a file without header are not taken for names', asyn
     'alice,5',
     'alice,2026-03-01',
     'alice,11:30',
-    'alice;mary',
+    'alice|mary',
     '"alice\tmary"',
   ]) {
     for (const options of [['--column', 'alicf'], ['--column', 'alice@example.com']]) {
@@ -467,8 +467,9 @@ test('release: the cells of a file without header are not taken for names', asyn
       assert.doesNotMatch(stderr, /alice\b(?!@example\.com)|mary|eve/);
     }
   }
-  const hint = /cells must be separated by commas, not ";"$/;
-  await fails([...release, '--column', 'x'], 2, hint, { input: 'x;y\n1;2\n' });
+  const hint = /cells must be separated as --delimiter says, not by ";"$/;
+  const commas = ['--column', 'x', '--delimiter', 'comma'];
+  await fails([...release, ...commas], 2, hint, { input: 'x;y\n1;2\n' });
   const known = /unknown column "amount"; known are Zahl der Gäste, x$/;
   await fails([...release, '--column', 'amount'], 2, known, { input: 'Zahl der Gäste,x,%\n1,2,3\n' });
   const { stderr } = await fails(release, 2, /row 1 \(line 2\), column 1 is not a number/, {

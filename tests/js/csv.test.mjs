@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { generator, importSource } from './support/sources.mjs';
 
-const { CsvParser, csvCell } = await importSource('shared/csv.ts');
+const { CsvParser, csvCell, seenSeparators } = await importSource('shared/csv.ts');
 const { csvRecords } = await importSource('cli/input/records.ts');
 
 const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
@@ -130,4 +130,24 @@ test('csv: bytes cut inside a character, and bytes that are not UTF-8', async ()
   assert.deepEqual(records, [{ cells: ['é', '😀'], line: 1 }]);
   await assert.rejects(csvRecords(bytes(Uint8Array.of(0x61, 0xff, 0x0a))).next(), /not UTF-8/);
   await assert.rejects(csvRecords(bytes(Uint8Array.of(0xc3))).next(), /not UTF-8/);
+});
+
+test('csv: the separator of a header is what it has most of outside of quotes', () => {
+  for (const [text, most, rival, isComplete] of [
+    ['a,b\n1;2;3\n', ',', undefined, true],
+    ['a;b\r\n', ';', undefined, true],
+    ['a\tb', '\t', undefined, false],
+    ['a', ',', undefined, false],
+    ['', ',', undefined, false],
+    ['"x,y,z";b\r', ';', undefined, true],
+    ['"x\n,";b\n', ';', undefined, true],
+    ['"a""b,c,d";e\n', ';', undefined, true],
+    ['"a', ',', undefined, false],
+    ['a;b,c;d\n', ';', undefined, true],
+    ['a;b,c\n', ',', ';', true],
+    ['a\tb;c\n,,,', ';', '\t', true],
+  ]) {
+    assert.deepEqual(seenSeparators(text), { most, rival, isComplete }, JSON.stringify(text));
+  }
+  assert.equal(seenSeparators('x'.repeat(2 ** 20 + 1)).isComplete, true);
 });

@@ -150,13 +150,14 @@ export function lineOf(error: unknown, showsCells: boolean): string {
   return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
-/** The known name closest to a misspelt one, if it is close. */
+/** The known name closest to a misspelt one, if it is close and has a letter in its place. */
 function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
     const distance = editDistance(name, candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    const isOther = distance >= Math.max(name.length, candidate.length);
+    if (!isOther && distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }

@@ -28,6 +28,10 @@ export interface CsvOptions {
   trims?: boolean;
 }
 
+/** Separators of cells: the first of equals is taken. */
+export const SEPARATORS = [',', ';', '\t'] as const;
+export type Separator = (typeof SEPARATORS)[number];
+
 const QUOTE = 34;
 const LF = 10;
 const CR = 13;
@@ -35,6 +39,35 @@ const MAX_CELL = 1 << 20;
 
 function isSpace(code: number): boolean {
   return code === 32 || code === 9 || code === 0xa0;
+}
+
+/** Separators that a header has, seen before it is parsed. */
+export interface SeenSeparators {
+  /** The one that occurs most outside of quotes; a comma where none does. */
+  most: Separator;
+  /** Another one that occurs as often. */
+  rival: Separator | undefined;
+  /** False where the text ends before the header does. */
+  isComplete: boolean;
+}
+
+/** Counts the separators of the first record of a text. */
+export function seenSeparators(text: string): SeenSeparators {
+  const counts = SEPARATORS.map(() => 0);
+  let isQuoted = false;
+  let at = 0;
+  for (; at < text.length; ++at) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    if (code === LF || code === CR) break;
+    const place = SEPARATORS.findIndex((separator) => separator.charCodeAt(0) === code);
+    if (place >= 0) ++counts[place]!;
+  }
+  const greatest = Math.max(...counts);
+  const [most = SEPARATORS[0], rival] =
+    greatest === 0 ? [] : SEPARATORS.filter((_, i) => counts[i] === greatest);
+  return { most, rival, isComplete: at < text.length || text.length > MAX_CELL };
 }
 
 /** Position of the parser within a cell. */

@@ -4,7 +4,7 @@
 // makes its column unusable until someone says how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
-import { CsvFault, CsvParser, isBlank } from '../../../wasm/src/shared/csv.ts';
+import { CsvFault, CsvParser, isBlank, seenSeparators } from '../../../wasm/src/shared/csv.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 
 export class CsvError extends Error {}
@@ -136,20 +136,12 @@ export interface ParseOptions {
   leaveOutRagged?: boolean;
 }
 
-/** Returns the separator that makes most cells of the first line. */
-function separatorOf(text: string): string {
-  const end = text.search(/[\r\n]/);
-  const header = end < 0 ? text : text.slice(0, end);
-  const counts = [',', ';', '\t'].map((c) => ({ c, n: header.split(c).length }));
-  return counts.reduce((best, one) => (one.n > best.n ? one : best)).c;
-}
-
 /** Characters between two looks at the clock. */
 const piece = 1 << 14;
 
 /** Yields the records that are not blank, a piece of the text at a time, with the share so far. */
 function* recordsOf(text: string) {
-  const parser = new CsvParser({ separator: separatorOf(text), trims: true });
+  const parser = new CsvParser({ separator: seenSeparators(text).most, trims: true });
   for (let at = 0; at < text.length; at += piece) {
     const records = parser.push(text.slice(at, at + piece));
     if (at + piece >= text.length) records.push(...parser.end());

@@ -3,6 +3,7 @@
 // dp-ftrl choose: what a CSV file has most of, or in the middle.
 
 import { load } from '../../index.js';
+import { Delimiter } from '../input/delimiter.js';
 import type { Domain } from '../input/domain.js';
 import { Misuse } from '../failure.js';
 import { csvCell } from '../../shared/csv.js';
@@ -66,12 +67,13 @@ export async function run(args: Args): Promise<void> {
   const seed = args.seed();
   const budget = Budget.read(args);
   const domains = readDomains(args);
+  const delimiter = Delimiter.read('choose', args);
   if (text !== undefined && (domains.length > 1 || args.has('other'))) {
     throw new Misuse('--quantile needs one --column, whose values are in order: no --other');
   }
   const quantile = text === undefined ? undefined : readQuantile(text);
   const dp = await load();
-  const histogram = await readHistogram(args, domains, people);
+  const histogram = await readHistogram(args, { domains, people, delimiter });
   const choice = text === undefined ? 'winner' : `quantile ${text}`;
   const given = {
     histogram,

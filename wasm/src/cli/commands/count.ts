@@ -6,6 +6,7 @@ import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions } from '../../types/all.js';
+import { Delimiter, DELIMITER_OPTIONS } from '../input/delimiter.js';
 import { Domain } from '../input/domain.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../input/time.js';
@@ -23,6 +24,7 @@ export const options: Known = {
   epsilon: 'value',
   delta: 'value',
   ...TIME_OPTIONS,
+  ...DELIMITER_OPTIONS,
   by: 'value',
   domain: 'value',
   other: 'flag',
@@ -110,7 +112,12 @@ export function run(args: Args): Promise<void> {
   return releaseTable(args, {
     command: 'count',
     settings,
-    wanted: { columns: [], onlyTexts: true, categories },
+    wanted: {
+      columns: [],
+      onlyTexts: true,
+      categories,
+      delimiter: Delimiter.read('count', args),
+    },
     writer: (run) =>
       new CountWriter(run.sink, {
         json,

@@ -7,6 +7,7 @@ import { load } from '../../index.js';
 import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
 import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
 import { Misuse } from '../failure.js';
+import { Delimiter } from '../input/delimiter.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
@@ -64,6 +65,7 @@ function readSettings(args: Args) {
     seed: args.seed(),
     budget: Budget.read(args),
     domains: readDomains(args),
+    delimiter: Delimiter.read('queries', args),
     asked: required('workload', args.text('workload')),
     output: args.text('output'),
     json: args.has('json'),
@@ -138,7 +140,7 @@ export async function run(args: Args): Promise<void> {
   await requireWritable(settings.output);
   const dp = await load();
   const queries = await makeQueries(dp, settings, names);
-  const histogram = await readHistogram(args, domains, whom.people);
+  const histogram = await readHistogram(args, { ...settings, people: whom.people });
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (settings.fractions && numRows === 0) throw new Misuse('--fractions needs a row');
   await pay(dp, settings, queries);

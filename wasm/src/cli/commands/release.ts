@@ -4,6 +4,7 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, Participation, PrefixSumOptions } from '../../types/all.js';
+import { Delimiter } from '../input/delimiter.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
@@ -183,7 +184,7 @@ export function run(args: Args): Promise<void> {
   return releaseTable(args, {
     command: 'release',
     settings,
-    wanted: { columns: args.texts('column') },
+    wanted: { columns: args.texts('column'), delimiter: Delimiter.read('release', args) },
     writer: ({ sink, prepared }) =>
       new Writer(sink, prepared.rows.columns, { json, showTrue, timeColumn: times?.column }),
   });

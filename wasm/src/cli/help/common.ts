@@ -28,6 +28,11 @@ export const WORKLOAD = `\
                    without header: a column of learning rates (FILE,momentum=B for rates with
                    momentum), or a square lower-triangular matrix`;
 
+export const DELIMITER = `\
+  --delimiter D    comma, semicolon or tab (or the character itself): what separates cells. Default:
+                   what the header has most of, named on standard error where it is no comma; a
+                   header that has two of them equally often is refused`;
+
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. Of each person the first K

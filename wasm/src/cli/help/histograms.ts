@@ -2,7 +2,7 @@
 
 // Everything about the commands that answer queries on histograms.
 
-import { COUNTED } from './common.js';
+import { COUNTED, DELIMITER } from './common.js';
 
 export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
@@ -24,6 +24,7 @@ has is printed, and proved.
   --epsilon E      privacy target, > 0
   --delta D        privacy target, below 1. 0: pure, by Laplace noise
 ${COUNTED}
+${DELIMITER}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public: answers tell it exactly, and all of
                    them are better
@@ -69,6 +70,7 @@ depends on the counts: let nobody measure it.
   --other          every domain has one more value, other, for all that it does not list
   --epsilon E      privacy target, 2^-30 to 2^20
 ${COUNTED}
+${DELIMITER}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public
   --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A

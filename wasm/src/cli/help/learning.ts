@@ -2,7 +2,7 @@
 
 // Everything about the commands that learn models and use them.
 
-import { MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 
 export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 
@@ -33,6 +33,7 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
   --huber-threshold H
                    errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
+${DELIMITER}
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
                    lies outside is moved to the edge; '*=LOW:HIGH' for all features without a range

@@ -2,7 +2,7 @@
 
 // Everything about the commands that release counts and sums.
 
-import { MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -32,6 +32,7 @@ rounded, so that sums and means of them stay unbiased.
                    protects persons: column ID says whose row it is. All rows of a person in a
                    bucket count as 1 together (two categories as 0.71 each), in the first K buckets
                    that are at least S (default 1) apart, and the others not at all
+${DELIMITER}
 ${MECHANISMS}
 ${PARAMETERS}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
@@ -73,6 +74,7 @@ ${STRATEGY}
                    is written
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
+${DELIMITER}
 
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. Of each person the first row

@@ -36,7 +36,7 @@ export function unknownColumn(what: string, name: string, header: readonly strin
   if (known.length > 0 && !header.some(isData)) return unknownName(what, name, known);
   const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
   const got = separator && JSON.stringify(separator[0]);
-  const hint = got ? `: cells must be separated by commas, not ${got}` : '';
+  const hint = got ? `: cells must be separated as --delimiter says, not by ${got}` : '';
   return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
 }
 

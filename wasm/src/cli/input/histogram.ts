@@ -6,6 +6,7 @@ import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { DELIMITER_OPTIONS, type Delimiter } from './delimiter.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
@@ -17,6 +18,7 @@ export const HISTOGRAM_OPTIONS: Known = {
   domain: 'values',
   other: 'flag',
   neighbours: 'value',
+  ...DELIMITER_OPTIONS,
   ...PEOPLE_OPTIONS,
 };
 
@@ -78,11 +80,16 @@ class FirstRows {
   }
 }
 
+export interface HistogramInput {
+  domains: readonly Domain[];
+  people: People | undefined;
+  delimiter: Delimiter;
+}
+
 /** Counts or refuses every row; of persons, up to their number of contributions. */
 export async function readHistogram(
   args: Args,
-  domains: readonly Domain[],
-  people: People | undefined,
+  { domains, people, delimiter }: HistogramInput,
 ): Promise<Float64Array> {
   const size = domains.reduce((product, { labels }) => product * labels.length, 1);
   const histogram = new Float64Array(size);
@@ -93,6 +100,7 @@ export async function readHistogram(
     columns: [],
     texts,
     onlyTexts: true,
+    delimiter,
   });
   for await (const batch of table.batches) {
     for (let i = 0; i < batch.numRows; ++i) {

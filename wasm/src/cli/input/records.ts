@@ -4,6 +4,7 @@
 
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
+import type { Delimiter } from './delimiter.js';
 
 /** Returns what `read` returns; a text that is no CSV is a misuse. */
 function parsed(read: () => CsvRecord[]): CsvRecord[] {
@@ -16,10 +17,9 @@ function parsed(read: () => CsvRecord[]): CsvRecord[] {
   }
 }
 
-/** Records of a stream of bytes, as many at a time as each piece completes. */
-export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRecord[]> {
+/** Text of a stream of bytes, piece by piece; the last piece may be empty. */
+async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const parser = new CsvParser();
   const decode = (piece?: Uint8Array) => {
     try {
       return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
@@ -27,10 +27,35 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
       throw new Misuse('the input is not UTF-8 text', { code: 'not_utf8' });
     }
   };
-  for await (const piece of bytes) {
-    const records = parsed(() => parser.push(decode(piece)));
+  for await (const piece of bytes) yield decode(piece);
+  yield decode();
+}
+
+function parserOf(delimiter: Delimiter, text: string, isWhole: boolean): CsvParser | undefined {
+  const separator = delimiter.of(text, isWhole);
+  return separator === undefined ? undefined : new CsvParser({ separator });
+}
+
+/**
+ * Records of a stream of bytes, as many at a time as each piece completes.
+ *
+ * @param delimiter  default: a comma.
+ */
+export async function* csvRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  delimiter?: Delimiter,
+): AsyncGenerator<CsvRecord[]> {
+  let parser = delimiter ? undefined : new CsvParser();
+  let waiting = '';
+  for await (const text of textOf(bytes)) {
+    waiting += text;
+    const ready = (parser ??= parserOf(delimiter!, waiting, false));
+    if (!ready) continue;
+    const records = parsed(() => ready.push(waiting));
+    waiting = '';
     if (records.length > 0) yield records;
   }
-  const rest = parsed(() => [...parser.push(decode()), ...parser.end()]);
+  const last = parser ?? parserOf(delimiter!, waiting, true)!;
+  const rest = parsed(() => [...last.push(waiting), ...last.end()]);
   if (rest.length > 0) yield rest;
 }

@@ -5,6 +5,7 @@
 import { isBlank, type CsvRecord } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
+import type { Delimiter } from './delimiter.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import { csvRecords } from './records.js';
@@ -29,6 +30,7 @@ export interface Wanted {
   columns: readonly string[];
   texts: readonly string[];
   onlyTexts?: boolean;
+  delimiter: Delimiter;
   /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
   categories?: Domain | undefined;
 }
@@ -155,7 +157,7 @@ export async function readTable(
   bytes: AsyncIterable<Uint8Array>,
   wanted: Wanted,
 ): Promise<NumericTable> {
-  const pieces = csvRecords(bytes);
+  const pieces = csvRecords(bytes, wanted.delimiter);
   let records: CsvRecord[] = [];
   while (records.length === 0) {
     const piece = await pieces.next();

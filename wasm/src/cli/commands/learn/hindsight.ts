@@ -5,6 +5,7 @@
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
 import type { LearnerOptions, Twin } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
+import type { Delimiter } from '../../input/delimiter.js';
 import { Examples } from '../../input/examples.js';
 import { RowStream } from '../../input/stream.js';
 import { Progressive, type Losses } from './progressive.js';
@@ -84,15 +85,16 @@ export class Hindsight {
 /** Mean losses of the average and of the latest weights on rows that were not learned from. */
 export async function heldOut(
   dp: DpFtrl,
-  { learner, model, label, file }: {
+  { learner, model, label, test }: {
     learner: Losses;
     model: LearnedModel;
     label: string;
-    file: string;
+    test: { file: string; delimiter: Delimiter };
   },
 ): Promise<{ average: number; last: number }> {
+  const { file, delimiter } = test;
   const columns = [...model.inputs.map(({ name }) => name), label];
-  const rows = await RowStream.open([file], { columns, texts: [] });
+  const rows = await RowStream.open([file], { columns, texts: [], delimiter });
   const examples = new Examples(rows.columns, label);
   const [average, last] = [new Progressive(learner), new Progressive(learner)];
   for await (const batch of rows.rows()) {

@@ -16,7 +16,7 @@ export async function modelOf(
   { learning, protects }: { learning: Learning; protects: string },
 ): Promise<LearnedModel> {
   const { learner, inputs, hindsight } = learning;
-  const { intercept, seed, showTrue, label, test: file } = settings;
+  const { intercept, seed, showTrue, label, test } = settings;
   const learned = await learner.model();
   const weights = settings.average === 'last' ? learned.lastWeights : learning.tail?.weights();
   const model: LearnedModel = {
@@ -29,7 +29,7 @@ export async function modelOf(
   };
   if (!hindsight) return model;
   const heldOutLoss =
-    file === undefined ? undefined : await heldOut(dp, { learner, model, label, file });
+    test === undefined ? undefined : await heldOut(dp, { learner, model, label, test });
   const nonprivate = { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) };
   return { ...model, nonprivate };
 }

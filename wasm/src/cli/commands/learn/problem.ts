@@ -5,6 +5,7 @@
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { Examples, survey } from '../../input/examples.js';
+import { unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
@@ -35,16 +36,14 @@ function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
 /** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
 export async function readProblem(
   args: Args,
-  { label, target, passes, fromData, setup }: Settings,
+  { label, target, passes, fromData, setup, delimiter }: Settings,
   given: number | undefined,
 ): Promise<Problem> {
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
-  const rows = await RowStream.open(args.files, { columns, texts: [] });
-  if (!rows.columns.includes(label)) {
-    throw new Misuse(`there is no column ${JSON.stringify(label)}`);
-  }
+  const rows = await RowStream.open(args.files, { columns, texts: [], delimiter });
+  if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
   const examples = new Examples(rows.columns, label);
   const stated = readInputs(args, examples.features);
   const inputs = setup === undefined || fromData ? stated : withRanges(stated);

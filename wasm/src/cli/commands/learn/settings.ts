@@ -5,6 +5,7 @@
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { given } from '../../../core/given.js';
 import type { Participation } from '../../../types/all.js';
+import { Delimiter, DELIMITER_OPTIONS } from '../../input/delimiter.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
@@ -44,6 +45,7 @@ export const options: Known = {
   passes: 'value',
   average: 'value',
   ...PARTICIPATION_OPTIONS,
+  ...DELIMITER_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
   neighbours: 'value',
@@ -128,6 +130,13 @@ function readAverage(args: Args, isTail: boolean): 'all' | 'tail' | 'last' {
   return average;
 }
 
+/** Reads the file that the model is measured on. */
+function readTest(args: Args) {
+  const file = args.text('test');
+  if (file === undefined) return undefined;
+  return { file, delimiter: Delimiter.read('learn', args, `--test ${file}`) };
+}
+
 export function readSettings(args: Args) {
   requireShown(args);
   const batchSize = args.count('batch') ?? 1;
@@ -157,7 +166,8 @@ export function readSettings(args: Args) {
     seed: args.seed(),
     fromData: args.has('ranges-from-data'),
     showTrue: args.has('show-nonprivate'),
-    test: args.text('test'),
+    test: readTest(args),
+    delimiter: Delimiter.read('learn', args),
     model: args.text('model'),
     json: args.has('json'),
     quiet: args.has('quiet'),

@@ -2,6 +2,7 @@
 
 // The options of dp-ftrl release, read and checked against each other.
 
+import { DELIMITER_OPTIONS } from '../../input/delimiter.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
 import type { Args, Known } from '../../options/args.js';
@@ -21,6 +22,7 @@ export const options: Known = {
   ...PARTICIPATION_OPTIONS,
   ...PEOPLE_OPTIONS,
   ...TIME_OPTIONS,
+  ...DELIMITER_OPTIONS,
   ...BUDGET_OPTIONS,
   ...STATE_OPTIONS,
   column: 'values',

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Tables separated by tabs and semicolons: read as if they had commas, and named.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fails, runningOn } from './support/command.mjs';
+import { dpFtrl, root } from './support/consumer.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
+
+const write = writerIn(scratchFolder('delimiter'));
+const example = (name) => readFileSync(join(root, `examples/${name}.csv`), 'utf8');
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '3'];
+
+/** For each command that reads a table: its arguments, and the table. */
+const COMMANDS = {
+  release: [['--clip', '1', '--column', 'count', ...privacy], example('shop_day')],
+  count: [['--time-column', 'time', '--bucket', 'day', ...privacy], example('site_visits')],
+  learn: [['--label', 'label', ...privacy, '--passes', '2', '--clip', '1'], example('pendulum')],
+  queries: [
+    ['--workload', 'prefix', '--column', 'minutes', '--domain', '0:180', ...privacy],
+    example('gym_visits'),
+  ],
+  choose: [
+    ['--winner', '--column', 'minutes', '--domain', '0:180', '--epsilon', '1', '--seed', '3'],
+    example('gym_visits'),
+  ],
+};
+const NAMES = { ';': 'semicolon', '\t': 'tab' };
+
+test('delimiter: recognised and given separators make the output of commas, bit for bit', async () => {
+  for (const [command, [args, table]] of Object.entries(COMMANDS)) {
+    assert.doesNotMatch(table, /[";\t]/);
+    const wanted = await dpFtrl([command, ...args], { input: table });
+    assert.equal(wanted.code, 0, wanted.stderr);
+    assert.doesNotMatch(wanted.stderr, /separated/);
+    for (const [separator, name] of Object.entries(NAMES)) {
+      const input = table.replaceAll(',', separator);
+      const said = `dp-ftrl ${command}: the input has cells separated by ${name}s (--delimiter ${name})\n`;
+      const found = await dpFtrl([command, ...args], { input });
+      assert.equal(found.stdout, wanted.stdout, `${command} ${name}`);
+      assert.equal(found.stderr.split(said).length, 2, found.stderr);
+      for (const [way, text] of [[name, input], [separator, input], [name, table]]) {
+        const given = await dpFtrl([command, ...args, '--delimiter', way], { input: text });
+        assert.equal(given.stdout === wanted.stdout, text === input, `${command} ${way}`);
+        assert.doesNotMatch(given.stderr, /separated by/);
+      }
+    }
+  }
+});
+
+test('delimiter: of a file that is read twice it is named once, and not with --quiet', async () => {
+  const [args, table] = COMMANDS.release;
+  const path = write('shop.tsv', table.replaceAll(',', '\t'));
+  const { stderr } = await dpFtrl(['release', ...args, path]);
+  assert.equal(stderr.match(/separated by tabs/g).length, 1);
+  assert.doesNotMatch((await dpFtrl(['release', ...args, '--quiet', path])).stderr, /separated/);
+  const spelt = await dpFtrl(['release', ...args, '--delimiter', '\\t', path]);
+  assert.equal(spelt.code, 0, spelt.stderr);
+});
+
+test('delimiter: a header that does not tell is refused, and the flag helps', async () => {
+  const input = 'a;b,c\n1;2,3\n';
+  const release = ['release', ...privacy, '--clip', '9'];
+  const message = /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
+  const { stdout } = await fails(release, 2, message, { input });
+  assert.equal(stdout, '');
+  const one = await dpFtrl([...release, '--column', 'c', '--delimiter', 'comma'], { input });
+  assert.match(one.stdout, /^step,c,std\n1,/);
+  const other = await dpFtrl([...release, '--column', 'a', '--delimiter', ';'], { input });
+  assert.match(other.stdout, /^step,a,std\n1,/);
+  for (const wrong of ['|', 'commas', '', 'toString']) {
+    const known = /--delimiter must be one of comma, semicolon, tab, got "/;
+    await fails([...release, '--delimiter', wrong], 2, known, { input });
+  }
+});
+
+test('delimiter: output has commas, and quotes where a name has one', async () => {
+  const args = ['release', ...privacy, '--clip', '9', '--quiet'];
+  const { stdout } = await dpFtrl(args, { input: '"a,b";c\n1;2\n' });
+  assert.match(stdout, /^step,"a,b",c,std\n1,/);
+});
+
+test('delimiter: rows are released as they arrive, the header in pieces', async () => {
+  const args = ['release', ...privacy, '--clip', '9', '--steps', '10', '--quiet'];
+  const { child, ended } = await runningOn('a', args, () => true);
+  for (const piece of [';', 'b', '\n1;', '2\n']) child.stdin.write(piece);
+  const isOut = new Promise((resolve) => child.stdout.on('data', (text) => /\n1,/.test(text) && resolve()));
+  await isOut;
+  child.stdin.end();
+  const { code, stdout } = await ended;
+  assert.equal(code, 0);
+  assert.match(stdout, /^step,a,b,std\n1,[^\n]*\n$/);
+});
+
+test('delimiter: the file of --test has its own, unless --delimiter is given', async () => {
+  const [args, table] = COMMANDS.learn;
+  const path = write('test.csv', table.replaceAll(',', ';'));
+  const shown = ['--show-nonprivate', '--test', path, '--json'];
+  const { code, stdout, stderr } = await dpFtrl(['learn', ...args, ...shown], { input: table });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /: --test \S+test\.csv has cells separated by semicolons/);
+  const plain = ['--show-nonprivate', '--test', write('plain.csv', table), '--json'];
+  assert.equal(stdout, (await dpFtrl(['learn', ...args, ...plain], { input: table })).stdout);
+});
