@@ -274,6 +274,9 @@ test('state: one column is not another, with persons and days too', async () => 
   }
 });
 
+/** Lines on standard error besides the warning of an epsilon that lets sums be read. */
+const told = (stderr) => stderr.match(/^(?!.*--epsilon 1000000 is above).+$/gm) ?? [];
+
 test('state: an old one without columns goes on, says so, and has them from then on', async () => {
   for (const more of [[], daily]) {
     const path = freshState();
@@ -294,14 +297,14 @@ test('state: an old one without columns goes on, says so, and has them from then
     const { code, stdout, stderr } = await dpFtrl(run, { input: rows(2) });
     assert.equal(code, 0, stderr);
     assert.match(stderr, /warning: --state .* does not say which columns it sums: they are taken/);
-    assert.equal(stderr.trim().split('\n').length, 1);
+    assert.equal(told(stderr).length, 1);
     assert.equal(stdout.trim().split('\n').length, 2);
     const other = rows(3).replace('b', 'c');
     await fails(run.with(-1, 'c'), 2, /it sums the columns "a", "b", this run "a", "c"/, {
       input: other,
     });
     const last = await dpFtrl(run, { input: rows(3) });
-    assert.deepEqual([last.code, last.stderr], [0, '']);
+    assert.deepEqual([last.code, told(last.stderr)], [0, []]);
   }
 });
 

@@ -5,7 +5,8 @@
 import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
-import { Args, required, type Known } from '../options/args.js';
+import { Args, type Known } from '../options/args.js';
+import { readDelta } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
 
@@ -25,7 +26,7 @@ export async function run(args: Args): Promise<void> {
     throw new Misuse('give exactly one of --epsilon, --rho, --mu');
   }
   const value = args.positive(kind);
-  const delta = required('delta', args.probability('delta'));
+  const delta = readDelta(args);
   const dp = await load();
   const result = dp.calibrate({ [kind]: value, delta } as unknown as CalibrateOptions);
   await new StandardOutput().write(

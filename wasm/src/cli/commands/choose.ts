@@ -16,6 +16,7 @@ import {
 import { required, type Args, type Known } from '../options/args.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
+import { warnWeak } from '../output/weak.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { pureCosts } from '../state/composition.js';
 
@@ -95,6 +96,7 @@ export async function run(args: Args): Promise<void> {
   });
   const place = quantile === undefined ? dp.winner(given) : dp.quantile({ ...given, quantile });
   const cells = cellsAt(domains, place);
+  warnWeak('choose', { epsilon });
   warnNotPrivate('choose', { '--seed makes the choice known to anyone': seed !== undefined });
   if (seed === undefined && !args.has('quiet') && !args.has('json')) {
     say('choose', `${epsilon}-differentially private, ${neighbours} neighbours: ${whom.text}`);

@@ -5,12 +5,13 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
 import type { Args } from '../options/args.js';
-import { guarantee, protection } from '../options/protection.js';
+import { guarantee, protection, publicCount } from '../options/protection.js';
 import { readChosen, stepsOf, type Chosen } from '../options/strategy.js';
 import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
+import { warnWeak } from '../output/weak.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
 import { chosenOptions, reasonFor } from './learn/defaults.js';
@@ -113,21 +114,23 @@ async function learn(
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
   if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how, numRows });
-  const whom = protection({
+  const protects = {
     participation: passes > 1 ? 'single' : participation,
     people: undefined,
     times: undefined,
     numSteps,
-    instead: '--participations, a promise that is not checked',
     passes,
     batchSize,
-  });
+  } as const;
+  const instead = '--participations, a promise that is not checked';
+  const whom = protection({ ...protects, instead });
   const { columns } = problem.rows;
   const about = { mechanism: chosen.name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run learns from nothing.
   await budget?.spend(dp, spendingOf(learner.certificate, about), state);
   const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
   const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
+  warnWeak('learn', learner.certificate, publicCount(protects));
   announce(settings, sentence);
   const progress = new StepProgress(numSteps, { quiet });
   try {

@@ -14,6 +14,7 @@ import { required, type Args, type Known } from '../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
+import { warnWeak } from '../output/weak.js';
 import { roundedUp } from '../../shared/number.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { gaussianCosts, pureCosts } from '../state/composition.js';
@@ -109,7 +110,12 @@ async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Prom
   });
 }
 
-function announce({ seed, quiet, json, epsilon, delta, whom }: Settings, queries: Queries): void {
+function announce(
+  { seed, quiet, json, epsilon, delta, whom, isPublic }: Settings,
+  queries: Queries,
+  numRows: number,
+): void {
+  warnWeak('queries', { epsilon, delta }, isPublic ? { count: numRows, units: 'rows' } : undefined);
   warnNotPrivate('queries', { [SEEDED]: seed !== undefined });
   if (seed !== undefined || quiet || json) return;
   const least =
@@ -149,7 +155,7 @@ export async function run(args: Args): Promise<void> {
     ...(consistent && isPublic && { total: numRows }),
     ...(seed !== undefined && { insecureSeed: seed }),
   });
-  announce(settings, queries);
+  announce(settings, queries, numRows);
   try {
     await write(settings, queries, { released, names, numRows });
   } finally {

@@ -9,13 +9,14 @@ import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
-import { guarantee, protection } from '../options/protection.js';
+import { guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
 import type { Chosen } from '../options/strategy.js';
 import { say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
+import { warnWeak } from '../output/weak.js';
 import { Interrupted, Interruption } from '../signals.js';
 import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
@@ -124,10 +125,12 @@ async function begin(run: Run): Promise<ReturnType<Kind['writer']>> {
   const { name } = chosen;
   const { numSteps } = how;
   const writer = kind.writer(run);
-  const whom = protection({ participation, people, times, numSteps, instead: '--user-column' });
+  const protects = { participation, people, times, numSteps };
+  const whom = protection({ ...protects, instead: '--user-column' });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
+  warnWeak(command, certificate, publicCount(protects));
   warnNotPrivate(command, {
     [SEEDED]: seed !== undefined,
     '--show-nonprivate adds sums without noise': showTrue,

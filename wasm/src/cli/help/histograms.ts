@@ -21,8 +21,9 @@ has is printed, and proved.
   --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare
                    it, do not read it off the data. A row with another value is refused
   --other          every domain has one more value, other, for all that it does not list
-  --epsilon E      privacy target, > 0
-  --delta D        privacy target, below 1. 0: pure, by Laplace noise
+  --epsilon E      privacy target, > 0. Above 20 there is a warning
+  --delta D        privacy target, below 1. 0: pure, by Laplace noise. Above 1e-3 there is a
+                   warning, and with replace-one above one over the number of rows
 ${COUNTED}
 ${DELIMITER}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
@@ -68,7 +69,7 @@ depends on the counts: let nobody measure it.
   --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts), for
                    --quantile in order. A row with another value is refused
   --other          every domain has one more value, other, for all that it does not list
-  --epsilon E      privacy target, 2^-30 to 2^20
+  --epsilon E      privacy target, 2^-30 to 2^20. Above 20 there is a warning
 ${COUNTED}
 ${DELIMITER}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other

@@ -43,8 +43,9 @@ ${DELIMITER}
                    the least and greatest value of the other features: NOT private, and needs
                    --show-nonprivate
   --no-intercept   no feature that is always 1
-  --epsilon E      privacy target, > 0
-  --delta D        privacy target, between 0 and 1
+  --epsilon E      privacy target, > 0. Above 20 there is a warning
+  --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one
+                   over the number of rows or users where that is public
   --clip C         gradients whose l2-norm exceeds C are scaled down to it (default: see above)
   --domain K       where the weights stay: ball of l2-norm R (default), box of entries from -R to R,
                    simplex of weights >= 0 and sum R, simplex-entropic (the same, with steps that

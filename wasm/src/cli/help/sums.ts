@@ -17,8 +17,10 @@ than if only buckets were released: read a span of buckets as the difference of 
 std is at most twice total_std, however long the span is. Counts may be negative, and are not
 rounded, so that sums and means of them stay unbiased.
 
-  --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common
-  --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6
+  --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common; above 20 there is
+                   a warning
+  --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6.
+                   Above 1e-3 there is a warning
   --time-column T --bucket minute|hour|day|week|month|year
                    when each row was, in time order (ISO 8601; UTC unless there is an offset), and
                    what is counted together; buckets without rows are counted, too
@@ -61,8 +63,9 @@ noise. step counts the rows summed so far. All releases together are (E, D)-diff
 for one row; or for one person, with --user-column; or for one user who has several rows as --epochs
 or --participations promise.
 
-  --epsilon E      privacy target, > 0
-  --delta D        privacy target, between 0 and 1
+  --epsilon E      privacy target, > 0. Above 20 there is a warning
+  --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one
+                   over the number of rows or users where that is public
   --clip C         rows whose l2-norm over the columns exceeds C are scaled down to it
 ${MECHANISMS}
 ${PARAMETERS}

@@ -4,6 +4,7 @@
 
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
+import { parseNumber } from '../../shared/number.js';
 import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.js';
 import type { ParameterName } from '../../shared/parameters.js';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
@@ -109,11 +110,21 @@ export function readNeighbours(args: Args): Neighbours {
   return args.oneOf('neighbours', NEIGHBOURS);
 }
 
+/** Reads the delta of noise that has no guarantee without one. */
+export function readDelta(args: Args): number {
+  const delta = required('delta', args.text('delta'));
+  if (parseNumber(delta) === 0) {
+    const pure = 'dp-ftrl queries --delta 0 (Laplace noise) and dp-ftrl choose are pure';
+    throw new Misuse(`--delta must be above 0, for Gaussian noise is never pure: ${pure}`);
+  }
+  return args.probability('delta')!;
+}
+
 /** Reads the privacy target of a release. */
 export function readPrivacy(args: Args) {
   return {
     epsilon: required('epsilon', args.positive('epsilon')),
-    delta: required('delta', args.probability('delta')),
+    delta: readDelta(args),
   };
 }
 

@@ -5,6 +5,7 @@
 import type { Certificate, Participation } from '../../types/all.js';
 import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
+import type { PublicCount } from '../output/weak.js';
 
 export interface Protection {
   /** Privacy unit over which a budget adds up: releases that protect the same. */
@@ -76,6 +77,19 @@ export function protection(given: Protected): Protection {
     steps,
     isPublic,
   };
+}
+
+/** Returns how many rows or users there are, where that is public. */
+export function publicCount(given: Protected): PublicCount | undefined {
+  const { participation, people, times, numSteps, passes = 1, batchSize = 1 } = given;
+  if (people || times) return undefined;
+  if (participation === 'single') {
+    return { count: (numSteps / passes) * batchSize, units: 'rows' };
+  }
+  if ('epochs' in participation) {
+    return { count: numSteps / participation.epochs, units: 'users' };
+  }
+  return undefined; // Users who come less often may be more.
 }
 
 interface Spoken {

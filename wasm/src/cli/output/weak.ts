@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Warnings about guarantees that promise little. They depend on public numbers alone.
+
+import { warn } from './notices.js';
+
+const MOST_EPSILON = 20;
+const MOST_DELTA = 1e-3;
+
+/** Rows or users whose number everybody knows. */
+export interface PublicCount {
+  count: number;
+  /** Plural. */
+  units: string;
+}
+
+/** Warns of an epsilon or a delta that is too large to mean something, in one sentence each. */
+export function warnWeak(
+  command: string,
+  { epsilon, delta = 0 }: { epsilon: number; delta?: number },
+  known?: PublicCount,
+): void {
+  if (epsilon > MOST_EPSILON) {
+    const what = `one row may make an output e^${epsilon} times as likely`;
+    warn(command, `--epsilon ${epsilon} is above ${MOST_EPSILON} and promises next to nothing: ${what}`);
+  }
+  if (delta > MOST_DELTA) {
+    const what = `publishing each row in full with probability ${delta} would keep that promise`;
+    warn(command, `--delta ${delta} is above ${MOST_DELTA}: ${what}`);
+  }
+  if (known && delta > 1 / known.count) {
+    const { count, units } = known;
+    const what = `publishing one of the ${units} in full would keep that promise`;
+    warn(command, `--delta ${delta} is above 1/n for n = ${count} ${units}: ${what}`);
+  }
+}
