@@ -15,6 +15,7 @@ import {
   readKey,
   reveal,
   root,
+  runProgram,
   savesOf,
   settled,
   startSite,
@@ -208,18 +209,16 @@ for (const hash of [
       const release = names.split(',').findIndex((name) => name.startsWith('release'));
       const key = await readKey(page, '#sums');
       assert.equal(cells[release], key[Object.keys(key)[0]]);
-      const file = path.join(folder, 'same.mjs');
-      const dist = JSON.stringify(path.join(root, 'dist/index.js'));
-      await writeFile(file, program.replace("'dp-ftrl'", dist));
-      const run = (args) => execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-      const printed = run([file]).trim().split(' ').map(Number);
+      const printed = runProgram(program);
       assert.deepEqual(printed, cells.slice(release, release + printed.length));
       if (existsSync(archive)) assert.deepEqual(await runCpp(cpp, folder), printed);
       else t.diagnostic('the program in C++ was not tried: scripts/build native');
       assert.equal(command !== null, hash === 'lab' || hash.includes('shop_day'), 'of tables only');
       if (command !== null) {
         const words = command.trim().split(' ').slice(1);
-        const last = run(['dist/cli.js', ...words]).trim().split('\n').at(-1).split(',').map(Number);
+        const args = ['dist/cli.js', ...words];
+        const lines = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).trim();
+        const last = lines.split('\n').at(-1).split(',').map(Number);
         assert.deepEqual(last.slice(1, 1 + printed.length), printed);
       }
     } finally {

@@ -17,6 +17,7 @@ import {
   readKey,
   readTable,
   root,
+  runProgram,
   serveSite,
   settled,
   textOf,
@@ -166,6 +167,39 @@ test('the first and the last day can be said beforehand, as for the command', as
   const [names, ...lines] = printed.trim().split('\n').map((line) => line.split(','));
   assert.equal(lines.length, 85);
   assert.equal(Number(lines.at(-1)[names.indexOf('minutes')]), key.release);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('the program prints what the page shows, whatever persons and steps are', async () => {
+  const { page, said } = await open('steps=30');
+  await drop(page, visits);
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => /data=own/.test(location.hash));
+  const pattern = { participation: 'separated', participations: '12', 'min-separation': '2' };
+  const persons = { 'user-column': 'member', ...pattern };
+  for (const wanted of [
+    { ...persons, 'time-column': 'time', bucket: 'day', steps: '90' },
+    { ...persons, 'time-column': 'time', bucket: 'week', from: '2026-02-25', to: '2026-06-05' },
+    { 'user-column': 'member', steps: '3000' }, // One row each, and every row is a step.
+    { 'time-column': 'time', bucket: 'hour', from: '2026-03-01T23:30+0330', steps: '2100' },
+    { 'time-column': 'time', bucket: 'month', mechanism: 'lambda-cgd', lambda: '0.7' },
+    { 'time-column': 'time', bucket: 'minute', mechanism: 'independent', steps: '130000' },
+    { 'time-column': 'time', bucket: 'year' },
+  ]) {
+    const own = { data: 'own', column: 'minutes', label: '-', clip: '90', steps: '20', ...wanted };
+    await page.evaluate((hash) => (location.hash = hash), String(new URLSearchParams(own)));
+    await settled(page);
+    assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);
+    await page.click('#export-open');
+    const program = await textOf(page, '#export-javascript');
+    await page.keyboard.press('Escape');
+    assert.equal(program.includes('peopleSum'), 'user-column' in wanted);
+    assert.equal(/Number of the (\w+)/.exec(program)?.[1], wanted.bucket);
+    const key = await readKey(page, '#sums');
+    const printed = runProgram(program.replace('data.csv', 'examples/gym_visits.csv'));
+    assert.deepEqual(printed, [key.release], JSON.stringify(wanted));
+  }
   assert.deepEqual(said, []);
   await page.close();
 });

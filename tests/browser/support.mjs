@@ -3,6 +3,7 @@
 // Shared by the browser tests: a static server with the strictest headers the page claims to work
 // under, a browser, and a page that records everything it says and asks for.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -243,6 +244,14 @@ export async function settled(page, state = 'finished', timeout = 60_000) {
     { timeout, polling: 20 },
     state,
   );
+}
+
+/** Runs a program in JavaScript that the page writes from the root, and returns the numbers it prints. */
+export function runProgram(program) {
+  const dist = JSON.stringify(path.join(root, 'dist/index.js'));
+  const args = ['--input-type=module', '--eval', program.replace("'dp-ftrl'", dist)];
+  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  return printed.trim().split(' ').map(Number);
 }
 
 export const stateOf = (page) => page.$eval('#player', (player) => player.dataset.state);

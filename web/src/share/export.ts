@@ -96,9 +96,7 @@ export function connectExport(taken: () => Exported | null): void {
     byId('export-parts').replaceChildren(
       h('p', {}, save),
       figures(exported.pictures),
-      javascript === null
-        ? h('p', { class: 'hint' }, 'The command reads persons and times; in programs see peopleSum.')
-        : snippet('export-javascript', 'The same in JavaScript', javascript),
+      snippet('export-javascript', 'The same in JavaScript', javascript),
       command === null
         ? h('p', { class: 'hint' }, 'The command releases tables; there is none here to release.')
         : snippet('export-command', 'The same as a command', command),
