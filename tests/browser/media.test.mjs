@@ -218,6 +218,49 @@ test('print: scenes that were not reached are made before the page prints', asyn
   await page.close();
 });
 
+test('print: learning that failed is not waited for, and says that it failed', async () => {
+  const { page } = await openPage(browser, site.url, {
+    story: true,
+    calm: true,
+    before: () => {
+      window.printed = 0;
+      window.print = () => (window.printed += 1);
+      const post = Worker.prototype.postMessage;
+      Worker.prototype.postMessage = function (message, ...rest) {
+        if (['peopleSum', 'learner'].includes(message?.argument?.kind)) throw new Error('no room');
+        post.call(this, message, ...rest);
+      };
+    },
+  });
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  await page.click('#print');
+  await page.waitForFunction(() => window.printed === 1, { timeout: 300_000 });
+  for (const [id, where] of [
+    ['handwriting', '.wish'],
+    ['crowd', '.promise'],
+  ]) {
+    assert.match(await page.$eval(`#scene-${id} ${where}`, (one) => one.textContent), /^Learning failed: .*no room/);
+    const bar = await page.$eval(`#scene-${id} progress`, (one) => getComputedStyle(one).visibility);
+    assert.equal(bar, 'hidden', id);
+  }
+  // Nothing is open: the next print has nothing to make ready, and no scene says that it will come.
+  await page.evaluate(() => {
+    window.noted = [];
+    const note = document.getElementById('print-note');
+    const write = () => window.noted.push(note.textContent);
+    new MutationObserver(write).observe(note, { childList: true, characterData: true, subtree: true });
+  });
+  await page.click('#print');
+  await page.waitForFunction(() => window.printed === 2);
+  assert.deepEqual(await page.evaluate(() => window.noted), []);
+  await page.emulateMediaType('print');
+  const lacking = await page.$$eval('.scene', (all) =>
+    all.filter((one) => getComputedStyle(one, '::after').content !== 'none').map(({ id }) => id),
+  );
+  assert.deepEqual(lacking, []);
+  await page.close();
+});
+
 test('print from a menu: what is lacking is said, and made for the next time', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true });
   await page.waitForSelector('#scene-hero[data-state=ready]');

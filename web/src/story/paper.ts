@@ -19,7 +19,8 @@ export function connectPaper(paper: Paper, isShown: () => boolean): void {
   let busy = false;
   const tell = (): void => {
     const open = paper.numOpen();
-    setText(note, open === 1 ? 'One scene to make ready…' : `${open} scenes to make ready…`);
+    const scenes = open === 1 ? 'One scene' : `${open} scenes`;
+    setText(note, open === 0 ? '' : `${scenes} to make ready…`);
   };
   const print = async (): Promise<void> => {
     if (busy) return;

@@ -354,8 +354,9 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
       view.finish(await context.queue(() => runCrowd(engine, digits, options), { patient: true }));
       stage.dataset['learning'] = 'done';
     } catch (error) {
-      if (!signal.aborted)
-        setText(promised, error instanceof Error ? error.message : String(error));
+      if (signal.aborted) return;
+      setText(promised, `Learning failed: ${error instanceof Error ? error.message : error}`);
+      stage.dataset['learning'] = 'failed';
     }
   };
   const epsilon = new Slider({

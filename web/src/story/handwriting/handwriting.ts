@@ -188,7 +188,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   let learning = Promise.resolve();
   const wished = (wish: Wish): void => {
     stage.dataset['learning'] = 'running';
-    learning = training.start(wish).catch((error: unknown) => wishes.fail(error));
+    learning = training.start(wish).catch((error: unknown) => {
+      wishes.fail(error);
+      stage.dataset['learning'] = 'failed';
+    });
   };
   const wishes = new Wishes(digits.training.labels.length, wished, context.settled);
   stage.append(
