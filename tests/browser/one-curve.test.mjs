@@ -203,6 +203,60 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await page.close();
 });
 
+test('budget: after a choice that fails, the meter tells what is in force', async () => {
+  const { page, said } = await open('lab&budget=2');
+  await page.waitForSelector('.budget:not([hidden])');
+  const meter = () =>
+    page.evaluate(() => ({
+      share: document.getElementById('budget-share').value,
+      error: document.getElementById('budget-share-error').textContent,
+      epsilon: document.getElementById('set-epsilon').value,
+      text: document.getElementById('budget-text').textContent,
+      drawn: document.querySelector('#budget-meter .own').style.width,
+    }));
+  const inForce = await meter();
+  assert.equal(inForce.epsilon, '1');
+  // So small a share that no double is its epsilon: it is refused where it was entered.
+  await enter(page, '#budget-share', '1e-30');
+  await page.waitForSelector('#budget-share-error:not([hidden])');
+  const error = 'is too small a share: no epsilon is left of it';
+  assert.deepEqual(await meter(), { ...inForce, share: '1e-30', error });
+  // A run that cannot be made, of a share and of something else while a share is refused.
+  await page.evaluate(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...rest) {
+      if (message?.method === 'make') throw new Error('no room');
+      post.call(this, message, ...rest);
+    };
+  });
+  const fails = async (selector, text) => {
+    await enter(page, selector, text);
+    await page.waitForSelector('#run-error:not([hidden])');
+    assert.match(await textOf(page, '#run-error'), /no room.* The controls are back at what is shown/);
+    assert.deepEqual(await meter(), inForce, selector);
+    await page.click('#run-error button');
+  };
+  await fails('#budget-share', '50');
+  await enter(page, '#budget-share', '200');
+  await page.waitForSelector('#budget-share-error:not([hidden])');
+  await fails('#set-clipNorm', '3');
+  // Another budget needs no run. A meter of numbers that cannot be added up is not shown.
+  await page.evaluate(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...rest) {
+      if (message?.argument?.name === 'compose') throw new Error('no room');
+      post.call(this, message, ...rest);
+    };
+  });
+  await enter(page, '#set-budget', '3');
+  await page.waitForFunction(() => document.querySelector('.budget').hidden);
+  await enter(page, '#set-clipNorm', '3');
+  await page.waitForSelector('#run-error:not([hidden])');
+  assert.ok(await page.$eval('.budget', (one) => one.hidden));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test('participation and budget fit 320 px, and axe finds nothing wrong', async () => {
   const hash = 'steps=50&compare=tree&budget=2&participation=separated&participations=2';
   for (const scheme of ['light', 'dark']) {

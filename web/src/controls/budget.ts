@@ -45,14 +45,22 @@ export async function spentOf(
   return { share, together: await together(releases), numFitting, limitMu: limitMu! };
 }
 
-/** The greatest epsilon of five digits at which so many releases of equal cost fit. */
+/** Returns the greatest epsilon of five digits at which so many releases of equal cost fit. */
 async function epsilonOfShare(
   library: Library,
   { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
 ): Promise<number> {
   const { epsilon } = await library.calibrate({ mu: limitMu * Math.sqrt(share), delta });
+  if (!(epsilon > 0)) throw new Error('is too small a share: no epsilon is left of it');
   const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 4);
   return Number((Math.floor(epsilon / unit) * unit).toPrecision(5));
+}
+
+interface Shown {
+  spent: Spent;
+  delta: number;
+  budget: number;
+  releases: number;
 }
 
 export class BudgetMeter {
@@ -74,7 +82,7 @@ export class BudgetMeter {
   });
   private readonly text = h('p', { class: 'hint', id: 'budget-text', role: 'status' });
   private readonly divide = h('button', { type: 'button', id: 'budget-divide' });
-  private shown: { spent: Spent; delta: number; releases: number } | null = null;
+  private shown: Shown | null = null;
   private asked = '';
 
   constructor(
@@ -103,7 +111,7 @@ export class BudgetMeter {
     if (asked === this.asked) return;
     this.asked = asked;
     if (budget === null || mu === null) {
-      this.element.hidden = true;
+      this.hide();
       return;
     }
     const settled = (then: () => void): void => {
@@ -112,19 +120,24 @@ export class BudgetMeter {
     spentOf(this.library, { mu, delta }, { budget, releases }).then(
       (spent) =>
         settled(() => {
-          this.shown = { spent, delta, releases };
-          this.draw(budget, releases, spent);
+          this.shown = { spent, delta, budget, releases };
+          this.draw(this.shown);
         }),
       // Hides what was said of other numbers: it does not hold for these.
       () =>
         settled(() => {
           this.asked = '';
-          this.element.hidden = true;
+          this.hide();
         }),
     );
   }
 
-  private draw(budget: number, releases: number, spent: Spent): void {
+  /** Says again what holds for what is shown, whatever was entered since. */
+  restore(): void {
+    if (this.shown !== null) this.draw(this.shown);
+  }
+
+  private draw({ budget, releases, spent }: Shown): void {
     const { share, together, numFitting } = spent;
     const all = share * releases;
     this.element.hidden = false;
@@ -133,7 +146,7 @@ export class BudgetMeter {
     this.meter.classList.toggle('over', !together.fits);
     this.meter.setAttribute('aria-valuenow', String(Math.min(100, Math.round(100 * all))));
     this.meter.setAttribute('aria-valuetext', `${percent(all)} by ${releasesText(releases)}`);
-    this.share.value = quantity(100 * share).replaceAll(',', '');
+    this.share.value = String(Number((100 * share).toPrecision(4)));
     this.refuse(null);
     const verdict = together.fits ? 'within it' : 'more than it';
     const fitting = numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
@@ -151,6 +164,11 @@ export class BudgetMeter {
     );
     setText(this.divide, `Divide it equally among ${count(releases)}`);
     this.divide.hidden = releases < 2;
+  }
+
+  private hide(): void {
+    this.shown = null;
+    this.element.hidden = true;
   }
 
   private async enter(): Promise<void> {

@@ -268,6 +268,7 @@ export class App {
   private goBackTo(run: Run): void {
     this.wanted = { ...run.settings, ...viewsOf(this.wanted) };
     this.controls.restore(this.wanted);
+    this.budget.restore();
     this.form.show(this.wanted);
     this.changed = '';
     this.writeAddress();
