@@ -115,6 +115,55 @@ test('the knob on an axis leaves its texts free', async () => {
   await page.close();
 });
 
+test('no text of a figure is cut at 320 px, nor covers another one', async () => {
+  const options = { story: true, calm: true, width: 320, height: 640 };
+  const { page } = await openPage(browser, site.url, options);
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  let numTexts = 0;
+  for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
+    await page.$eval(`#${id}`, (one) => one.scrollIntoView());
+    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.waitForFunction(
+      (name) => [...document.querySelectorAll(`#${name} .plane`)].every((one) => one.querySelector('text')),
+      {},
+      id,
+    );
+    const found = await page.$$eval(`#${id} .plane`, (planes) => {
+      const boxOf = (one) => one.getBoundingClientRect();
+      const lines = (plane) =>
+        [...plane.querySelectorAll('text')]
+          .filter((one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+          .flatMap((one) => (one.querySelector('tspan') ? [...one.querySelectorAll('tspan')] : [one]))
+          .filter((one) => one.textContent !== '');
+      const cut = (plane) => {
+        const { left, right, top, bottom } = boxOf(plane);
+        return lines(plane).filter((one) => {
+          const box = boxOf(one);
+          return box.left < left - 1 || box.right > right + 1 || box.top < top - 1 || box.bottom > bottom + 1;
+        });
+      };
+      const covered = (plane) =>
+        lines(plane).filter((one, i, all) =>
+          all.slice(i + 1).some((other) => {
+            const [a, b] = [boxOf(one), boxOf(other)];
+            const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            return high > 4 && Math.min(a.right, b.right) > Math.max(a.left, b.left);
+          }),
+        );
+      const texts = (all) => all.map((one) => one.textContent);
+      return {
+        numTexts: planes.flatMap(lines).length,
+        cut: texts(planes.flatMap(cut)),
+        covered: texts(planes.flatMap(covered)),
+      };
+    });
+    numTexts += found.numTexts;
+    assert.deepEqual([found.cut, found.covered], [[], []], id);
+  }
+  assert.ok(numTexts > 100, `${numTexts} texts`);
+  await page.close();
+});
+
 test('320 px are enough', async () => {
   const { page } = await open('steps=50&compare=tree', { width: 320, height: 600 });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);

@@ -41,6 +41,8 @@ const margin = { left: 48, right: 14, top: 26, bottom: 40 };
 const gripRoom = 8;
 /** Room on the left without ticks. */
 const bare = 14;
+/** From one line of a text to the next. */
+const lineHeight = 16;
 
 function fraction(scale: Scale, value: number): number {
   const { from, to, logarithmic } = scale;
@@ -59,12 +61,15 @@ export class Plane {
   width = 640;
   height = 320;
   private readonly axes = svg('g', { class: 'axes', 'aria-hidden': 'true' });
+  private readonly yName = svg('text', { x: 0, y: 12 });
+  private numNameLines = 1;
   private scales: { x: Scale; y: Scale };
   private readonly watch: ResizeObserver;
 
   constructor(private readonly options: PlaneOptions) {
     this.scales = { x: options.x, y: options.y };
     this.element.setAttribute('aria-label', options.label);
+    this.axes.append(this.yName);
     this.element.append(this.axes);
     this.watch = new ResizeObserver(() => this.fit());
     this.watch.observe(this.element);
@@ -87,7 +92,7 @@ export class Plane {
     return this.width - margin.right;
   }
   get top(): number {
-    return margin.top;
+    return margin.top + (this.numNameLines - 1) * lineHeight;
   }
   get bottom(): number {
     return this.height - margin.bottom - this.below;
@@ -137,6 +142,7 @@ export class Plane {
     if (clientHeight > 0) this.height = clientHeight;
     // With a view box the picture also fits the paper it is printed on.
     this.element.setAttribute('viewBox', `0 0 ${this.width} ${this.height}`);
+    this.numNameLines = setLines(this.yName, this.options.yName, this.width);
     this.redraw();
   }
 
@@ -162,12 +168,34 @@ export class Plane {
       const anchor = at > this.right - 20 ? 'end' : at < this.left + 12 ? 'start' : 'middle';
       parts.push(text({ x: at, y: base + 16 + this.below }, x.text(tick), anchor));
     }
-    parts.push(
-      text({ x: 0, y: 12 }, this.options.yName, 'start'),
-      text({ x: this.right, y: base + 34 + this.below }, this.options.xName, 'end'),
-    );
-    this.axes.replaceChildren(...parts);
+    parts.push(text({ x: this.right, y: base + 34 + this.below }, this.options.xName, 'end'));
+    this.axes.replaceChildren(...parts, this.yName);
   }
+}
+
+/** Breaks a text that stands in the document into lines that fit the room; returns their number. */
+export function setLines(element: SVGTextElement, content: string, room: number): number {
+  const asked = `${room} ${content}`;
+  if (element.dataset['asked'] === asked) return element.childElementCount; // Measuring takes time.
+  if (element.isConnected) element.dataset['asked'] = asked;
+  const lines: string[] = [];
+  let line = '';
+  for (const word of content.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    element.textContent = longer;
+    if (line !== '' && element.getComputedTextLength() > room) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  const x = element.getAttribute('x')!;
+  const spans = [...lines, line].map((text, i) => {
+    const span = svg('tspan', { x, dy: i === 0 ? 0 : lineHeight });
+    span.textContent = text;
+    return span;
+  });
+  element.replaceChildren(...spans);
+  return spans.length;
 }
 
 /** A line through points, as the geometry of a path. */

@@ -2,9 +2,8 @@
 
 // The error of every step for some bars, for the square root and for an optimum, above the floor.
 
-import { setText } from '../../page/dom.ts';
 import { count, fixed } from '../../page/format.ts';
-import { lineThrough, Plane } from '../plane.ts';
+import { lineThrough, Plane, setLines } from '../plane.ts';
 import { place } from './parts.ts';
 
 /** Errors beyond the top of the picture are drawn at its edge. */
@@ -58,7 +57,8 @@ export class FloorPicture {
     place(this.area, { x: x1, y, width: x2 - x1, height: plane.bottom - y });
     place(this.edge, { x1, x2, y1: y, y2: y });
     place(this.label, { x: x2 - 6, y: y + 16 });
-    setText(this.label, floor > 1 ? `the floor, ${fixed(floor, 4)}: no worst step is lower` : '');
+    const words = floor > 1 ? `the floor, ${fixed(floor, 4)}: no worst step is lower` : '';
+    setLines(this.label, words, x2 - x1 - 12);
     for (const name of lineNames) {
       const points = Array.from(this.curves[name] ?? [], (error, i) => ({
         x: plane.x(i + 1),
