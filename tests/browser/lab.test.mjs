@@ -16,6 +16,7 @@ import {
   reveal,
   root,
   runProgram,
+  savedPanels,
   savesOf,
   settled,
   startSite,
@@ -305,6 +306,41 @@ test('figures are taken away as SVG, with the values that the page shows', async
   assert.deepEqual([deployed.lines.length, deployed.areas.length], [2, 2]);
   assert.ok(!deployed.texts.some((text) => /true|truth/.test(text)));
   assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a figure that is taken away has the colours of its mechanisms', async () => {
+  const options = { scheme: 'dark' };
+  const { page } = await open('steps=60&mechanism=square-root&compare=honaker&learning=regret', options);
+  await reveal(page, 'errors', '.key');
+  await page.click('#export-open');
+  const pictures = new Map();
+  for (const name of ['totals', 'errors', 'learning', 'deviations']) {
+    await savesOf(page, `[data-picture=${name}]`);
+    pictures.set(name, (await savedPanels(page))[0]);
+  }
+  // Paper is white: so are the colours those of the light theme.
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+  const [root, honaker, secret, ink] = await page.evaluate(() =>
+    ['root', 'map-negative', 'secret', 'ink'].map((name) =>
+      getComputedStyle(document.documentElement).getPropertyValue(`--${name}`),
+    ),
+  );
+  const expected = {
+    totals: [[/^A /, root], [/^B /, honaker], [/^true total/, secret]],
+    errors: [[/^A /, root], [/^B /, honaker]],
+    learning: [[/^A /, root], [/^B /, honaker], [/twin/, secret], [/step A/, root], [/step B/, honaker]],
+    deviations: [[/^A/, root], [/^B/, honaker], [/^no max/, ink]],
+  };
+  for (const [name, colours] of Object.entries(expected)) {
+    const { legend, painted } = pictures.get(name);
+    for (const [line, colour] of Object.entries(legend)) {
+      const [, wanted] = colours.find(([pattern]) => pattern.test(line)) ?? [];
+      assert.equal(colour, wanted, `${name}: ${line}`);
+    }
+    assert.deepEqual(new Set(painted), new Set(Object.values(legend)), name);
+    assert.equal(new Set(painted).size, new Set(colours.map(([, colour]) => colour)).size, name);
+  }
   await page.close();
 });
 

@@ -17,9 +17,9 @@ after(async () => {
 });
 
 /** Opens a scene alone, computed and learned. */
-async function openScene(id) {
+async function openScene(id, scheme = 'light') {
   const address = `${site.url}?embed=${id}`;
-  const opened = await openPage(browser, address, { story: true, calm: true });
+  const opened = await openPage(browser, address, { story: true, calm: true, scheme });
   await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
   await opened.page.waitForFunction(
     () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
@@ -40,6 +40,60 @@ async function openScene(id) {
 
 const near = (value, expected, room, what) =>
   assert.ok(Math.abs(value - expected) <= room, `${what}: ${value}, not ${expected}`);
+
+/** Colours of a panel by the names of its lines, which are the only ones in it. */
+function colourOf(panel, pattern) {
+  const found = Object.entries(panel.legend).filter(([name]) => pattern.test(name));
+  assert.equal(found.length, 1, `${pattern} in ${Object.keys(panel.legend)}`);
+  const own = new Set(Object.values(panel.legend));
+  assert.deepEqual(panel.painted.filter((colour) => !own.has(colour)), []);
+  return found[0][1];
+}
+
+/** Names every line by a part of its text, with the name of its colour in the style sheet. */
+const coloured = {
+  hero: [{ 'noise that takes itself back': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
+  attacker: [{ came: 'private', 'stayed away': 'muted' }],
+  naive: [{ 'each person': 'fresh', 'every total': 'secret' }],
+  take_back: [{ 'fresh noise': 'fresh', 'taken back': 'private' }, { λ: 'private' }],
+  tree: [
+    { 'blocks of': 'second', 'all 1,024': 'muted' },
+    { fresh: 'fresh', '^the tree:': 'second', Honaker: 'map-negative' },
+  ],
+  floor: [
+    { 'your bars': 'ink', 'square root': 'root' },
+    { 'your bars': 'ink', 'square root': 'root', floor: 'secret' },
+  ],
+  yours: [
+    {
+      ...{ fresh: 'fresh', '^tree:': 'second', Honaker: 'map-negative', 'square root': 'root' },
+      ...{ optimal: 'private', floor: 'secret' },
+    },
+  ],
+  handwriting: [{ 'taken back': 'private', fresh: 'fresh', 'no noise': 'secret' }],
+  crowd: [{ crowd: 'private', 'after round': 'private' }],
+};
+
+for (const [id, panels] of Object.entries(coloured)) {
+  test(`${id}: the colours of the page on white paper, in a dark theme, too`, async () => {
+    const { page, saved, close } = await openScene(id, 'dark');
+    const drawn = await saved();
+    assert.equal(await page.$eval('html', (root) => root.hasAttribute('data-theme')), false);
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+    const light = await page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      const names = ['private', 'second', 'fresh', 'root', 'map-negative', 'secret', 'ink', 'muted'];
+      return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`)]));
+    });
+    for (const [i, names] of panels.entries()) {
+      assert.equal(Object.keys(drawn[i].legend).length, Object.keys(names).length, drawn[i].all);
+      for (const [name, colour] of Object.entries(names)) {
+        assert.equal(colourOf(drawn[i], new RegExp(name)), light[colour], `${name}, panel ${i + 1}`);
+      }
+    }
+    await close();
+  });
+}
 
 test('hero: the legend, the bands, and the true count in the end', async () => {
   const { saved, textsOf, close } = await openScene('hero');

@@ -352,6 +352,15 @@ export async function savedPanels(page) {
         areas: all('polygon').map(points),
         strokes: all('path[stroke]').map((one) => one.getAttribute('d')),
         cells: all('g path').flatMap((one) => one.getAttribute('d').match(/M/g)).length,
+        legend: Object.fromEntries(
+          all('line[stroke-width]').map((one) => [
+            one.nextElementSibling.textContent,
+            one.getAttribute('stroke'),
+          ]),
+        ),
+        painted: all('polyline, polygon, path[stroke]:not([stroke="#333"])').map((one) =>
+          one.getAttribute(one.localName === 'polygon' ? 'fill' : 'stroke'),
+        ),
       };
     });
     return { type: window.saved.type, name: svg.localName, broken: /NaN|undefined|Infinity/.exec(text), panels };

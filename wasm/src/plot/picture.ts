@@ -17,6 +17,8 @@ export interface Series {
   spread?: number[];
   /** Another edge: the area between it and `y` is shaded, without a line or a name. */
   to?: number[];
+  /** As SVG has it. Default: one of a palette, by its place; that of the curve it belongs to. */
+  colour?: string;
   /**
    * `ghost`: one of many that only show how far they spread; `marks`: a dot for every value; `bars`:
    * one from zero to it.

@@ -110,8 +110,8 @@ function axes({ x, y }: Frame, panel: Panel): string[] {
   ];
 }
 
-function line(index: number, rest: string): string {
-  return `stroke="${COLOURS[index % COLOURS.length]}" fill="none" ${rest}`;
+function line(colour: string, rest: string): string {
+  return `stroke="${colour}" fill="none" ${rest}`;
 }
 
 const SOLID = 'stroke-width="1.6"';
@@ -122,11 +122,18 @@ const LEGEND_MARKS = `${MARKS} stroke-dasharray="0 8"`;
 const BAR_SHARE = 0.36;
 const LEGEND_BAR = 'stroke-width="8"';
 
-/** Place of a series among the colours: that of the one it belongs to, if there is one. */
-function colourOf(panel: Panel, index: number): number {
+/** Place of a series among those with a name: that of the one it belongs to, if there is one. */
+function placeOf(panel: Panel, index: number): number {
   const { series } = panel;
   const owner = series.findIndex(({ name }) => name === series[index]!.of);
   return named(panel).indexOf(owner >= 0 ? owner : index);
+}
+
+/** Its own colour, that of the series it belongs to, or one of the palette. */
+function colourOf(panel: Panel, index: number): string {
+  const place = placeOf(panel, index);
+  const owner = panel.series[named(panel)[place] ?? index]!;
+  return panel.series[index]!.colour ?? owner.colour ?? COLOURS[place % COLOURS.length]!;
 }
 
 function style(panel: Panel, index: number): string {
@@ -138,7 +145,7 @@ function style(panel: Panel, index: number): string {
   if (look === 'bars') return line(colour, LEGEND_BAR);
   if (look === 'dashed') return line(colour, `${SOLID} stroke-dasharray="6 3"`);
   if (series.some(({ name }) => name === of)) return line(colour, BOUND);
-  const dash = DASHES[Math.floor(colour / COLOURS.length) % DASHES.length];
+  const dash = DASHES[Math.floor(placeOf(panel, index) / COLOURS.length) % DASHES.length];
   return line(colour, dash ? `${SOLID} stroke-dasharray="${dash}"` : SOLID);
 }
 
@@ -147,8 +154,7 @@ function area({ x, y }: Frame, panel: Panel, index: number, series: Series): str
   const edge = (values: readonly number[]): string[] =>
     series.x.map((at, i) => `${round(x.at(at))},${round(y.at(values[i]!))}`);
   const points = [...edge(series.y), ...edge(series.to!).reverse()];
-  const colour = COLOURS[colourOf(panel, index) % COLOURS.length];
-  return [`<polygon points="${points.join(' ')}" fill="${colour}" fill-opacity="0.16"/>`];
+  return [`<polygon points="${points.join(' ')}" fill="${colourOf(panel, index)}" fill-opacity="0.16"/>`];
 }
 
 /** Bars from zero, as wide as the nearest two let them be. */

@@ -5,19 +5,7 @@
 import uPlot from 'uplot';
 import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
-
-/** Names of the custom properties in style.css that hold the colours. */
-export type Colour =
-  | 'paper'
-  | 'ink'
-  | 'muted'
-  | 'rule'
-  | 'private'
-  | 'second'
-  | 'fresh'
-  | 'root'
-  | 'honaker'
-  | 'secret';
+import { readColours, type Colour, type Colours } from './colours.ts';
 
 export interface Line {
   /** Absent: an invisible line that only bounds a band. */
@@ -67,20 +55,11 @@ export interface ChartOptions {
 const alpha = { light: 0.16, dark: 0.22 };
 
 /** Resolved colours and fonts; read again when the theme changes. */
-function readPalette(): Record<Colour | 'font', string> & { alpha: number } {
+function readPalette(): Colours & { font: string; alpha: number } {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
-    paper: read('paper'),
-    ink: read('ink'),
-    muted: read('muted'),
-    rule: read('rule'),
-    private: read('private'),
-    second: read('second'),
-    fresh: read('fresh'),
-    root: read('root'),
-    honaker: read('map-negative'),
-    secret: read('secret'),
+    ...readColours(),
     font: `12px ${read('sans')}`,
     alpha: read('scheme') === 'dark' ? alpha.dark : alpha.light,
   };

@@ -5,7 +5,8 @@
 import type { ErrorOptions, UnitError } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
 import { GrowingRange } from './axis.ts';
-import { Chart, type Colour, type Level } from './chart.ts';
+import { Chart, type Level } from './chart.ts';
+import type { Colour } from './colours.ts';
 import { Decimated } from './decimate.ts';
 import { byId, h } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
@@ -58,15 +59,21 @@ export class ErrorsFigure {
 
   /** The chart as it is drawn; null before it is. */
   picture(): Panel | null {
-    const { chart, curves, points, settings } = this;
+    const { chart, curves, points, settings, colours } = this;
     if (chart === null || settings === null) return null;
     const [steps, ...values] = points.map((column) => [...column]);
     const nameOf = (i: number): string => `${this.name(i)}${curves[i]!.mechanism}`;
-    const lines = curves.map((_, i) => ({ name: nameOf(i), x: steps!, y: values[i]! }));
+    const lines = curves.map((_, i) => ({
+      name: nameOf(i),
+      x: steps!,
+      y: values[i]!,
+      colour: colours[i]!,
+    }));
     const owners = curves.flatMap((_, i) => [nameOf(i), nameOf(i)]);
-    const levels = this.levels().map(({ text, value }, i) =>
-      levelLine(text, owners[i] ?? '', value, settings.numSteps),
-    );
+    const levels = this.levels().map(({ text, value, colour }, i) => ({
+      ...levelLine(text, owners[i] ?? '', value, settings.numSteps),
+      colour,
+    }));
     return {
       title: 'Standard deviation of the release',
       x: { label: 'step', log: settings.errors === 'log' },

@@ -7,7 +7,8 @@ import { h } from '../page/dom.ts';
 import { count, fixed, percent } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
-import { Chart, type Colour, type Level } from './chart.ts';
+import { Chart, type Level } from './chart.ts';
+import type { Colour } from './colours.ts';
 import { Decimated } from './decimate.ts';
 import type { History } from './history.ts';
 import { laneColours } from './lane_colours.ts';
@@ -136,10 +137,14 @@ export class LearningFigure {
       x: steps!,
       y: values[i]!,
       look: 'dashed',
+      colour: coloursOf(run)[i] ?? 'secret',
     }));
     const levels = view === 'regret' ? this.bounds(run) : [];
     series.push(
-      ...levels.map(({ value, text }, i) => levelLine(text, series[i]?.name ?? '', value, run.numSteps)),
+      ...levels.map(({ value, text, colour }, i) => ({
+        ...levelLine(text, series[i]?.name ?? '', value, run.numSteps),
+        colour,
+      })),
     );
     const title = `${names[view]} of the learner`;
     return { title, x: { label: 'step', log: false }, y: { label: names[view], log: false }, series };

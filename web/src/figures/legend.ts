@@ -4,7 +4,7 @@
 // secret. Secret lines are dashed and carry a lock, here and in the drawing.
 
 import { h, icon, setText } from '../page/dom.ts';
-import type { Colour } from './chart.ts';
+import type { Colour } from './colours.ts';
 
 export interface KeyEntry {
   name: string;

@@ -3,7 +3,7 @@
 // The running total once more, small: it stays at the upper edge of a narrow window while the figure
 // is out of sight, with what changes it.
 
-import type { Colour } from './chart.ts';
+import type { Colour } from './colours.ts';
 
 export interface MiniLine {
   colour: Colour;

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures as pictures to take away, drawn by the writer that the command has.
+// Figures as pictures to take away, drawn by the writer that the command has, in the page's colours.
 
-export { plot } from '../../../wasm/src/plot/plot.ts';
-export type { MapPanel, Panel, Picture, Series } from '../../../wasm/src/plot/picture.ts';
+import type * as written from '../../../wasm/src/plot/picture.ts';
+import { plot as write } from '../../../wasm/src/plot/plot.ts';
+import { readPaperColours, type Colour } from './colours.ts';
+
+export type { MapPanel } from '../../../wasm/src/plot/picture.ts';
+
+export interface Series extends written.Series {
+  colour?: Colour;
+}
+export interface Panel extends written.Panel {
+  series: Series[];
+}
+export interface Picture extends written.Picture {
+  panels: (Panel | written.MapPanel)[];
+}
+
+/** The picture as SVG text. It is white whatever the theme: so are its colours. */
+export function plot(picture: Picture): string {
+  const colours = readPaperColours();
+  const painted = (one: Series): written.Series =>
+    one.colour === undefined ? one : { ...one, colour: colours[one.colour] };
+  const panels = picture.panels.map((panel) =>
+    'shades' in panel ? panel : { ...panel, series: panel.series.map(painted) },
+  );
+  return write({ ...picture, panels });
+}
 
 /** A horizontal line across a picture of `numSteps` steps, in the colour of another one. */
-export function levelLine(
-  name: string,
-  of: string,
-  value: number,
-  numSteps: number,
-): { name: string; of: string; x: number[]; y: number[] } {
+export function levelLine(name: string, of: string, value: number, numSteps: number): Series {
   return { name, of, x: [1, numSteps], y: [value, value] };
 }

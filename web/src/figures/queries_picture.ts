@@ -30,7 +30,7 @@ function histogramPanel(counts: readonly number[]): Panel {
     title: 'The histogram',
     x: { label: 'value', log: false },
     y: { label: 'records', log: false },
-    series: [{ name: 'records', x: counts.map((_, i) => i), y: [...counts], look: 'bars' }],
+    series: [{ name: 'records', x: counts.map((_, i) => i), y: [...counts], look: 'bars', colour: 'secret' }],
   };
 }
 
@@ -43,20 +43,24 @@ function answersPanel({ answers, isError, deployed }: Shown): Panel {
     ...(std === undefined ? {} : { spread: answers.map(std) }),
     look: 'marks',
   });
-  const line = (name: string, value: (one: Answer) => number, rest: Partial<Series> = {}): Series => ({
-    ...{ name, x, y: answers.map(value) },
-    ...rest,
+  const line = (name: string, value: (one: Answer) => number): Series => ({
+    name,
+    x,
+    y: answers.map(value),
   });
-  const stds = [line('std, noise on each', ({ eachStd }) => eachStd), line('std, factorization', ({ bestStd }) => bestStd)];
+  const stds: Series[] = [
+    { ...line('std, noise on each', ({ eachStd }) => eachStd), colour: 'fresh' },
+    { ...line('std, factorization', ({ bestStd }) => bestStd), colour: 'private' },
+  ];
   const errors = [
     { ...marks('error, noise on each', ({ each, truth }) => Math.abs(each - truth)), of: stds[0]!.name },
     { ...marks('error, factorization', ({ best, truth }) => Math.abs(best - truth)), of: stds[1]!.name },
   ];
-  const noisy = [
-    marks('noise on each', ({ each }) => each, ({ eachStd }) => eachStd),
-    marks('factorization', ({ best }) => best, ({ bestStd }) => bestStd),
+  const noisy: Series[] = [
+    { ...marks('noise on each', ({ each }) => each, ({ eachStd }) => eachStd), colour: 'fresh' },
+    { ...marks('factorization', ({ best }) => best, ({ bestStd }) => bestStd), colour: 'private' },
   ];
-  const truth = line('true answer', (one) => one.truth, { look: 'dashed' });
+  const truth: Series = { ...line('true answer', (one) => one.truth), look: 'dashed', colour: 'secret' };
   const [published, secret] = isError ? [stds, errors] : [noisy, [truth]];
   return {
     title: isError ? 'Errors of the answers' : 'Answers, with one standard deviation',

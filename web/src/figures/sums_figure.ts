@@ -7,7 +7,8 @@ import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
-import { Chart, type Colour } from './chart.ts';
+import { Chart } from './chart.ts';
+import type { Colour } from './colours.ts';
 import { Decimated, type Edge } from './decimate.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
@@ -131,7 +132,7 @@ class Panel {
     const isLine = ({ kind }: Curve): boolean => kind === 'line' || kind === 'dash' || kind === 'dot';
     const series = this.curves.flatMap((curve, i): Series[] => {
       const { kind, colour, name } = curve;
-      const points = { x: steps!, y: columns[i]! };
+      const points = { x: steps!, y: columns[i]!, colour };
       if (kind === undefined) return [];
       if (isLine(curve)) return [{ ...points, name, ...(kind === 'line' ? {} : { look: 'dashed' }) }];
       const of = this.curves.find((one) => isLine(one) && one.colour === colour)?.name ?? '';

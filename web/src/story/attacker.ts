@@ -188,8 +188,8 @@ function panelOf(epsilon: number, mu: number): Panel {
     x: { label: 'the published count, without everyone else', log: false },
     y: { label: 'how likely', log: false },
     series: [
-      { name: came, x, y: bell(mu) },
-      { name: away, x, y: bell(0) },
+      { name: came, x, y: bell(mu), colour: 'private' },
+      { name: away, x, y: bell(0), colour: 'muted' },
       { name: 'gain', of: came, x: right, y: right.map((at) => density(at - mu)), to: right.map((at) => density(at)) },
     ],
   };

@@ -5,6 +5,7 @@
 
 import { setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
+import type { Colour } from '../figures/colours.ts';
 import type { Panel, Series } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { countDay, numPeople, type Day, type Lane } from './hero_numbers.ts';
@@ -96,11 +97,11 @@ class Hero {
   panel(): Panel {
     const { truth } = this.day;
     const x = Array.from(truth, (_, i) => i + 1);
-    const of = (lane: Lane): Series[] => {
+    const of = (lane: Lane, colour: Colour): Series[] => {
       const name = `${published(lane)}: ${within(lane)}`;
       const edge = (sign: number): number[] => x.map((_, i) => truth[i]! + sign * lane.band[i]!);
       return [
-        { name, x, y: [...lane.release] },
+        { name, x, y: [...lane.release], colour },
         { name: 'band', of: name, x, y: edge(1), to: edge(-1) },
       ];
     };
@@ -110,9 +111,9 @@ class Hero {
       x: { label: names.steps, log: false },
       y: { label: names.people, log: false },
       series: [
-        ...of(this.lane),
-        ...(this.lane === worst ? [] : of(worst)),
-        { name: 'The true count, kept secret', x, y: [...truth], look: 'dashed' },
+        ...of(this.lane, 'private'),
+        ...(this.lane === worst ? [] : of(worst, 'fresh')),
+        { name: 'The true count, kept secret', x, y: [...truth], look: 'dashed', colour: 'secret' },
       ],
     };
   }

@@ -102,13 +102,13 @@ class Funnel {
       x: { label: 'people who passed the shop', log: false },
       y: { label: 'published − true, in people', log: false },
       series: [
-        { name: own, x, y: run(0) },
+        { name: own, x, y: run(0), colour: 'fresh' },
         { name: 'band', of: own, x, y: edge(1), to: edge(-1) },
         ...Array.from({ length: numGhosts - 1 }, (_, i) => ({
           ...{ name: '', of: own, x, y: run(i + 1) },
           look: 'ghost' as const,
         })),
-        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed' },
+        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed', colour: 'secret' },
         levelLine('', total, -level, numSteps),
       ],
     };

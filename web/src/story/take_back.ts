@@ -128,12 +128,19 @@ function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
     x: { label: 'step', log: false },
     y: { label: 'noise of a step', log: false },
     series: [
-      { name: 'fresh noise', x: steps.map((step) => step - 0.2), y: [...fresh.slice(0, numBars)], look: 'bars' },
+      {
+        name: 'fresh noise',
+        x: steps.map((step) => step - 0.2),
+        y: [...fresh.slice(0, numBars)],
+        look: 'bars',
+        colour: 'fresh',
+      },
       {
         name: 'taken back from the step before',
         x: steps.map((step) => step + 0.2),
         y: steps.map((step) => (step === 1 ? 0 : -lambda * fresh[step - 2]!)),
         look: 'bars',
+        colour: 'private',
       },
     ],
   };
@@ -157,7 +164,7 @@ function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Pan
     x: { label: 'step', log: false },
     y: { label: 'noise in the total, in people', log: false },
     series: [
-      { name, x, y },
+      { name, x, y, colour: 'private' },
       { name: 'band', of: name, x, y: band(1), to: band(-1) },
     ],
   };
@@ -172,8 +179,8 @@ function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
     x: { label: 'part that is not taken back, 1 − λ', log: true },
     y: { label: '1 = on a single published count', log: true },
     series: [
-      { name: 'every λ', x: kinds.map(left), y: kinds.map(({ error }) => error) },
-      { name: here, x: [left(kind)], y: [kind.error], look: 'marks' },
+      { name: 'every λ', x: kinds.map(left), y: kinds.map(({ error }) => error), colour: 'private' },
+      { name: here, x: [left(kind)], y: [kind.error], look: 'marks', colour: 'private' },
     ],
   };
 }

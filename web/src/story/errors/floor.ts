@@ -5,6 +5,8 @@
 
 import './errors.css';
 import type { UnitError } from 'dp-ftrl';
+import type { Colour } from '../../figures/colours.ts';
+import { colourOf } from '../../figures/lane_colours.ts';
 import { levelLine, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../page/dom.ts';
 import { count, fixed, percent, quantity } from '../../page/format.ts';
@@ -129,8 +131,9 @@ class FloorScene implements SceneView {
     const bars = [...this.bars.bars];
     const x = bars.map((_, bar) => bar);
     const steps = Array.from({ length: numSteps }, (_, i) => i + 1);
-    const line = (name: string, error: number, stddev: Float64Array): Series[] =>
-      error > hopeless ? [] : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev] }];
+    const line = (name: string, error: number, stddev: Float64Array, colour: Colour): Series[] =>
+      error > hopeless ? [] : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev], colour }];
+    const root = colourOf('square-root');
     const optimum = this.optima.get(buffers);
     return [
       {
@@ -138,8 +141,14 @@ class FloorScene implements SceneView {
         x: { label: 'drawn so many steps ago', log: false },
         y: { label: 'share', log: false },
         series: [
-          { name: 'your bars', x, y: bars, look: 'bars' },
-          { name: 'square root', x, y: [...rootBars.slice(0, bars.length)], look: 'marks' },
+          { name: 'your bars', x, y: bars, look: 'bars', colour: 'ink' },
+          {
+            name: 'square root',
+            x,
+            y: [...rootBars.slice(0, bars.length)],
+            look: 'marks',
+            colour: root,
+          },
         ],
       },
       {
@@ -147,10 +156,12 @@ class FloorScene implements SceneView {
         x: { label: 'step', log: false },
         y: { label: '1 = on a single published count', log: true },
         series: [
-          ...line('your bars', own.worst, own.stddev),
-          ...line('square root', rootErrors.worst, rootErrors.stddev),
-          ...(optimum ? line(buffersName(buffers), optimum.error.maxError, optimum.stddev) : []),
-          levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps),
+          ...line('your bars', own.worst, own.stddev, 'ink'),
+          ...line('square root', rootErrors.worst, rootErrors.stddev, root),
+          ...(optimum
+            ? line(buffersName(buffers), optimum.error.maxError, optimum.stddev, colourOf('optimal'))
+            : []),
+          { ...levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps), colour: 'secret' },
         ],
       },
     ];

@@ -4,6 +4,7 @@
 
 import './errors.css';
 import { h, setText } from '../../page/dom.ts';
+import { colourOf } from '../../figures/lane_colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
 import { count, fixed } from '../../page/format.ts';
 import { Handle } from '../handle.ts';
@@ -320,9 +321,9 @@ function blocksPanel(numSteps: number, step: number): Panel {
     x: { label: 'step', log: false },
     y: { label: 'blocks of 1, 2, 4, 8, … steps', log: false },
     series: [
-      { name, x: [step, step], y: [0, numHeights(numSteps)] },
+      { name, x: [step, step], y: [0, numHeights(numSteps)], colour: colourOf('tree') },
       ...blocksOf(step).map(box),
-      { name: `all ${count(numSteps)} steps`, x: [0, numSteps], y: [0, 0], look: 'dashed' },
+      { name: `all ${count(numSteps)} steps`, x: [0, numSteps], y: [0, 0], look: 'dashed', colour: 'muted' },
     ],
   };
 }
@@ -332,6 +333,7 @@ function errorsPanel(curves: Curves): Panel {
     name: `${words[name]}: ${fixed(Math.max(...curves[name]), 2)}`,
     x: Array.from(curves[name], (_, i) => i + 1),
     y: [...curves[name]],
+    colour: colourOf(name),
   }));
   return {
     title: 'Noise on the total after each step',

@@ -5,7 +5,8 @@
 
 import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
-import type { Panel } from '../../figures/picture.ts';
+import { colourOf } from '../../figures/lane_colours.ts';
+import type { Panel, Series } from '../../figures/picture.ts';
 import { h, setText } from '../../page/dom.ts';
 import { count, fixed, quantity } from '../../page/format.ts';
 import { dropPlace } from './hand_over.ts';
@@ -135,14 +136,21 @@ class YoursScene implements SceneView {
       name: `${names[id]}: ${short(horizon.errors[i]!)}`,
       x,
       y: horizons.map(({ errors }) => errors[i]!),
+      colour: colourOf(id),
     }));
-    const floor = { name: `the floor: ${short(horizon.floor)}`, x, y: horizons.map((row) => row.floor) };
+    const floor: Series = {
+      name: `the floor: ${short(horizon.floor)}`,
+      x,
+      y: horizons.map((row) => row.floor),
+      look: 'dashed',
+      colour: 'secret',
+    };
     return [
       {
         title: `Noise on the worst total; in the legend, over ${steps(horizon.numSteps)}`,
         x: { label: 'steps in the stream', log: true },
         y: { label: '1 = on a single published count', log: true },
-        series: [...lines, { ...floor, look: 'dashed' }],
+        series: [...lines, floor],
       },
     ];
   }

@@ -4,6 +4,7 @@
 // the seeds and a band from the worst of them to the best.
 
 import { svg } from '../../page/dom.ts';
+import { colourOf } from '../../figures/lane_colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
 import { count, percent, roundPercent } from '../../page/format.ts';
 import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
@@ -72,8 +73,9 @@ export class AccuracyChart {
         spreadOf(runs.flatMap((looks) => looks[i]?.accuracy ?? [])),
       );
       const name = `${NAMES[noise]}: ${percent(spreads.at(-1)!.mean)}`;
+      const colour = noise === 'none' ? 'secret' : colourOf(noise);
       return [
-        { name, x, y: spreads.map(({ mean }) => mean) },
+        { name, x, y: spreads.map(({ mean }) => mean), colour },
         { name: 'spread', of: name, x, y: spreads.map(({ high }) => high), to: spreads.map(({ low }) => low) },
       ];
     });

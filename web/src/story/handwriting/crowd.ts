@@ -123,8 +123,8 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
     x: { label: 'rounds', log: false },
     y: { label: 'share read right', log: false },
     series: [
-      { name: 'the model of the crowd', x: accuracies.map((_, i) => i + 1), y: accuracies },
-      { name: here, x: [at + 1], y: [accuracies[at]!], look: 'marks' },
+      { name: 'the model of the crowd', x: accuracies.map((_, i) => i + 1), y: accuracies, colour: 'private' },
+      { name: here, x: [at + 1], y: [accuracies[at]!], look: 'marks', colour: 'private' },
     ],
   };
 }
