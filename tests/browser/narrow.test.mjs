@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage, settled, startSite, stateOf } from './support.mjs';
+import { openPage, settled, startSite, stateOf, textOf } from './support.mjs';
 
 const { site, browser, open: openPhone } = await startSite();
 
@@ -52,6 +52,7 @@ test('out of sight, the chart stays small at the top, with epsilon and play', as
     all.map((one) => one.getAttribute('aria-valuetext')),
   );
   assert.deepEqual(spoken, [`epsilon ${epsilon}`, `epsilon ${epsilon}`]);
+  assert.equal(await textOf(page, '#mini-said'), `ε = ${epsilon}`);
   await page.evaluate(() => window.scrollTo(0, 0));
   await page.waitForSelector('#mini[hidden]');
   assert.deepEqual(said, []);

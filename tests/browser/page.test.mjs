@@ -259,7 +259,7 @@ test('every privacy parameter in force is on the page', async () => {
       shows(name, certificate[key]);
     const scale = certificate.noiseStddev / certificate.sensitivity;
     shows('Greatest error', scale * certificate.maxError);
-    shows('Mean error', scale * certificate.meanError);
+    shows('RMS error', scale * certificate.meanError);
     assert.equal(find('δ')[lane], '10⁻⁶');
     assert.equal(find('Neighbours')[lane], 'replace-one');
     assert.match(find('Sensitivity')[lane], /\((exact|upper bound)\)/);

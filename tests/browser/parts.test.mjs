@@ -448,10 +448,14 @@ test('the address: what is written is read back; the defaults are not written', 
 });
 
 test('numbers are written for readers', () => {
-  const { quantity, scientific, percent, count, boundRecords } = parts.format;
+  const { quantity, digits, scientific, percent, count, boundRecords } = parts.format;
   assert.deepEqual(
     [0, 1234.567, -0.012345, 1e-6, 2.5e8, NaN].map((v) => quantity(v)),
     ['0', '1,235', '−0.01235', '10⁻⁶', '2.5 × 10⁸', '–'],
+  );
+  assert.deepEqual(
+    [2.9, 28.983, 1000, -0.1, 0, 2.5e8, NaN].map((v) => digits(v)),
+    ['2.900', '28.98', '1,000', '−0.1000', '0', '2.5 × 10⁸', '–'],
   );
   assert.equal(scientific(4.44e-16, 2), '4.4 × 10⁻¹⁶');
   assert.equal(scientific(0), '0');

@@ -94,9 +94,15 @@ function mechanismOptions(): HTMLElement[] {
 /** Milliseconds without a keystroke after which a text counts as entered. */
 const typingPause = 350;
 
+interface Slider {
+  input: HTMLInputElement;
+  /** Shows its value. */
+  said: HTMLElement | null;
+}
+
 export class Controls {
   private readonly controls = new Map<Key, Control>();
-  private readonly sliders: HTMLInputElement[] = [];
+  private readonly sliders: Slider[] = [];
 
   /** `prefix`: of ids, which two forms of one document do not share. */
   constructor(
@@ -237,30 +243,34 @@ export class Controls {
     }
   }
 
-  /** A slider of epsilon, from 0.05 to 20 in equal ratios; all of them move together. */
-  makeSlider(): HTMLInputElement {
-    const slider = h('input', {
+  /**
+   * A slider of epsilon, from 0.05 to 20 in equal ratios; all of them move together. `said` shows its
+   * value where no field does.
+   */
+  makeSlider(said: HTMLElement | null = null): HTMLInputElement {
+    const input = h('input', {
       type: 'range',
       min: Math.log10(0.05),
       max: Math.log10(20),
       step: 0.05, // Less would be the same number with two digits.
       'aria-label': 'epsilon, on a logarithmic scale',
     });
-    slider.addEventListener('input', () => {
-      const epsilon = Number((10 ** Number(slider.value)).toPrecision(2));
-      for (const other of this.sliders) setSlider(other, epsilon, other !== slider);
+    input.addEventListener('input', () => {
+      const epsilon = Number((10 ** Number(input.value)).toPrecision(2));
+      for (const other of this.sliders) setSlider(other, epsilon, other.input !== input);
       this.error('epsilon', null, String(epsilon));
       this.changed('epsilon', String(epsilon));
     });
-    this.sliders.push(slider);
-    return slider;
+    this.sliders.push({ input, said });
+    return input;
   }
 }
 
 /** The text is what is read out: a logarithm means nothing to anyone. */
-function setSlider(slider: HTMLInputElement, epsilon: number, moves = true): void {
-  if (moves) slider.value = String(Math.log10(epsilon));
-  slider.setAttribute('aria-valuetext', `epsilon ${quantity(epsilon)}`);
+function setSlider({ input, said }: Slider, epsilon: number, moves = true): void {
+  if (moves) input.value = String(Math.log10(epsilon));
+  input.setAttribute('aria-valuetext', `epsilon ${quantity(epsilon)}`);
+  if (said !== null) setText(said, `ε = ${quantity(epsilon)}`);
 }
 
 function readable(key: Exclude<Key, 'columns'>, text: string): boolean {

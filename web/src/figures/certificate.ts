@@ -75,11 +75,11 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Greatest error',
-    note: 'std of the worst total',
+    note: 'std of the worst total; in brackets, at noise multiplier and clip norm 1',
     value: (certificate) => error(certificate, certificate.maxError),
   },
   {
-    name: 'Mean error',
+    name: 'RMS error',
     note: 'root mean square of the totals’ std',
     value: (certificate) => error(certificate, certificate.meanError),
   },
@@ -98,7 +98,7 @@ const rows: (Row | CheckedRow)[] = [
     note: 'proven: no such factorization is better by more',
     checked: (certificate, lane) => {
       const { bound, reached, name } = goalOf(certificate, lane);
-      return bound === null ? '–' : `${scientific(reached / bound - 1, 2)}, ${name} error`;
+      return bound === null ? '–' : `${quantity(100 * (reached / bound - 1), 2)} %, ${name} error`;
     },
   },
   {
@@ -122,7 +122,7 @@ function goalOf(
   const isFound = found !== null && found > (lowerBound ?? 0);
   const isMean = certificate.objective === 'mean';
   return {
-    name: isMean ? 'mean' : 'greatest',
+    name: isMean ? 'RMS' : 'greatest',
     reached: isMean ? meanError : maxError,
     bound: isFound ? found : lowerBound,
     minDimension: (isFound ? saved?.lowerBoundMinDimension : lowerBoundMinDimension) ?? 1,
@@ -132,7 +132,7 @@ function goalOf(
 /** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
 function error(certificate: Certificate, unit: number): string {
   const scale = certificate.noiseStddev / certificate.sensitivity;
-  return `${quantity(scale * unit, 6)} (${quantity(unit, 6)} unit)`;
+  return `${quantity(scale * unit, 6)} (${quantity(unit, 6)})`;
 }
 
 /** Writes a power of two as such. */

@@ -5,7 +5,7 @@
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
 import { byId, h, setText } from '../page/dom.ts';
-import { boundRecords, count, quantity } from '../page/format.ts';
+import { boundRecords, count, digits, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { parametersText } from '../controls/parameters.ts';
@@ -106,10 +106,10 @@ export class Ranking {
     if (one.ratio !== null && worst > 1) {
       bar.style.width = `${(100 * Math.log(Math.max(1, one.ratio))) / Math.log(worst)}%`;
     }
-    const ratio = one.ratio === null ? '–' : h('data', { value: one.ratio }, quantity(one.ratio));
+    const ratio = one.ratio === null ? '–' : h('data', { value: one.ratio }, digits(one.ratio));
     const cells = [
-      h('td', {}, h('data', { value: one.maxError }, quantity(one.maxError))),
-      h('td', {}, h('data', { value: one.meanError }, quantity(one.meanError))),
+      h('td', {}, h('data', { value: one.maxError }, digits(one.maxError))),
+      h('td', {}, h('data', { value: one.meanError }, digits(one.meanError))),
       h('td', { class: 'ratio' }, ratio, h('span', { class: 'track' }, bar)),
       h('td', { class: 'words' }, one.stepCost),
       h('td', { class: 'words' }, one.memoryCost),

@@ -69,7 +69,7 @@ export class App {
       restart: (playing) => this.start(0, playing),
     });
     this.controls = new Controls((key, text) => this.enter(key, text));
-    byId('mini-epsilon').append(this.controls.makeSlider());
+    byId('mini-epsilon').append(this.controls.makeSlider(byId('mini-said')));
     this.failures = new Failures(this.controls);
     this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
     this.budget = new BudgetMeter(engine, { chosen: (epsilon) => this.enterEpsilon(epsilon) });

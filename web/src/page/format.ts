@@ -7,16 +7,24 @@ export function count(value: number): string {
   return minus(value.toLocaleString('en-US'));
 }
 
+/** Decimals with which a positive number has so many significant digits, or more. */
+const decimalsOf = (size: number, digits: number): number =>
+  Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+
 /** A measured quantity, to `digits` significant ones; never more than it needs. */
 export function quantity(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return value === Infinity ? '∞' : '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e7 || size < 1e-4) return scientific(value, digits);
-  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  return minus(
-    value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: decimals }),
-  );
+  const maximumFractionDigits = decimalsOf(size, digits);
+  return minus(value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits }));
+}
+
+/** The same with all its digits, zeros as well, for a column of a table. */
+export function digits(value: number, num = 4): string {
+  const size = Math.abs(value);
+  return size >= 1e-4 && size < 1e7 ? fixed(value, decimalsOf(size, num)) : quantity(value, num);
 }
 
 /** The same number of decimals whatever the value, so that a changing number does not dance. */

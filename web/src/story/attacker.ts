@@ -90,6 +90,9 @@ class Picture {
     });
     const path = (kind: string): SVGPathElement => this.plane.add('path', { class: kind });
     this.parts = { right: path('right'), away: path('bell away'), came: path('bell came') };
+    this.past = this.plane.add('g', { class: 'past' });
+    this.stem = this.plane.add('line', { class: 'stem' });
+    // In front of the line, which may cross them.
     const word = (text: string, kind: string, anchor: string): SVGTextElement => {
       const element = this.plane.add('text', { class: `word ${kind}`, 'text-anchor': anchor });
       element.textContent = text;
@@ -99,8 +102,6 @@ class Picture {
       away: word('stayed away', 'away', 'end'),
       came: word('came', 'came', 'start'),
     };
-    this.past = this.plane.add('g', { class: 'past' });
-    this.stem = this.plane.add('line', { class: 'stem' });
     this.dot = this.plane.add('circle', { class: 'dot', r: 7 });
   }
 

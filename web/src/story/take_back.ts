@@ -79,7 +79,7 @@ class Bars {
         ticks: [1, 4, 8, 12, 16],
         text: String,
       },
-      y: { from: -2.7, to: 2.7, ticks: [0], text: String },
+      y: { from: -3, to: 3, ticks: [0], text: String },
       draw: () => this.draw(),
     });
     for (let i = 0; i < numBars; ++i) {

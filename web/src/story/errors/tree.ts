@@ -62,7 +62,7 @@ class TreeScene implements SceneView {
   ) {
     this.blocks = new Plane({
       label: 'Blocks of steps, by their length',
-      xName: '',
+      xName: 'step',
       yName: 'steps in a block',
       ...this.scales(),
       gripped: true,
