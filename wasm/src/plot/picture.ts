@@ -5,6 +5,8 @@
 export interface Axis {
   label: string;
   log: boolean;
+  /** Names of the values 0, 1, 2, ..., where they are places and not numbers. */
+  names?: readonly string[];
 }
 
 /** Points of one curve; `spread` is a standard error up and down. */
@@ -45,6 +47,8 @@ export interface MapPanel {
 
 export interface Picture {
   title: string;
+  /** Text that is not drawn, for those who do not see the picture. */
+  description?: string;
   panels: (Panel | MapPanel)[];
   /** Default: all panels stand in one row. */
   perRow?: number;

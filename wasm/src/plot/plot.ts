@@ -12,6 +12,8 @@ const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
 const LETTER = 6;
 /** Fewer ticks would say nothing of what lies between them. */
 const MIN_TICKS = 3;
+/** Letters of a name below an axis. */
+const MOST_LETTERS = 16;
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
@@ -32,6 +34,18 @@ function steps(low: number, high: number): number[] {
   return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
+/** Some of the places 0, 1, 2, ..., so few that their names have room. */
+function somePlaces(names: readonly string[], room: number): number[] {
+  const longest = Math.max(...names.map((name) => shortName(name).length));
+  const most = Math.max(1, Math.floor(room / (LETTER * (longest + 2))));
+  const every = Math.ceil(names.length / most);
+  return Array.from({ length: Math.ceil(names.length / every) }, (_, i) => i * every);
+}
+
+function shortName(name: string): string {
+  return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
+}
+
 /** From a value to a place between `from` and `to`, with ticks at round values. */
 class Scale {
   private readonly low: number;
@@ -49,7 +63,8 @@ class Scale {
     const [least, most] = [Math.min(...places), Math.max(...places)];
     const margin = most > least ? 0.04 * (most - least) : 0.5;
     [this.low, this.high] = [least - margin, most + margin];
-    this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
+    if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));
+    else this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
   }
 
   /** Whether there is a place for the value: on a logarithmic axis only positive ones have one. */
@@ -60,6 +75,11 @@ class Scale {
   at(value: number): number {
     const share = (this.place(value) - this.low) / (this.high - this.low);
     return this.from + share * (this.to - this.from);
+  }
+
+  textOf(tick: number): string {
+    const { names } = this.axis;
+    return names ? shortName(names[tick]!) : tickText(tick);
   }
 
   private place(value: number): number {
@@ -97,11 +117,11 @@ function axes({ x, y }: Frame, panel: Panel): string[] {
   return [
     ...x.ticks.flatMap((tick) => [
       grid(x.at(tick), top, x.at(tick), floor),
-      text(x.at(tick), floor + 15, tickText(tick), middle),
+      text(x.at(tick), floor + 15, x.textOf(tick), middle),
     ]),
     ...y.ticks.flatMap((tick) => [
       grid(left, y.at(tick), edge, y.at(tick)),
-      text(left - 6, y.at(tick) + 4, tickText(tick), ' text-anchor="end"'),
+      text(left - 6, y.at(tick) + 4, y.textOf(tick), ' text-anchor="end"'),
     ]),
     `<path d="M${left} ${top}V${floor}H${edge}" fill="none" stroke="#333"/>`,
     text((left + edge) / 2, height - 10, panel.x.label, middle),
@@ -239,7 +259,7 @@ function lines(panel: Panel): string[] {
 }
 
 /** A picture of some panels; the same text for the same panels. */
-export function plot({ title, panels, perRow = panels.length }: Picture): string {
+export function plot({ title, description, panels, perRow = panels.length }: Picture): string {
   const width = PANEL.width * Math.min(perRow, panels.length);
   const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));
   const row = PANEL.height + 20 + below;
@@ -255,6 +275,7 @@ export function plot({ title, panels, perRow = panels.length }: Picture): string
   return [
     open,
     `<title>${escape(title)}</title>`,
+    ...(description === undefined ? [] : [`<desc>${escape(description)}</desc>`]),
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(width / 2, 18, title, ' text-anchor="middle" font-size="14" font-weight="bold"'),
     ...drawn,

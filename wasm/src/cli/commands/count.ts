@@ -6,6 +6,8 @@ import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions } from '../../types/all.js';
+import { CountsChart } from '../charts/counts.js';
+import { PLOT_OPTIONS } from '../charts/file.js';
 import { Delimiter, DELIMITER_OPTIONS } from '../input/delimiter.js';
 import { Domain } from '../input/domain.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
@@ -33,6 +35,7 @@ export const options: Known = {
   ...BUDGET_OPTIONS,
   seed: 'value',
   output: 'value',
+  ...PLOT_OPTIONS,
   'show-nonprivate': 'flag',
   json: 'flag',
   quiet: 'flag',
@@ -125,6 +128,14 @@ export function run(args: Args): Promise<void> {
         timeColumn: times.column,
         by: categories?.column,
         labels: categories?.labels,
+        stddevs: bucketStddevs(run),
+      }),
+    chart: (run) =>
+      new CountsChart({
+        bucket: times.bucket,
+        by: categories?.column,
+        labels: categories?.labels,
+        numSteps: run.prepared.how.numSteps,
         stddevs: bucketStddevs(run),
       }),
   });

@@ -4,10 +4,11 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
+import { WeightsChart } from '../charts/weights.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { readChosen, stepsOf, type Chosen } from '../options/strategy.js';
-import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
+import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
@@ -17,7 +18,7 @@ import { ended } from '../state/state-file.js';
 import { chosenOptions, reasonFor } from './learn/defaults.js';
 import { Hindsight } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
-import { describe, modelOf } from './learn/model-report.js';
+import { describe, modelOf, weightNames } from './learn/model-report.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
 
@@ -67,6 +68,7 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   const chosen = await readMechanism(dp, args, settings);
   const participation = readPattern(args, chosen, settings);
   await requireWritable(settings.model, 'model');
+  await settings.plot?.check();
   const problem = await readProblem(args, settings, stepsOf(args, chosen));
   const dimension = problem.inputs.length + Number(intercept);
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
@@ -92,14 +94,16 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   return { chosen, participation, problem, how: found, notes: `${unscaled}${reason ?? ''}` };
 }
 
-/** Writes everything that has to be said before the first row is read. */
-function announce({ seed, fromData, showTrue, quiet }: Settings, sentence: string): void {
+/** Says everything that has to be said before the first row is read; returns what is promised. */
+function announce({ seed, fromData, showTrue, quiet }: Settings, sentence: string): string {
   warnNotPrivate('learn', {
     [SEEDED]: seed !== undefined,
     '--ranges-from-data reads the ranges off the data': fromData,
     '--show-nonprivate adds losses on the data': showTrue,
   });
-  if (!quiet && seed === undefined && !showTrue) say('learn', sentence);
+  const isPrivate = seed === undefined && !showTrue;
+  if (!quiet && isPrivate) say('learn', sentence);
+  return isPrivate ? sentence : NOT_PRIVATE;
 }
 
 /** Learns from all rows, after the budget has paid for it. */
@@ -113,6 +117,7 @@ async function learn(
   const { learner, state } = learning;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
+  if (settings.plot) learning.chart = new WeightsChart(learner);
   if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how, numRows });
   const protects = {
     participation: passes > 1 ? 'single' : participation,
@@ -131,7 +136,7 @@ async function learn(
   const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
   const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
   warnWeak('learn', learner.certificate, publicCount(protects));
-  announce(settings, sentence);
+  const claim = announce(settings, sentence);
   const progress = new StepProgress(numSteps, { quiet });
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });
@@ -140,13 +145,18 @@ async function learn(
   }
   // A crash may leave the budget ahead of what was shown, never behind.
   await budget?.reached(learning.step);
-  await writeModel(dp, learning, { settings, how, protects: whom.unit });
+  await writeModel(dp, learning, { settings, how, protects: whom.unit, claim });
 }
 
 async function writeModel(
   dp: DpFtrl,
   learning: Learning,
-  { settings, how, protects }: { settings: Settings; how: How; protects: string },
+  { settings, how, protects, claim }: {
+    settings: Settings;
+    how: How;
+    protects: string;
+    claim: string;
+  },
 ): Promise<void> {
   const model = await modelOf(dp, settings, { learning, protects });
   const text = `${JSON.stringify(model)}\n`;
@@ -154,6 +164,8 @@ async function writeModel(
   if (settings.model !== undefined) {
     await writeFile(settings.model, text, { option: 'model', isGuarded });
   }
+  const { chart } = learning;
+  if (chart) await settings.plot!.write(chart.figure(model, weightNames(model)), claim);
   const shown = settings.json ? text : describe(dp, model, { learner: learning.learner, how });
   await new StandardOutput().write(shown);
 }

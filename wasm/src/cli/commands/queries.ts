@@ -6,12 +6,14 @@ import { queriesInPieces } from '../../api/searches.js';
 import { load } from '../../index.js';
 import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
 import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
+import { answersFigure } from '../charts/answers.js';
+import { PLOT_OPTIONS, PlotFile } from '../charts/file.js';
 import { Misuse } from '../failure.js';
 import { Delimiter } from '../input/delimiter.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
-import { say, SEEDED, warnNotPrivate } from '../output/notices.js';
+import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { warnWeak } from '../output/weak.js';
@@ -33,6 +35,7 @@ export const options: Known = {
   integer: 'flag',
   fractions: 'flag',
   output: 'value',
+  ...PLOT_OPTIONS,
   json: 'flag',
   quiet: 'flag',
   seed: 'value',
@@ -69,6 +72,7 @@ function readSettings(args: Args) {
     delimiter: Delimiter.read('queries', args),
     asked: required('workload', args.text('workload')),
     output: args.text('output'),
+    plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),
   };
@@ -110,33 +114,39 @@ async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Prom
   });
 }
 
-function announce(
-  { seed, quiet, json, epsilon, delta, whom, isPublic }: Settings,
-  queries: Queries,
-  numRows: number,
-): void {
-  warnWeak('queries', { epsilon, delta }, isPublic ? { count: numRows, units: 'rows' } : undefined);
-  warnNotPrivate('queries', { [SEEDED]: seed !== undefined });
-  if (seed !== undefined || quiet || json) return;
+/** Everything the answers promise, in a sentence. */
+function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): string {
+  if (seed !== undefined) return NOT_PRIVATE;
   const least =
     queries.noise === 'gaussian'
       ? `error at most ${roundedUp(queries.ratio)} times the least of any factorization, proved`
       : 'measured is the best of several for Laplace noise, not proved to be the best of all';
   const claim = `(${epsilon}, ${delta})-differentially private, ${whom.neighbours} neighbours`;
-  say('queries', `${claim}: ${whom.text}; ${least}`);
+  return `${claim}: ${whom.text}; ${least}`;
+}
+
+function announce(settings: Settings, queries: Queries, numRows: number): void {
+  const { seed, quiet, json, epsilon, delta, isPublic } = settings;
+  warnWeak('queries', { epsilon, delta }, isPublic ? { count: numRows, units: 'rows' } : undefined);
+  warnNotPrivate('queries', { [SEEDED]: seed !== undefined });
+  if (seed !== undefined || quiet || json) return;
+  say('queries', claimOf(settings, queries));
 }
 
 async function write(
-  { whom, epsilon, delta, fractions, output, json }: Settings,
+  settings: Settings,
   queries: Queries,
   { released, names, numRows }: { released: QueryAnswers; names: Workload; numRows: number },
 ): Promise<void> {
+  const { whom, epsilon, delta, fractions, output, plot, json } = settings;
   const answers = answersOf(queries, released, { names, whole: fractions ? numRows : 1 });
   const about = { private: !released.insecure, protects: whom.unit, epsilon, delta };
   const shown = { ...about, ...(fractions && { fractionsOf: numRows }) };
   const text = json ? asJson(answers, queries, shown) : asCsv(answers, fractions);
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   await writeWhole(sink, text);
+  const unit = fractions ? 'share of rows' : 'rows';
+  await plot?.write(answersFigure(answers, unit), claimOf(settings, queries));
 }
 
 export async function run(args: Args): Promise<void> {
@@ -144,6 +154,7 @@ export async function run(args: Args): Promise<void> {
   const { domains, whom, consistent, integer, isPublic, seed } = settings;
   const names = await readWorkload(settings.asked, domains);
   await requireWritable(settings.output);
+  await settings.plot?.check();
   const dp = await load();
   const queries = await makeQueries(dp, settings, names);
   const histogram = await readHistogram(args, { ...settings, people: whom.people });

@@ -3,7 +3,9 @@
 // dp-ftrl release: a CSV in, its private running totals out.
 
 import { load } from '../../index.js';
-import type { DpFtrl, Participation, PrefixSumOptions } from '../../types/all.js';
+import type { DpFtrl, Participation, PrefixSumOptions, Totals } from '../../types/all.js';
+import type { Figure } from '../charts/figure.js';
+import { TotalsChart } from '../charts/totals.js';
 import { Delimiter } from '../input/delimiter.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
@@ -12,7 +14,7 @@ import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
 import type { Chosen } from '../options/strategy.js';
-import { say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
+import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
@@ -33,6 +35,13 @@ export interface Kind {
   /** Numbers of the rows; columns of text come besides. */
   wanted: Omit<Wanted, 'texts'>;
   writer(run: Run): Pick<Writer, 'begin' | 'steps' | 'end'>;
+  chart(run: Run): Chart;
+}
+
+/** Collects what is released, for a figure. */
+interface Chart {
+  take(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void;
+  figure(): Figure;
 }
 
 /** Everything a run knows before it releases. */
@@ -114,8 +123,15 @@ export interface Run {
   interruption: Interruption | undefined;
 }
 
+/** A release whose rows may come. */
+interface Begun {
+  writer: ReturnType<Kind['writer']>;
+  /** Everything it promises, in a sentence. */
+  claim: string;
+}
+
 /** Pays for the release, says what it promises, and writes what comes before the first row. */
-async function begin(run: Run): Promise<ReturnType<Kind['writer']>> {
+async function begin(run: Run): Promise<Begun> {
   const { dp, kind, settings, prepared, made } = run;
   const { command } = kind;
   const { people, times, mode, seed, showTrue, quiet, budget } = settings;
@@ -138,9 +154,10 @@ async function begin(run: Run): Promise<ReturnType<Kind['writer']>> {
   const other = whatIsProtected(participation, chosen);
   if (other !== undefined) warn(command, other);
   const isPrivate = seed === undefined && !showTrue;
-  if (!quiet && isPrivate) say(command, guarantee(certificate, { name, mode, whom }));
+  const claim = isPrivate ? guarantee(certificate, { name, mode, whom }) : NOT_PRIVATE;
+  if (!quiet && isPrivate) say(command, claim);
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
-  return writer;
+  return { writer, claim };
 }
 
 /** Writes the whole release. */
@@ -149,11 +166,13 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { sums, stepper, state } = made;
   const { totals } = sums;
   const { numSteps } = totals;
-  const writer = await begin(run);
+  const { writer, claim } = await begin(run);
+  const chart = settings.plot && run.kind.chart(run);
   const writeSteps = async (steps: Released) => {
     // A crash may leave the budget ahead of what was shown, never behind.
     if (state) await settings.budget?.reached(state.numReleased);
     const stop = await writer.steps(steps, totals);
+    chart?.take(steps, totals);
     progress.report(totals.step);
     return stop;
   };
@@ -167,6 +186,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
+  if (chart) await settings.plot!.write(chart.figure(), claim);
 }
 
 /**
@@ -190,14 +210,21 @@ export function run(args: Args): Promise<void> {
     wanted: { columns: args.texts('column'), delimiter: Delimiter.read('release', args) },
     writer: ({ sink, prepared }) =>
       new Writer(sink, prepared.rows.columns, { json, showTrue, timeColumn: times?.column }),
+    chart: ({ prepared }) =>
+      new TotalsChart({
+        columns: prepared.rows.columns,
+        numSteps: prepared.how.numSteps,
+        timeColumn: times?.column,
+      }),
   });
 }
 
 /** Releases the rows of the input as the settings say. */
 export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   const { settings } = kind;
-  const { output, quiet } = settings;
+  const { output, plot, quiet } = settings;
   await requireWritable(output);
+  await plot?.check();
   const dp = await load();
   const prepared = await prepare(dp, args, kind);
   const made = await makeSums(dp, settings, prepared);

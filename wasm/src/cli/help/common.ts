@@ -33,6 +33,10 @@ export const DELIMITER = `\
                    what the header has most of, named on standard error where it is no comma; a
                    header that has two of them equally often is refused`;
 
+export const PLOT = `\
+  --plot FILE      draws what is released, with twice the standard deviation of its noise up and
+                   down: FILE.svg, or FILE.html with the numbers as a table. No true value is in it`;
+
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. Of each person the first K

@@ -2,7 +2,7 @@
 
 // Everything about the commands that answer queries on histograms.
 
-import { COUNTED, DELIMITER } from './common.js';
+import { COUNTED, DELIMITER, PLOT } from './common.js';
 
 export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
@@ -40,6 +40,7 @@ ${DELIMITER}
   --integer        with --consistent: of whole numbers
   --fractions      with replace-one: answers and std divided by the number of rows
   --output FILE    written whole or not at all, instead of standard output
+${PLOT}
   --json           one object: private, protects, neighbours, epsilon, delta, noise, mu,
                    unitError, lowerBound, ratio, numMeasurements, rmsError, answers; with
                    --fractions fractionsOf, the number of rows

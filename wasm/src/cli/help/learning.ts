@@ -90,6 +90,9 @@ ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}
   --model FILE     writes the model as JSON, whole or not at all; predict() of the library reads it
+  --plot FILE      draws the weights after each step, and those of the model: FILE.svg, or FILE.html
+                   with the numbers as a table. They are functions of what is private; no band is
+                   drawn, as what noise does to them depends on the rows
   --json           the model on standard output: format, version, loss, inputs, intercept, weights
                    (of each feature, then of the intercept; as --average says, and as printed
                    without --json), lastWeights (the latest), numExamples, private,

@@ -25,7 +25,7 @@ ${PRIVACY}
                    counts by category: those of --domain, with --other one more for the rest
   --user-column ID --max-contributions K
                    protects a person instead of a row, who counts in at most K buckets
-  --output FILE    instead of standard output; --json writes JSON
+  --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
   dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day \\
@@ -47,7 +47,7 @@ ${PRIVACY}
                    totals per day and so on, of rows in time order
   --user-column ID --max-contributions K
                    protects a person instead of a row, of whom at most K rows or buckets count
-  --output FILE    instead of standard output; --json writes JSON
+  --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
   dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count \\
@@ -66,7 +66,7 @@ ${PRIVACY}
                    Without it a feature is clipped to [-1, 1]: give it, it is what makes models good
   --column NAME    feature; repeat for more. Default: all columns but the label
   --clip C         longest gradient; chosen where it is not given. A larger one is more noise
-  --model FILE     writes the model; --json prints it
+  --model FILE     writes the model; --json prints it; --plot FILE.svg or .html draws its weights
 
 Example:
   dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-1:1' \\
@@ -87,7 +87,7 @@ ${PRIVACY}.
   --user-column ID --max-contributions K
                    protects a person instead of a row, of whom the first K rows count
   --consistent     no negative counts
-  --output FILE    instead of standard output; --json writes JSON
+  --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
   dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 \\

@@ -2,7 +2,7 @@
 
 // Everything about the commands that release counts and sums.
 
-import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT, STRATEGY } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -40,6 +40,7 @@ ${PARAMETERS}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
                    and --budget-account A, as for dp-ftrl release
   --output FILE    written whole or not at all, instead of standard output
+${PLOT}
   --json           one object: private, mode, protects, certificate, by, categories, rows, complete;
                    and error, with code, row, line and column but no cell, when a row ended it early
   --quiet          no guarantee and no notice on standard error
@@ -112,6 +113,7 @@ ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}
   --output FILE    written whole or not at all, instead of standard output
+${PLOT}
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
                    error, with code, row, line and column but no cell, when a row ended it early
   --quiet          no guarantee on standard error

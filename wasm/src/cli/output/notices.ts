@@ -17,5 +17,8 @@ export function warnNotPrivate(command: string, reasons: Readonly<Record<string,
   }
 }
 
+/** Claim of a figure of what is no private release. */
+export const NOT_PRIVATE = 'NOT private: the noise is known, or numbers without noise were shown.';
+
 /** A reason for `warnNotPrivate`. */
 export const SEEDED = '--seed makes the noise known to anyone';

@@ -7,6 +7,7 @@ import type { Certificate, Totals } from '../../../types/all.js';
 import { endOfRows, Misuse } from '../../failure.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
+import { Differences } from './differences.js';
 
 interface Counted {
   json: boolean;
@@ -31,8 +32,8 @@ interface Line {
 export class CountWriter {
   private rows = 0;
   private readonly header: string[];
-  private totals: readonly number[] = [];
-  private trueTotals: readonly number[] = [];
+  private readonly noisy = new Differences();
+  private readonly exact = new Differences();
 
   constructor(
     private readonly sink: Sink,
@@ -79,14 +80,13 @@ export class CountWriter {
   }
 
   private linesOf(now: readonly number[], truth: readonly number[] | undefined): Line[] {
-    const lines = now.map((total, j) => ({
-      count: total - (this.totals[j] ?? 0),
+    const counts = this.noisy.next(now);
+    const trueCounts = truth && this.exact.next(truth);
+    return now.map((total, j) => ({
+      count: counts[j]!,
       total,
-      ...(truth && { countTrue: truth[j]! - (this.trueTotals[j] ?? 0), totalTrue: truth[j]! }),
+      ...(truth && { countTrue: trueCounts![j]!, totalTrue: truth[j]! }),
     }));
-    this.totals = now;
-    if (truth) this.trueTotals = truth;
-    return lines;
   }
 
   private text(time: string, lines: readonly Line[], std: { count: number; total: number }): string {

@@ -11,6 +11,7 @@ import type {
   LearnerOptions,
   ModelInput,
 } from '../../../types/all.js';
+import { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';
 import type { Batch } from '../../input/rows.js';
@@ -58,6 +59,8 @@ export class Learning {
   step: number;
   /** Present where the learner is measured on the data. */
   hindsight: Hindsight | undefined;
+  /** Present where the weights are drawn. */
+  chart: WeightsChart | undefined;
   readonly learner: Learner | LearnerLedger;
   readonly inputs: readonly ModelInput[];
   readonly state: LearnerState | undefined;
@@ -107,7 +110,7 @@ export class Learning {
       if (!interruption && learner.numWaiting > 0) {
         await learner.endBatch();
         hindsight?.endBatch();
-        this.tail?.look();
+        await this.look();
       }
       // Another row in the place of one is another person's.
       if (passes > 1 && hash.digest() !== digest) {
@@ -143,12 +146,12 @@ export class Learning {
 
   /** Learns from a batch; a row that is refused is named. */
   private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
-    const { learner, hindsight, tail } = this;
+    const { learner, hindsight, tail, chart } = this;
     const { numRows } = batch;
     const { dimension, numScores } = learner;
     const { features, labels } = this.ready(batch);
     const predictions = hindsight && new Float64Array(numRows * numScores);
-    const size = tail?.pieceSize ?? numRows;
+    const size = Math.min(tail?.pieceSize ?? numRows, chart?.pieceSize ?? numRows);
     for (let begin = 0, end; begin < numRows; begin = end) {
       end = Math.min(numRows, begin + size);
       try {
@@ -165,9 +168,15 @@ export class Learning {
         throw this.refusedRow(error, batch, begin + learned);
       }
       this.count(end - begin);
-      tail?.look();
+      await this.look();
     }
     hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+  }
+
+  /** Shows the weights to those who want them. */
+  private async look(): Promise<void> {
+    this.tail?.look();
+    await this.chart?.look();
   }
 
   /** Returns the rows as the learner takes them: made once of a batch that is kept. */

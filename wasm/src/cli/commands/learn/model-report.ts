@@ -72,14 +72,19 @@ function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how:
   };
 }
 
-/** Returns one row for each weight. */
-function weightFacts({ inputs, intercept, weights, numClasses }: LearnedModel) {
+/** Returns a name for each weight. */
+export function weightNames({ inputs, intercept, weights, numClasses }: LearnedModel): string[] {
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
-  const rows = weights.map((weight, j) => {
+  return weights.map((_, j) => {
     const ofClass = numClasses ? ` of class ${Math.floor(j / names.length)}` : '';
-    return [`weight ${names[j % names.length]}${ofClass}`, weight] as const;
+    return `${names[j % names.length]}${ofClass}`;
   });
-  return Object.fromEntries(rows);
+}
+
+/** Returns one row for each weight. */
+function weightFacts(model: LearnedModel) {
+  const names = weightNames(model);
+  return Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight]));
 }
 
 /** Returns the table of a model. */

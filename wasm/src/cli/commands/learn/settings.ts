@@ -5,6 +5,7 @@
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { given } from '../../../core/given.js';
 import type { Participation } from '../../../types/all.js';
+import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { Delimiter, DELIMITER_OPTIONS } from '../../input/delimiter.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
@@ -52,6 +53,7 @@ export const options: Known = {
   ...MODE_OPTIONS,
   seed: 'value',
   model: 'value',
+  ...PLOT_OPTIONS,
   'show-nonprivate': 'flag',
   json: 'flag',
   quiet: 'flag',
@@ -169,6 +171,7 @@ export function readSettings(args: Args) {
     test: readTest(args),
     delimiter: Delimiter.read('learn', args),
     model: args.text('model'),
+    plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),
   };

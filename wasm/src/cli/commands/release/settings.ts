@@ -2,6 +2,7 @@
 
 // The options of dp-ftrl release, read and checked against each other.
 
+import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DELIMITER_OPTIONS } from '../../input/delimiter.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
@@ -30,6 +31,7 @@ export const options: Known = {
   ...MODE_OPTIONS,
   seed: 'value',
   output: 'value',
+  ...PLOT_OPTIONS,
   'show-nonprivate': 'flag',
   json: 'flag',
   quiet: 'flag',
@@ -51,6 +53,7 @@ export function readSettings(args: Args) {
     seed: args.seed(),
     showTrue: args.has('show-nonprivate'),
     output: args.text('output'),
+    plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),
   };

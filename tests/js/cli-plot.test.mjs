@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figures of releases: they show what is printed and its noise, and nothing else.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, root } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
+
+const { TotalsChart } = await importSource('cli/charts/totals.ts');
+const { plot } = await importSource('plot/plot.ts');
+
+const folder = scratchFolder('plot');
+const example = (name) => join(root, `examples/${name}.csv`);
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--quiet'];
+const daily = ['--time-column', 'time', '--bucket', 'day', '--from', '2026-04-06', '--to', '2026-05-03'];
+const COMMANDS = {
+  release: [...privacy, '--clip', '1', '--column', 'count', example('shop_day')],
+  count: [...privacy, ...daily, '--by', 'section', '--domain', 'docs,shop', '--other', example('site_visits')],
+  queries: [...privacy, '--workload', 'identity', '--column', 'minutes', '--domain', '0:180', example('gym_visits')],
+  learn: [...privacy, '--label', 'label', '--range', '*=-1:1', example('pendulum')],
+};
+
+let numPlots = 0;
+async function drawn(command, more, ending) {
+  const path = join(folder, `${command}-${++numPlots}.${ending}`);
+  const result = await dpFtrl([command, '--plot', path, ...more, ...COMMANDS[command]]);
+  assert.equal(result.code, 0, result.stderr);
+  return { ...result, text: readFileSync(path, 'utf8') };
+}
+
+/** Cells of the only table of a page, the header first. */
+function cellsOf(page) {
+  const unescape = (text) => text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+  return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => unescape(cell)),
+  );
+}
+
+/** Tags of a text that are opened and not closed, in order. */
+function openTags(text) {
+  const open = [];
+  for (const [, end, name, self] of text.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
+    if (end) assert.equal(open.pop(), name);
+    else if (!self && !['meta'].includes(name)) open.push(name);
+  }
+  return open;
+}
+
+test('plot: the table of a page has the numbers that are printed', async () => {
+  for (const command of ['release', 'count', 'queries']) {
+    const { stdout, text } = await drawn(command, ['--seed', '4'], 'html');
+    const [header, ...rows] = cellsOf(text);
+    const [names, ...lines] = parse(stdout);
+    assert.equal(rows.length, lines.length);
+    assert.deepEqual(header.slice(-1), names.slice(-1));
+    rows.forEach((row, i) =>
+      row.forEach((cell, j) => {
+        const isRounded = command === 'queries' && j > 0;
+        if (!isRounded) assert.equal(cell, lines[i][j]);
+        else assert.ok(Math.abs(cell - lines[i][j]) < 1e-5 * (1 + Math.abs(cell)), `${cell} ${lines[i][j]}`);
+      }),
+    );
+  }
+});
+
+test('plot: of a model the last row has its weights', async () => {
+  const { stdout, text } = await drawn('learn', ['--seed', '4', '--json'], 'html');
+  const model = JSON.parse(stdout);
+  const [header, ...rows] = cellsOf(text);
+  assert.deepEqual(header, ['step', ...model.inputs.map(({ name }) => name), '(intercept)']);
+  assert.deepEqual(rows.at(-1), ['model', ...model.weights.map(String)]);
+  assert.deepEqual(rows.at(-2), ['120', ...model.lastWeights.map(String)]);
+  assert.equal(rows.length, 121);
+  const plain = await dpFtrl(['learn', '--seed', '4', '--json', ...COMMANDS.learn]);
+  assert.equal(plain.stdout, stdout);
+});
+
+test('plot: true values are in no figure', async () => {
+  for (const command of ['release', 'count', 'learn']) {
+    for (const ending of ['svg', 'html']) {
+      const plain = await drawn(command, ['--seed', '4'], ending);
+      const shown = await drawn(command, ['--seed', '4', '--show-nonprivate'], ending);
+      assert.notEqual(plain.stdout, shown.stdout);
+      assert.equal(plain.text, shown.text, command);
+    }
+  }
+});
+
+test('plot: a figure says what it promises, and one of a seed that it is NOT private', async () => {
+  for (const command of Object.keys(COMMANDS)) {
+    const args = COMMANDS[command].filter((arg) => arg !== '--quiet');
+    const path = join(folder, `claim-${command}.svg`);
+    const { stderr } = await dpFtrl([command, '--plot', path, ...args]);
+    const [, claim] = /^dp-ftrl [a-z]+: (\(1, 0\.000001\)-differentially private, .*)$/m.exec(stderr);
+    const text = readFileSync(path, 'utf8');
+    assert.equal(/<desc>(.*)<\/desc>/.exec(text)[1], claim);
+    assert.match((await drawn(command, ['--seed', '1'], 'svg')).text, /<desc>NOT private/);
+  }
+});
+
+test('plot: a page stands alone, and its parts have names', async () => {
+  for (const command of Object.keys(COMMANDS)) {
+    const { text } = await drawn(command, [], 'html');
+    assert.deepEqual(openTags(text.replace(/<!doctype html>/, '')), []);
+    assert.match(text, /<html lang="en">/);
+    assert.match(text, /<svg role="img" aria-label="Private [a-z ]+"/);
+    assert.match(text, /<caption>[^<]+<\/caption>\n<thead><tr><th scope="col">/);
+    assert.match(text, /<tr><th scope="row">/);
+    assert.doesNotMatch(text, /<script|<link|\bsrc=|\bhref=|url\(/);
+    assert.doesNotMatch(text.replaceAll('http://www.w3.org/2000/svg', ''), /https?:/);
+    const svg = await drawn(command, [], 'svg');
+    assert.deepEqual(openTags(svg.text), []);
+    assert.match(svg.text, /^<svg xmlns/);
+  }
+});
+
+/** Totals of a chart that took them in pieces; step t has the total 10 t and the std t + 1. */
+function chartOf(numSteps, size) {
+  const chart = new TotalsChart({ columns: ['a<b'], numSteps, timeColumn: undefined });
+  const totals = { dimension: 1, stddev: (t) => t + 1 };
+  for (let first = 0; first < numSteps; first += size) {
+    const length = Math.min(size, numSteps - first);
+    chart.take({ first, noisy: Float64Array.from({ length }, (_, k) => 10 * (first + k)) }, totals);
+  }
+  return chart.figure();
+}
+
+test('plot: the band is two standard deviations up and down', () => {
+  const { picture } = chartOf(5, 2);
+  const [band, line] = picture.panels[0].series;
+  assert.deepEqual(line.y, [0, 10, 20, 30, 40]);
+  assert.deepEqual(band.y, [-2, 6, 14, 22, 30]);
+  assert.deepEqual(band.to, [2, 14, 26, 38, 50]);
+  assert.equal(band.of, line.name);
+  const svg = plot({ title: '', ...picture });
+  assert.equal(svg.match(/<polygon/g).length, 1);
+  assert.match(svg, /a&lt;b/);
+});
+
+test('plot: of many steps some are drawn, the last one included', () => {
+  for (const [numSteps, every] of [[1000, 1], [1001, 2], [5000, 5], [5001, 6]]) {
+    const { picture, numbers } = chartOf(numSteps, 700);
+    const { x } = picture.panels[0].series[1];
+    assert.equal(x.at(-1), numSteps);
+    assert.equal(x[0], every);
+    assert.ok(x.length <= 1001);
+    assert.equal(numbers.rows.length, x.length);
+    assert.equal(numbers.caption.includes(`one of ${every} is shown`), every > 1);
+  }
+});
+
+test('plot: names below an axis have room, and are cut', () => {
+  const names = Array.from({ length: 50 }, (_, i) => `2026-04-06T${i}:00Z, a long name`);
+  const series = [{ name: 'a', x: names.map((_, i) => i), y: names.map((_, i) => i) }];
+  const axis = { label: 'when', log: false };
+  const panels = [{ title: '', x: { ...axis, names }, y: axis, series }];
+  const shown = plot({ title: '', panels }).match(/2026[^<]*…/g);
+  assert.ok(shown.length >= 2 && shown.length <= 4, `${shown}`);
+  assert.ok(shown.every((name) => name.length === 16));
+});
+
+test('plot: another ending, and a place that is none, are refused before anything is spent', async () => {
+  const budget = join(folder, 'budget.json');
+  const limit = ['--budget', budget, '--budget-epsilon', '1', '--budget-delta', '1e-6'];
+  for (const [command, args] of Object.entries(COMMANDS)) {
+    for (const name of ['out.png', 'out', 'svg', 'out.svg.gz']) {
+      const message = new RegExp(`--plot must end with \\.svg or \\.html, got "${name}"`);
+      const { stdout } = await fails([command, '--plot', name, ...limit, ...args], 2, message);
+      assert.equal(stdout, '');
+    }
+    const away = join(folder, 'none/out.svg');
+    const { stdout } = await fails([command, '--plot', away, ...limit, ...args], 2, /--plot .*folder does not exist/);
+    assert.equal(stdout + existsSync(budget), 'false');
+    const twice = ['--plot', join(folder, 'one.svg'), command === 'learn' ? '--model' : '--output', join(folder, 'one.svg')];
+    await fails([command, ...twice, ...args], 2, /are the same file/);
+  }
+});
+
+test('plot: there is none of a release that a bad row ended', async () => {
+  const path = join(folder, 'bad.svg');
+  const args = ['release', ...privacy, '--clip', '1', '--steps', '9', '--plot', path];
+  await fails(args, 2, /row 2 \(line 3\)/, { input: 'x\n1\noops\n' });
+  assert.equal(existsSync(path), false);
+});

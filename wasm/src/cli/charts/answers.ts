@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The figure of dp-ftrl queries: every answer, and how noisy it is.
+
+import { BAND, BAND_TEXT, Thinning, type Figure } from './figure.js';
+
+interface Answer {
+  query: string;
+  answer: number;
+  std: number;
+}
+
+export function answersFigure(answers: readonly Answer[], unit: string): Figure {
+  const thinning = new Thinning(answers.length);
+  const shown = answers.filter((_, i) => thinning.shows(i));
+  return {
+    title: 'Private answers',
+    picture: {
+      panels: [
+        {
+          title: `Lines: ${BAND_TEXT}`,
+          x: { label: 'query', log: false, names: shown.map(({ query }) => query) },
+          y: { label: unit, log: false },
+          series: [
+            {
+              name: 'answer',
+              x: shown.map((_, i) => i),
+              y: shown.map(({ answer }) => answer),
+              spread: shown.map(({ std }) => BAND * std),
+              look: 'marks',
+            },
+          ],
+        },
+      ],
+    },
+    numbers: {
+      caption: `Answers, and the standard deviation of their noise${thinning.text}`,
+      header: ['query', 'answer', 'std'],
+      rows: shown.map(({ query, answer, std }) => [query, answer, std]),
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The figure of dp-ftrl count: rows of each bucket, and so far.
+
+import type { Totals } from '../../types/all.js';
+import { Differences } from '../commands/count/differences.js';
+import type { Released } from '../input/steps.js';
+import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
+
+interface Options {
+  bucket: string;
+  /** The column of the categories, and these; undefined where all rows are counted together. */
+  by: string | undefined;
+  labels: readonly string[] | undefined;
+  numSteps: number;
+  /** Std of each bucket's count. */
+  stddevs: Float64Array;
+}
+
+/** Numbers of all categories after a bucket. */
+interface Bucket {
+  time: string;
+  counts: number[];
+  totals: number[];
+  countStd: number;
+  totalStd: number;
+}
+
+/** Collects counts as they are released. */
+export class CountsChart {
+  private readonly thinning: Thinning;
+  private readonly differences = new Differences();
+  private readonly buckets: Bucket[] = [];
+
+  constructor(private readonly options: Options) {
+    this.thinning = new Thinning(options.numSteps);
+  }
+
+  take({ first, noisy, labels }: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
+    const { dimension } = totals;
+    for (let k = 0; k < noisy.length / dimension; ++k) {
+      const now = [...noisy.subarray(k * dimension, (k + 1) * dimension)];
+      const counts = this.differences.next(now);
+      if (!this.thinning.shows(first + k)) continue;
+      const stds = { countStd: this.options.stddevs[first + k]!, totalStd: totals.stddev(first + k) };
+      this.buckets.push({ time: labels![k]!, counts, totals: now, ...stds });
+    }
+  }
+
+  figure(): Figure {
+    const { bucket, by } = this.options;
+    const { buckets } = this;
+    const names = this.options.labels ?? ['rows'];
+    const x = buckets.map((_, i) => i);
+    const axis = { label: bucket, log: false, names: buckets.map(({ time }) => time) };
+    const panel = (title: string, numbers: 'counts' | 'totals', std: 'countStd' | 'totalStd') => ({
+      title: `${title} (shaded: ${BAND_TEXT})`,
+      x: axis,
+      y: { label: 'rows', log: false },
+      series: names.flatMap((name, j) => {
+        const y = buckets.map((each) => each[numbers][j]!);
+        return banded(name, x, y, buckets.map((each) => each[std]));
+      }),
+    });
+    return {
+      title: `Private counts per ${bucket}`,
+      picture: {
+        panels: [panel(`Each ${bucket}`, 'counts', 'countStd'), panel('So far', 'totals', 'totalStd')],
+      },
+      numbers: {
+        caption: `Counts, and the standard deviations of their noise${this.thinning.text}`,
+        header: [
+          bucket,
+          ...(by === undefined ? [] : [by]),
+          ...['count', 'count_std', 'total', 'total_std'],
+        ],
+        rows: buckets.flatMap(({ time, counts, totals, countStd, totalStd }) =>
+          names.map((name, j) => [
+            time,
+            ...(by === undefined ? [] : [name]),
+            ...[counts[j]!, countStd, totals[j]!, totalStd],
+          ]),
+        ),
+      },
+    };
+  }
+}

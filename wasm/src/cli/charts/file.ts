@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --plot FILE: a figure as SVG, or as a page with its numbers.
+
+import { plot } from '../../plot/plot.js';
+import { Misuse } from '../failure.js';
+import type { Args, Known } from '../options/args.js';
+import { requireWritable, writeFile } from '../output/output.js';
+import type { Figure } from './figure.js';
+import { pageOf } from './page.js';
+
+export const PLOT_OPTIONS: Known = { plot: 'value' };
+
+export class PlotFile {
+  private constructor(private readonly path: string) {}
+
+  static read(args: Args): PlotFile | undefined {
+    const path = args.text('plot');
+    if (path === undefined) return undefined;
+    if (!/\.(svg|html)$/i.test(path)) {
+      throw new Misuse(`--plot must end with .svg or .html, got ${JSON.stringify(path)}`);
+    }
+    return new PlotFile(path);
+  }
+
+  /** @throws where nothing can be written, before anything is spent. */
+  async check(): Promise<void> {
+    await requireWritable(this.path, 'plot');
+  }
+
+  /** @param claim  what the figure promises, in a sentence. */
+  async write(figure: Figure, claim: string): Promise<void> {
+    const { title, picture } = figure;
+    const svg = plot({ title, description: claim, ...picture });
+    const text = /\.svg$/i.test(this.path) ? svg : pageOf(figure, { svg, claim });
+    await writeFile(this.path, text, { option: 'plot' });
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The figure of dp-ftrl learn: the weights on their way. They are functions of private sums, and what
+// noise does to them depends on gradients: they have no band.
+
+import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
+import type { Figure } from './figure.js';
+
+/** Number of looks at the weights in a run, at most about. */
+const NUM_LOOKS = 256;
+/** Most curves, of the largest weights. */
+const MOST_CURVES = 12;
+
+type Looked = Pick<Learner | LearnerLedger, 'numSteps' | 'batchSize' | 'step' | 'model'>;
+
+export class WeightsChart {
+  /** Rows to learn from between two looks: whole steps, where they come in whole steps. */
+  readonly pieceSize: number;
+  private readonly steps: number[] = [];
+  private readonly weights: (readonly number[])[] = [];
+
+  constructor(private readonly learner: Looked) {
+    const { numSteps, batchSize } = learner;
+    this.pieceSize = Math.ceil(numSteps / NUM_LOOKS) * batchSize;
+  }
+
+  /** Takes the weights as they are now, unless they were taken. */
+  async look(): Promise<void> {
+    const { step } = this.learner;
+    if (step <= (this.steps.at(-1) ?? 0)) return;
+    this.steps.push(step);
+    this.weights.push((await this.learner.model()).lastWeights);
+  }
+
+  figure({ weights }: Pick<LearnedModel, 'weights'>, names: readonly string[]): Figure {
+    const places = [...weights.keys()]
+      .sort((i, j) => Math.abs(weights[j]!) - Math.abs(weights[i]!))
+      .slice(0, MOST_CURVES)
+      .sort((i, j) => i - j);
+    const last = this.steps.at(-1) ?? 0;
+    const shown = places.map((place) => names[place]!);
+    const left = names.length > places.length ? `; the ${places.length} largest of ${names.length}` : '';
+    return {
+      title: 'Private weights',
+      picture: {
+        panels: [
+          {
+            title: `After each step, and as dots those of the model${left}`,
+            x: { label: 'step', log: false },
+            y: { label: 'weight', log: false },
+            series: places.flatMap((place, i) => [
+              { name: shown[i]!, x: this.steps, y: this.weights.map((row) => row[place]!) },
+              { name: '', of: shown[i]!, x: [last], y: [weights[place]!], look: 'marks' as const },
+            ]),
+          },
+        ],
+      },
+      numbers: {
+        caption: `Weights after steps that were looked at, and those of the model${left}`,
+        header: ['step', ...shown],
+        rows: [
+          ...this.steps.map((step, i) => [step, ...places.map((place) => this.weights[i]![place]!)]),
+          ['model', ...places.map((place) => weights[place]!)],
+        ],
+      },
+    };
+  }
+}
