@@ -217,7 +217,7 @@ for (const { text, button, total, rows, listed } of [
     button: 'Read “1,400” as 1400',
     total: 'total 1,450',
     rows: 3,
-    listed: '“visits” is not summed: 1 cell is no number: “1,400” in row 1 (line 2 of the text).',
+    listed: '“visits” is not summed: 1 cell is not a number: “1,400” in row 1 (line 2 of the text).',
   },
   {
     text: 'visits,n\n"1,400",1\n20,2\n30,4\n',
@@ -231,7 +231,7 @@ for (const { text, button, total, rows, listed } of [
     total: 'total 6.75',
     rows: 3,
     listed:
-      '“visits” is not summed: 2 cells are no numbers: “1,5” in row 1 (line 2 of the text), ' +
+      '“visits” is not summed: 2 cells are not numbers: “1,5” in row 1 (line 2 of the text), ' +
       '“2,25” in row 2 (line 3 of the text).',
   },
   {
@@ -240,7 +240,7 @@ for (const { text, button, total, rows, listed } of [
     total: 'total 20',
     rows: 3,
     listed:
-      '“visits” is not summed: 2 cells are no numbers: “n/a” in row 1 (line 2 of the text), ' +
+      '“visits” is not summed: 2 cells are not numbers: “n/a” in row 1 (line 2 of the text), ' +
       'an empty cell in row 3 (line 4 of the text).',
   },
   {

@@ -278,7 +278,7 @@ test('crowd: says whom it protects, shows what a phone sends and what is publish
   const { page, said } = await openScene('crowd');
   const text = (selector) => page.$eval(selector, (one) => one.textContent);
   assert.match(await text('.promise'), /ε = 2 and δ = 10⁻⁶ for a person/);
-  assert.match(await text('.promise'), /all 5 rounds that it takes part in, which are at least 20/);
+  assert.match(await text('.promise'), /all 5 rounds it takes part in, which are at least 20/);
   assert.equal((await page.$$('.phones .lit')).length, 25);
   const sent = await text('.crowd-row.secret p');
   await page.focus('.other-phone');
@@ -291,7 +291,7 @@ test('crowd: says whom it protects, shows what a phone sends and what is publish
   const read = Number(/reads ([\d.]+) %/.exec(await text('.crowd-accuracy'))[1]);
   console.log(`crowd reads ${read} %; ${await text('.crowd-total')}`);
   assert.ok(read > 60);
-  assert.match(await text('.crowd-total'), /fresh noise every round.* times as much/);
+  assert.match(await text('.crowd-total'), /Fresh noise in every round.* times as much/);
   assert.deepEqual(said, []);
   await page.close();
 });

@@ -50,7 +50,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     const errors = await readKey(page, '#sum-errors');
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
     assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
-    assert.match(await textOf(page, '#sums-note'), /gradients of its own.* at the start that both/);
+    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the start that both/);
     // Figure 2 is about learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
@@ -219,7 +219,7 @@ test('budget: after a choice that fails, the meter tells what is in force', asyn
   // So small a share that no double is its epsilon: it is refused where it was entered.
   await enter(page, '#budget-share', '1e-30');
   await page.waitForSelector('#budget-share-error:not([hidden])');
-  const error = 'is too small a share: no epsilon is left of it';
+  const error = 'is too small a share to leave any epsilon';
   assert.deepEqual(await meter(), { ...inForce, share: '1e-30', error });
   // A run that cannot be made, of a share and of something else while a share is refused.
   await page.evaluate(() => {
@@ -232,7 +232,7 @@ test('budget: after a choice that fails, the meter tells what is in force', asyn
   const fails = async (selector, text) => {
     await enter(page, selector, text);
     await page.waitForSelector('#run-error:not([hidden])');
-    assert.match(await textOf(page, '#run-error'), /no room.* The controls are back at what is shown/);
+    assert.match(await textOf(page, '#run-error'), /no room.* The controls are back to what is shown/);
     assert.deepEqual(await meter(), inForce, selector);
     await page.click('#run-error button');
   };

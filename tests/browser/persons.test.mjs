@@ -119,7 +119,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   );
   const rows = await readTable(page, 'sums-numbers');
   for (const [step, row] of rows) assert.equal(row.release, expected.releases[step - 1], `step ${step}`);
-  assert.match(await textOf(page, '#set-participation-hint'), /^Of each person at most 12 records count, at least 7 steps apart/);
+  assert.match(await textOf(page, '#set-participation-hint'), /^At most 12 records of each person count, at least 7 steps apart/);
   // Both the limit of a person and the clip take something away: the total of all rows shows how much.
   const key = await readKey(page, '#sums');
   assert.equal(key['all rows'], total);
@@ -142,7 +142,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
 test('the first and the last day can be said beforehand, as for the command', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);
-  assert.match(await textOf(page, '#set-time-hint'), /The range depends on the data, which no noise hides/);
+  assert.match(await textOf(page, '#set-time-hint'), /The range depends on the data, and no noise hides it/);
   await enter(page, '#set-from', '2026-03-01');
   assert.match(await textOf(page, '#set-time-hint'), /^84 steps, .* Where it ends depends on the data/);
   await enter(page, '#set-to', '2026-05-01');
@@ -151,7 +151,7 @@ test('the first and the last day can be said beforehand, as for the command', as
   assert.equal(await textOf(page, '#set-time-error'), '');
   assert.match(
     await textOf(page, '#set-time-hint'),
-    /^85 steps, a day each, from 2026-03-01 to 2026-05-24, .* Both were said beforehand/,
+    /^85 steps, a day each, from 2026-03-01 to 2026-05-24, .* Both were set beforehand/,
   );
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /from=2026-03-01&to=2026-05-24/.test(location.hash));

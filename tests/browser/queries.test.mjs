@@ -79,7 +79,7 @@ test('queries: answers, errors and matrices are those of the library', async () 
   assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7]));
   assert.match(await textOf(page, '#queries .map:nth-child(1) .map-at'), /^10 × 4, 20 entries/);
   assert.match(await textOf(page, '#queries .map:nth-child(3) .map-at'), /^4 × 4,/);
-  assert.match(await textOf(page, '#queries-note'), /proved to be at most .* % above the least of any/);
+  assert.match(await textOf(page, '#queries-note'), /provably at most .* % above that of the best/);
   await page.select('#queries-view', 'errors');
   await page.waitForSelector('#queries .plot[aria-label^=Errors]');
   const rms = (column) => Math.sqrt(rows.reduce((sum, row) => sum + row[column] ** 2, 0) / 10);
@@ -107,7 +107,7 @@ test('queries: with replace-one the number of records is public, and exact', asy
   assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7], { neighbours }));
   const [, answer, std] = rows.find(([label]) => label === '0..3');
   assert.deepEqual([answer, std], [52, 0]);
-  assert.match(await textOf(page, '#queries-note'), /above the least .* one row of M counts/);
+  assert.match(await textOf(page, '#queries-note'), /above that of the best .* one row of M counts/);
   await page.close();
 });
 

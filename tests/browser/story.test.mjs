@@ -317,7 +317,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
   await page.focus(slider);
   await page.keyboard.press('Home');
   assert.equal(await lambda(), 0);
-  assert.match(await spoken(page, slider), /^0 % taken back, each noise 1\.00 times as large$/);
+  assert.match(await spoken(page, slider), /^0 % taken back, fresh noise 1\.00 times as large$/);
   const flat = await page.$$eval('rect.echo', (all) => all.map((one) => one.getAttribute('height')));
   assert.ok(flat.every((height) => Number(height) === 0), 'no echo without lambda');
   await page.focus('.ask');

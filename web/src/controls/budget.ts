@@ -51,7 +51,7 @@ async function epsilonOfShare(
   { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
 ): Promise<number> {
   const { epsilon } = await library.calibrate({ mu: limitMu * Math.sqrt(share), delta });
-  if (!(epsilon > 0)) throw new Error('is too small a share: no epsilon is left of it');
+  if (!(epsilon > 0)) throw new Error('is too small a share to leave any epsilon');
   const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 4);
   return Number((Math.floor(epsilon / unit) * unit).toPrecision(5));
 }
@@ -157,10 +157,10 @@ export class BudgetMeter {
           `ε = ${quantity(roundedUp(together.epsilon, 4))} together, ${verdict}`;
     setText(
       this.text,
-      `Of the budget ε = ${quantity(budget)} this release takes ${percent(share)}. ` +
+      `This release takes ${percent(share)} of the budget ε = ${quantity(budget)}. ` +
         `${many}; ${fitting} fit${numFitting === 1 ? 's' : ''}. ` +
-        '“Draw the noise again” is a simulation and spends nothing here: published, every draw ' +
-        'would be a release of its own.',
+        '“Draw the noise again” is a simulation and spends nothing here; if published, every ' +
+        'draw would be a release of its own.',
     );
     setText(this.divide, `Divide it equally among ${count(releases)}`);
     this.divide.hidden = releases < 2;

@@ -31,15 +31,15 @@ export const hints: Partial<Record<Key, string>> = {
   epsilon:
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
     'e to the ε, but for δ. Smaller is more private and noisier.',
-  delta: 'The slack in that promise. Keep it far below one in the number of records.',
-  participations: 'Most records of one user, or the number of epochs. More of them, more noise.',
+  delta: 'The slack in that promise. Keep it far below 1 / the number of records.',
+  participations: 'The most records of one user, or the number of epochs. More of them need more noise.',
   minSeparation: 'Steps between two records of one user, j − i. The further apart, the less noise.',
   budget: 'The most that all releases of these records may spend together, at the same δ.',
-  releases: 'How many such releases there are to be, each with noise of its own.',
+  releases: 'How many such releases are planned, each with its own noise.',
   clipNorm:
     'Longer records or gradients are scaled down to this length, and the noise is proportional ' +
     'to it. Choose it without looking at the data.',
-  numSteps: 'How many totals are published. The noise is made for this many; then it ends.',
+  numSteps: 'How many totals are published. The noise is made for exactly this many.',
   dimension: 'Entries of a record. Each gets noise of the same size.',
   streamSeed: 'Another seed, another stream of the same kind.',
   loss: 'Logistic learns to tell two classes apart, squared to predict a number.',
@@ -50,7 +50,7 @@ export const hints: Partial<Record<Key, string>> = {
 
 /** `given`: what was asked for, null for the theorem's value; `used`: what is in force. */
 export function lambdaText(given: number | null, used: { private: number; twin: number }): string {
-  const meaning = 'How strongly the model is pulled to the start, against the sums';
+  const meaning = 'How strongly the model is pulled towards its start, against the sums';
   if (given !== null) {
     return `${meaning}, for the twin too. “auto” makes the theorem’s bound smallest for each.`;
   }

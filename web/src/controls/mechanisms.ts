@@ -58,7 +58,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
     group: 'Trees',
     text:
       'Noise on differences between the halves of longer and longer intervals, the Haar wavelets, ' +
-      'each length weighted for the least mean error.',
+      'each length weighted for the least RMS error.',
   },
   'smooth-tree': {
     group: 'Trees',

@@ -30,11 +30,15 @@ export function participationText(wanted: Wanted, numSteps: number, enforced: bo
     );
   }
   const one = participation === 'single' ? 'one record' : `at most ${times}`;
+  const counted = participation === 'single' ? 'One record' : `At most ${times}`;
   const apart =
     participation === 'single' || participations === 1 || minSeparation === 1
       ? ''
       : `, at least ${count(minSeparation)} steps apart`;
-  if (enforced) return `Of each person ${one} count${participation === 'single' ? 's' : ''}${apart}.`;
+  if (enforced) {
+    const counts = participation === 'single' || participations === 1 ? 'counts' : 'count';
+    return `${counted} of each person ${counts}${apart}.`;
+  }
   const all = participation === 'single' || participations === 1 ? 'it' : 'all of them';
   return `A user has ${one}${apart}, as you promise, and the noise hides ${all}.`;
 }

@@ -106,6 +106,6 @@ export function faultsText(csv: Csv, { name, faults }: Column): string {
     .slice(0, maxListed)
     .map(({ row, text }) => `${showCell(text)} in ${placeOf(csv, row)}`);
   const more = faults.length > maxListed ? ` and ${faults.length - maxListed} more` : '';
-  const are = faults.length === 1 ? 'cell is no number' : 'cells are no numbers';
+  const are = faults.length === 1 ? 'cell is not a number' : 'cells are not numbers';
   return `“${name}” is not summed: ${faults.length} ${are}: ${cells.join(', ')}${more}.`;
 }

@@ -442,7 +442,7 @@ export class DataPanel {
       h(
         'p',
         { class: 'hint' },
-        'These are read off the data, which a release must not do: it chooses its clip beforehand.',
+        'These suggestions look at the data, which a real release must not do: choose its clip beforehand.',
       ),
     );
   }

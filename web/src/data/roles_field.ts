@@ -19,8 +19,8 @@ export interface RolesEvents {
   refused(message: string | null): void;
 }
 
-const rowText = 'Whose row it is. With such a column a person is protected, without one a row.';
-const eventText = 'When a row was: then all rows of a day, say, are one step.';
+const rowText = 'Says whose row it is. With such a column persons are protected; without one, rows are.';
+const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
 export class RolesField {
   readonly person = h('select', {
@@ -102,13 +102,13 @@ export class RolesField {
         numPersons === null
           ? rowText
           : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
-            `${percent(counted / csv.numRows)}. Of each person the first ones count, and all of one ` +
+            `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
             'step together are one record.',
       time:
         span === null
           ? eventText
           : `${count(numSteps)} steps, a ${bucket} each, from ${span[0]} to ${span[1]}, which ` +
-            `everybody then knows. ${edgesText(from, to)}`,
+            `will be public. ${edgesText(from, to)}`,
     };
   }
 
@@ -136,7 +136,7 @@ export class RolesField {
 
 /** Says which ends of the range the rows decide: whoever sees them learns of the first or last row. */
 function edgesText(from: string, to: string): string {
-  if (from !== '' && to !== '') return 'Both were said beforehand, whatever the rows are.';
+  if (from !== '' && to !== '') return 'Both were set beforehand, whatever the rows are.';
   const which = from === '' ? 'The range depends' : 'Where it ends depends';
-  return `${which} on the data, which no noise hides: say the first and the last beforehand.`;
+  return `${which} on the data, and no noise hides it: set the first and the last beforehand.`;
 }

@@ -390,8 +390,8 @@ export class QueriesFigure {
       this.note,
       `${count(best.numQueries)} queries about ${count(best.numValues)} values. Root mean square ` +
         `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
-        `factorization, ${quantity(plain / good, 3)} times less, and proved to be at most ` +
-        `${quantity(gap)} % above the least of any factorization.${publicTotal}`,
+        `factorization, ${quantity(plain / good, 3)} times less, and provably at most ` +
+        `${quantity(gap)} % above that of the best factorization.${publicTotal}`,
     );
   }
 

@@ -85,15 +85,15 @@ export class Ranking {
     const bound =
       lowerBound === null
         ? ''
-        : ` The ${aim} of no factorization with Gaussian noise is below ` +
+        : ` No factorization with Gaussian noise has a ${aim} below ` +
           `${quantity(lowerBound, 6)}${boundRecords(lowerBoundMinDimension ?? 1)}.`;
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +
-        `${bound} A click on a mechanism chooses it. Memory counts vectors as long as a record; ` +
-        '“buffers”, “bands” and so on are the parameters of that name. “Reads ahead”: rows of ' +
-        'C take in later records than the step that uses them; with Gaussian noise there is an equal ' +
-        'C without them, so it can be streamed.',
+        `${bound} Click a mechanism to choose it. Memory is counted in vectors as long as a record; ` +
+        '“buffers”, “bands” and so on are the parameters of that name. “Reads ahead”: rows of C use ' +
+        'records later than their step; with Gaussian noise an equivalent C does not, so the ' +
+        'mechanism can be streamed.',
     );
     this.fillLeftOut(comparison);
   }

@@ -278,7 +278,7 @@ export class App {
   private fail(error: unknown): void {
     if (this.run === null && !this.fellBack) {
       this.fellBack = true;
-      showNotice('This address makes no run; the defaults are shown instead.', [messageOf(error)]);
+      showNotice('Nothing can be run from this address; the defaults are shown instead.', [messageOf(error)]);
       this.wanted = { ...defaults, columns: [] };
       this.form.show(this.wanted);
       this.begin();
@@ -287,7 +287,7 @@ export class App {
     const { typed, run } = this;
     const waits = error instanceof IncompleteError;
     if (run !== null && !waits) this.goBackTo(run);
-    const remains = run === null || waits ? '' : 'The controls are back at what is shown.';
+    const remains = run === null || waits ? '' : 'The controls are back to what is shown.';
     this.failures.show(error, typed, remains);
     this.typed = null;
   }

@@ -83,7 +83,7 @@ export class Form {
     const ends =
       rows !== null && settings.numSteps > rows
         ? ` The data ends after ${count(rows)} ${settings.time === '' ? 'rows' : 'steps'}; the noise is ` +
-          `that for ${count(settings.numSteps)} steps, more than they need.`
+          `made for ${count(settings.numSteps)} steps, and is larger than they need.`
         : '';
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
   }

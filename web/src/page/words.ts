@@ -42,8 +42,8 @@ export function recordsText(run: Run): string {
     );
   }
   return (
-    'Each learner makes gradients of its own, which its noise has changed: no two learners release ' +
-    'totals of the same records. Added up here are those of the same examples at the start that ' +
-    'both learners share, weights 0: one true curve, and the noise of either mechanism on it.'
+    'Each learner makes its own gradients, which depend on its noise, so no two learners release ' +
+    'totals of the same records. Shown here are the gradients of the same examples at the start ' +
+    'that both learners share, weights 0: one true curve, with the noise of each mechanism on it.'
   );
 }

@@ -64,7 +64,7 @@ function figures(pictures: Exported['pictures']): HTMLElement {
     { id: 'export-pictures' },
     h('h3', {}, 'Figures as SVG'),
     h('div', { class: 'tools' }, ...buttons),
-    h('p', { class: 'hint' }, 'As they are now. Figures further down are drawn when they are scrolled to.'),
+    h('p', { class: 'hint' }, 'They are saved as they are now. Figures further down are drawn once you scroll to them.'),
   );
 }
 
@@ -98,7 +98,7 @@ export function connectExport(taken: () => Exported | null): void {
       figures(exported.pictures),
       snippet('export-javascript', 'The same in JavaScript', javascript),
       command === null
-        ? h('p', { class: 'hint' }, 'The command releases tables; there is none here to release.')
+        ? h('p', { class: 'hint' }, 'The command releases tables, and there is none here.')
         : snippet('export-command', 'The same as a command', command),
       ...(cpp === null ? [] : [snippet('export-cpp', 'The same in C++', cpp)]),
     );

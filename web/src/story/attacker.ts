@@ -82,7 +82,7 @@ class Picture {
   constructor(private mu: number) {
     this.plane = new Plane({
       label: 'How likely each published number is, if the person came and if not',
-      xName: 'the published count, without everyone else →',
+      xName: 'the published count, minus everyone else →',
       yName: '',
       x: { ...sides, ticks: [], text: String },
       y: { from: 0, to: 0.47, ticks: [], text: String },
@@ -186,7 +186,7 @@ function panelOf(epsilon: number, mu: number): Panel {
   const [away, came] = ['the person stayed away', 'the person came'];
   return {
     title: `ε = ${epsilon}: the best guess is right ${percent(bestGuess(mu))} of the time`,
-    x: { label: 'the published count, without everyone else', log: false },
+    x: { label: 'the published count, minus everyone else', log: false },
     y: { label: 'how likely', log: false },
     series: [
       { name: came, x, y: bell(mu), colour: 'private' },
@@ -246,8 +246,8 @@ class Game {
       h(
         'p',
         {},
-        'You are the attacker now. You know all other records and subtract them from the published ' +
-          'count: the dot is what is left. Did the person come?',
+        'You are the attacker now. You know everyone else’s record and subtract it from the ' +
+          'published count: the dot is what is left. Did the person come?',
       ),
       h('div', { class: 'answers' }, answer('Came', true), answer('Stayed away', false)),
       this.verdict,
@@ -308,10 +308,10 @@ async function distances({ engine, queue }: Context): Promise<number[]> {
 /** Says why all counts together tell no more than one dot. */
 const sameForAll = (mu: number): string =>
   'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
-  'there is so much of it that all counts together tell exactly as much as this one dot. That is ' +
-  'what “same privacy” means here. (In numbers: the privacy is stated as two numbers, ε and δ, and ' +
-  `δ is 10⁻⁶ everywhere here. For ε = ${fixed(privacy.epsilon, 0)} the two bells are ` +
-  `μ = ${quantity(mu)} of their standard deviation apart.)`;
+  'there is enough of it that all counts together reveal exactly as much as this one dot. That is ' +
+  'what “same privacy” means here. (In numbers: privacy is stated by two numbers, ε and δ, and ' +
+  `δ is 10⁻⁶ throughout this story. For ε = ${fixed(privacy.epsilon, 0)} the two bells are ` +
+  `μ = ${quantity(mu)} standard deviations apart.)`;
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const mus = await distances(context);
@@ -344,7 +344,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   };
   const first = epsilons.indexOf(privacy.epsilon);
   const slider = new Slider({
-    label: 'ε, the privacy that may be lost',
+    label: 'ε, how much privacy may be lost',
     ends: ['much privacy', 'little privacy'],
     min: 0,
     max: epsilons.length - 1,
@@ -366,7 +366,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
       shown,
       ' the best possible attacker is right ',
       h('strong', {}, chance),
-      ' of the time; tossing a coin, 50\u00a0%. The shaded sliver is all there is to gain.',
+      ' of the time; a coin toss, 50\u00a0%. The shaded sliver is all there is to gain.',
     ),
     picture.plane.element,
     slider.element,

@@ -23,9 +23,9 @@ const stops: readonly Stop[] = [
   {
     mechanism: 'square-root',
     name: 'square root',
-    noise: 'noise that takes itself back',
+    noise: 'noise that is taken back later',
   },
-  { mechanism: 'optimal', name: 'optimal', noise: 'noise that takes itself back' },
+  { mechanism: 'optimal', name: 'optimal', noise: 'noise that is taken back later' },
 ];
 
 export interface Lane extends Stop {

@@ -62,10 +62,10 @@ function legend(day: Day): string {
 }
 
 const explanations: Readonly<Record<string, string>> = {
-  independent: 'Fresh noise for every person: all of it stays in the count, and piles up.',
-  tree: 'Noise on blocks of people: a few blocks make up any count.',
+  independent: 'Fresh noise for every person: all of it stays in the count and piles up.',
+  tree: 'Noise on blocks of people: any count is the sum of a few blocks.',
   'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
-  optimal: 'Each noise is taken back bit by bit, tuned until a proof says that little is left to gain.',
+  optimal: 'Each noise is taken back bit by bit, in shares that are provably almost the best possible.',
 };
 
 export function describe(lane: Lane, day: Day): string {
@@ -109,8 +109,8 @@ export function heroMarkup(day: Day): string {
   ];
   const what =
     `The number of people in a shop, published after each of ${whole(numPeople)} passers-by. ` +
-    `With fresh noise it strays from the true count by up to ${whole(worst.worst)} people, ` +
-    `with noise that takes itself back by up to ${whole(best.worst)}.`;
+    `With fresh noise it strays from the true count by up to ${whole(worst.worst)} people; ` +
+    `with noise that is taken back later, by up to ${whole(best.worst)}.`;
   return (
     legend(day) +
     `<div class="hero-picture"><div class="hero-still" role="img" aria-label="${what}">` +
@@ -119,7 +119,7 @@ export function heroMarkup(day: Day): string {
     `${curves.join('')}</svg>` +
     `<div class="ticks-x">${ticks.steps.map(label).join('')}` +
     `<div class="name-x">${names.steps}</div></div></div></div>` +
-    '<p class="note">Shaded: 95 of 100 published counts lie there. ± is its reach where it is widest.</p>' +
+    '<p class="note">Shaded: where 95 of 100 published counts fall. ± is how far it reaches where it is widest.</p>' +
     handle(day)
   );
 }

@@ -185,14 +185,14 @@ const explained = (): HTMLElement[] => [
     'p',
     {},
     h('strong', {}, 'Fresh noise for each person: '),
-    'a total contains the noise of everyone before, so it spreads like a drunkard’s walk.',
+    'a total contains the noise of everyone so far, so it wanders off like a random walk.',
   ),
   h(
     'p',
     {},
     h('strong', {}, 'Fresh noise on each total: '),
-    'each person is in all totals from then on, and each of them tells a little. To keep the ' +
-      'privacy against all of them together, each needs this much noise, from the very first one on.',
+    'each person is part of every total from then on, and every total gives a little away. To ' +
+      'protect people against all totals together, each total needs this much noise, from the first.',
   ),
 ];
 
@@ -206,7 +206,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const claim = h('p', { class: 'claim', role: 'status' });
   const inside = h('p', { class: 'inside' });
   const showInside = (): void =>
-    setText(inside, `${funnel.numInside} of these ${numGhosts} runs end inside the band; 95 of 100 do.`);
+    setText(inside, `${funnel.numInside} of these ${numGhosts} runs end inside the band; on average, 95 of 100 do.`);
   const tell = async (numSteps: number): Promise<void> => {
     const error = await errorOf(numSteps);
     if (numSteps !== wanted) return;

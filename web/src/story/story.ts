@@ -29,13 +29,13 @@ const scenes: readonly Scene[] = [
   {
     id: 'naive',
     title: 'The naive ways',
-    sentence: 'Fresh noise for each person piles up; fresh noise on each total is as large from the start.',
+    sentence: 'Fresh noise for each person piles up; fresh noise on each total has to be that large at once.',
     load: () => import('./naive.ts'),
   },
   {
     id: 'take_back',
     title: 'Take it back',
-    sentence: 'Each step takes back a part of the noise of the step before.',
+    sentence: 'Each step takes back part of the noise of the step before.',
     load: () => import('./take_back.ts'),
   },
   {
@@ -47,29 +47,29 @@ const scenes: readonly Scene[] = [
   {
     id: 'floor',
     title: 'The floor',
-    sentence: 'Take back a little of every earlier noise: a proof says how far this can go.',
+    sentence: 'Take back a little of all earlier noise: a proof says how far this can go.',
     load: () => import('./errors/floor.ts'),
   },
   {
     id: 'handwriting',
     title: 'Learning to read',
     sentence:
-      'The same trick trains a model: it learns to read digits from images that noise hides. With ' +
-      'noise that is taken back it learns well; fresh noise drowns what it has learned.',
+      'The same trick trains a model to read digits, while noise hides every single image. With ' +
+      'noise that is taken back it learns well; fresh noise drowns what it learns.',
     load: () => import('./handwriting/handwriting.ts'),
   },
   {
     id: 'crowd',
     title: 'A crowd',
     sentence:
-      'Phones teach one model together: their images stay where they are, each phone sends only ' +
-      'how its images would change the model, and noise hides every phone in the crowd.',
+      'Phones train one model together: images stay on the phone, each phone sends only how its ' +
+      'images would change the model, and noise hides every phone in the crowd.',
     load: () => import('./handwriting/crowd.ts'),
   },
   {
     id: 'yours',
     title: 'Yours',
-    sentence: 'As many counts as you need, as far off as you can bear, of your own data.',
+    sentence: 'As many counts as you need, as accurate as you need, from your own data.',
     load: () => import('./errors/yours.ts'),
   },
 ];

@@ -267,7 +267,7 @@ class Errors {
     this.guessWord.textContent = 'your guess';
     this.dot = this.plane.add('circle', { class: 'u-dot', r: 6 });
     this.question = this.plane.add('text', { class: 'u-question', 'text-anchor': 'middle' });
-    this.question.textContent = 'Where is it least?';
+    this.question.textContent = 'Where is it lowest?';
   }
 
   private at(lambda: number): number {
@@ -350,15 +350,15 @@ class TakeBack {
     this.ask = h(
       'button',
       { type: 'button', class: 'primary ask', onclick: () => this.reveal() },
-      'This is my guess: show the truth',
+      'This is my guess: show the curve',
     );
     const { bars, totals, errors } = this.pictures;
     stage.append(
       h(
         'p',
         {},
-        'A step is one passer-by. It adds fresh noise, and subtracts a part of the noise that the ' +
-          'step before added. Only what is not taken back stays in all later totals.',
+        'A step is one passer-by. It adds fresh noise and subtracts part of the noise that the ' +
+          'step before added. Only what is not taken back stays in later totals.',
       ),
       bars.plane.element,
       h(
@@ -373,10 +373,10 @@ class TakeBack {
       h(
         'p',
         {},
-        'The catch: a person stays in all later totals, while the noise that hid them has mostly ' +
-          'left, and an attacker compares those totals. To keep the privacy, the fresh noise has ' +
-          'to be the larger, the more of it is taken back. Which part is best for 1,024 steps? Put the ' +
-          'handle there.',
+        'The catch: a person stays in all later totals, while the noise that hid them is mostly ' +
+          'gone, and an attacker can compare totals. So the more is taken back, the larger the fresh ' +
+          'noise must be to keep the same privacy. Which part is best for 1,024 steps? Put the handle ' +
+          'there.',
       ),
       h('div', { class: 'row' }, this.ask),
       this.verdict,
@@ -388,7 +388,7 @@ class TakeBack {
 
   private makeSlider(settled: () => void): Slider {
     return new Slider({
-      label: 'How much of the noise before is taken back (λ)',
+      label: 'How much of the previous noise is taken back (λ)',
       ends: ['nothing', 'almost all'],
       min: 0,
       max: lambdas.length - 1,
@@ -406,7 +406,7 @@ class TakeBack {
   }
 
   private describe({ lambda, sensitivity, error }: Kind): string {
-    const size = `each noise ${fixed(sensitivity, 2)} times as large`;
+    const size = `fresh noise ${fixed(sensitivity, 2)} times as large`;
     const truth = this.known ? `, the worst total ${errorText(error)} times the noise of a single count` : '';
     return `${share(lambda)} taken back, ${size}${truth}`;
   }
@@ -417,9 +417,9 @@ class TakeBack {
     this.readout.replaceChildren(
       'Taken back: ',
       h('data', { class: 'take-lambda', value: kind.lambda }, share(kind.lambda)),
-      ` (λ = ${kind.lambda}). Each noise is `,
+      ` (λ = ${kind.lambda}). Fresh noise is `,
       h('data', { class: 'take-size', value: kind.sensitivity }, fixed(kind.sensitivity, 2)),
-      ' times as large as without',
+      ' times as large as it would be otherwise',
       ...(known
         ? [
             '; the worst total has ',

@@ -24,7 +24,7 @@ export class BarsPicture {
   constructor(moved: () => void, settled: () => void) {
     this.plane = new Plane({
       label: 'Share of each draw of noise in the noise of a step',
-      xName: 'drawn so many steps ago',
+      xName: 'steps since it was drawn',
       yName: 'share in a step’s noise',
       x: {
         from: -0.5,

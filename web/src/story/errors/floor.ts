@@ -68,9 +68,9 @@ class FloorScene implements SceneView {
       h(
         'p',
         {},
-        'A bar says how much of an earlier noise is in the noise of a step; below zero it is taken ' +
-          'back. The bars begin as the “square root”: done twice in a row, it takes back all of the ' +
-          'last noise. Drag the bars, and try to bring the worst step down to the floor.',
+        'Each bar shows how much of an earlier noise is part of the noise of a step; below zero, it ' +
+          'is taken back. The bars start as the “square root”: applied twice, it takes back all of the ' +
+          'previous noise. Drag the bars and try to bring the worst step down to the floor.',
       ),
       h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
       this.starts(),
@@ -138,7 +138,7 @@ class FloorScene implements SceneView {
     return [
       {
         title: 'Share of each draw of noise in the noise of a step',
-        x: { label: 'drawn so many steps ago', log: false },
+        x: { label: 'steps since it was drawn', log: false },
         y: { label: 'share', log: false },
         series: [
           { name: 'your bars', x, y: bars, look: 'bars', colour: 'ink' },
@@ -189,7 +189,7 @@ class FloorScene implements SceneView {
       { class: 'tools' },
       start('floor-fresh', 'Start from fresh noise', Float64Array.of(1), false),
       start('floor-root', 'Back to the square root', rootBars, true),
-      h('label', {}, this.rest, ' earlier noises too, as in the square root'),
+      h('label', {}, this.rest, ' older noise too, as in the square root'),
     );
   }
 
@@ -263,16 +263,16 @@ const buffersName = (buffers: number): string =>
   `changing bars, ${buffers} ${buffers === 1 ? 'buffer' : 'buffers'}`;
 
 const buffersWords =
-  'No bars that stay the same do better than the square root. Bars that change from step to ' +
-  'step do. They are not stored one by one: a few buffers, running mixtures of the noise so far, ' +
-  'stand in for all of them. Add buffers one by one:';
+  'Bars that are the same at every step cannot beat the square root; bars that change from step to ' +
+  'step can. They need not be stored one by one: a few buffers, running mixtures of the noise so ' +
+  'far, stand in for them. Add buffers one at a time:';
 
 const floorWords =
-  `The floor is proved, for running totals of ${count(numSteps)} steps in which each person has ` +
-  'one step. It holds for every such mixture, which is called a factorization: every way to write the summing matrix as a ' +
-  'product B C, to measure C of the records with Gaussian noise, and to publish B of that, as all curves ' +
-  'here do. It bounds the worst step; other steps may be below it. It says nothing about methods ' +
-  'of another kind.';
+  `The floor is proved for running totals of ${count(numSteps)} steps to which each person ` +
+  'contributes once. It holds for every such mixture of noise, called a factorization: write the ' +
+  'summing matrix as a product B C, add Gaussian noise to C times the records, and publish B times ' +
+  'that, as all curves here do. It bounds the worst step; other steps may lie below it. It says ' +
+  'nothing about methods of another kind.';
 
 export const mount: Mount = async (stage, context) => {
   const scene = new FloorScene(stage, context);

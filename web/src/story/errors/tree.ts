@@ -92,9 +92,9 @@ class TreeScene implements SceneView {
       h(
         'p',
         {},
-        'Count short and long blocks of steps, each of two shorter ones, as a tree branches, and ' +
-          'put one noise on each. Any total is made of a few blocks, and so has only a few noises in ' +
-          'it. Point at a step, or drag it.',
+        'Count blocks of steps, each made of two shorter ones, like the branches of a tree, and add ' +
+          'one noise to each block. Any total is the sum of a few blocks, so it contains only a few ' +
+          'noises. Point at a step, or drag the handle.',
       ),
       this.lengths.element,
       this.blocks.element,
@@ -104,9 +104,9 @@ class TreeScene implements SceneView {
       h(
         'p',
         { class: 'small' },
-        'Each length of blocks costs privacy, so short streams gain nothing: with fewer than 21 ' +
-          'steps the plain tree is no better than fresh noise on the worst total, except with 13 ' +
-          'or 14, and then only a little. From 21 steps on it is always better.',
+        'Every length of block costs privacy, so short streams gain nothing: with fewer than 21 ' +
+          'steps the plain tree is no better than fresh noise on the worst total, except, barely, ' +
+          'with 13 or 14. From 21 steps on it is always better.',
       ),
     );
   }
@@ -289,7 +289,7 @@ class TreeScene implements SceneView {
       this.readout,
       `The total after step ${count(step)} adds up ${blocksWords(number)} ` +
         `(${sizes.join(' + ')} ${sizes.join() === '1' ? 'step' : 'steps'}): ` +
-        `${number === 1 ? 'one noise' : `${number} noises`} in place of ${count(step)}. ` +
+        `${number === 1 ? 'one noise' : `${number} noises`} instead of ${count(step)}. ` +
         `The price: every record is in ${heights} blocks, one of each length, so a block needs ` +
         `√${heights} times the noise of a single count. Together that is ` +
         `√(${heights} × ${number}) = ${tree}, against √${count(step)} = ${fresh} with fresh noise.`,

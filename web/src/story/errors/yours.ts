@@ -38,7 +38,7 @@ const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
 };
 
 const claim =
-  'For running totals to which each person contributes in one step, by at most one; δ = 10⁻⁶. ' +
+  'For running totals to which each person contributes at one step, by at most one; δ = 10⁻⁶. ' +
   '“Off by” is twice the standard deviation of the noise on the worst total: 19 of 20 draws are ' +
   'closer. The floor is proved for every mixture of Gaussian noise (every factorization) of these totals.';
 
@@ -108,8 +108,8 @@ class YoursScene implements SceneView {
       h(
         'p',
         {},
-        'Drag the length of your stream, and type the error that you can bear: the table says how ' +
-          'much privacy is left.',
+        'Drag the length of your stream and type the error that you can bear: the table shows which ' +
+          'ε that takes.',
       ),
       plane.element,
       this.readout,
@@ -280,11 +280,11 @@ class YoursScene implements SceneView {
     const [forFresh, forOptimal] = [epsilons[0]!, epsilons.at(-2)!].map((one) => quantity(one, 3));
     setText(
       this.readout,
-      `Over ${steps(numSteps)} fresh noise makes the worst total ${short(fresh)} times as noisy ` +
+      `Over ${steps(numSteps)}, fresh noise makes the worst total ${short(fresh)} times as noisy ` +
         `as a single published count, optimal noise ${short(optimal)} times; no mixture of noise gets ` +
-        `below ${short(floor)}. To be off by at most ± ${quantity(margin)} takes ` +
+        `below ${short(floor)}. An error of ± ${quantity(margin)} takes ` +
         `ε = ${forFresh} with fresh noise and ε = ${forOptimal} with optimal noise. ` +
-        'The smaller ε, the better everyone is protected.',
+        'The smaller ε is, the better everyone is protected.',
     );
     this.writeLink(numSteps, epsilons.at(-2)!);
   }

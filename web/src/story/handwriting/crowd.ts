@@ -259,8 +259,8 @@ class CrowdView {
     const times = quantity(freshStddev / stddev, 2);
     setText(
       this.total,
-      `After all ${NUM_ROUNDS} rounds noise of ± ${quantity(stddev, 2)} is left in each number of ` +
-        `the total; fresh noise every round, as private, would leave ` +
+      `After all ${NUM_ROUNDS} rounds, noise of ± ${quantity(stddev, 2)} is left in each number of ` +
+        `the total. Fresh noise in every round, with the same privacy, would leave ` +
         `${times} times as much: ± ${quantity(freshStddev, 2)}.`,
     );
   }
@@ -286,21 +286,21 @@ class CrowdView {
     this.one.show(
       clipped,
       `How its ${numImages} images would change the model. This has length ${quantity(length, 2)}` +
-        `${cut}: no phone can send more than ${clipNorm}.`,
+        `${cut}: no phone may send more than ${clipNorm}.`,
     );
     this.sum.show(round.sum, `All ${GROUP} phones of round ${this.at + 1} together.`);
     this.out.show(
       round.published,
-      'The same with one row of noise; later rounds take a part of it back.',
+      'The same sum plus one row of noise; later rounds take part of it back.',
     );
     setText(
       this.facts,
-      'Each row has its own scale. On that of what is published the phone would be ' +
+      'Each row has its own scale. On the scale of what is published, the one phone would be ' +
         `${times(clipped)} times fainter, and all of them together ${times(round.sum)} times: ` +
-        `the noise is ± ${quantity(noiseOf(round), 2)} in each number, and this phone moved none ` +
+        `the noise is ± ${quantity(noiseOf(round), 2)} in each number, and this phone changed none ` +
         `by more than ${quantity(largestIn(clipped), 2)}.`,
     );
-    this.model.show(round.model, 'Made of all that was published so far, and of nothing else.');
+    this.model.show(round.model, 'Computed from what has been published so far, and nothing else.');
     this.progress.show(this.rounds, this.at);
     setText(
       this.accuracy,
@@ -312,8 +312,8 @@ class CrowdView {
 
 function promise(epsilon: number): string {
   return (
-    `ε = ${epsilon} and δ = ${scientific(DELTA)} for a person: for all the images on a ` +
-    `phone and all ${PARTICIPATIONS} rounds that it takes part in, which are at least ` +
+    `ε = ${epsilon} and δ = ${scientific(DELTA)} for a person: this covers all the images on a ` +
+    `phone and all ${PARTICIPATIONS} rounds it takes part in, which are at least ` +
     `${SEPARATION} rounds apart.`
   );
 }
@@ -323,9 +323,9 @@ function words(digits: DigitSet): HTMLElement {
   return h(
     'p',
     { class: 'hint' },
-    `Simulated: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
-    'to add the noise; it sees sums only if the phones encrypt what they send so that it can be ',
-    'added but not read. How much a phone may send, and how fast the model learns, was chosen on ',
+    `A simulation: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
+    'to add the noise. It sees nothing but sums only if the phones encrypt what they send so that it ',
+    'can be added but not read. How much a phone may send, and how fast the model learns, was chosen on ',
     'digits that a program drew.',
   );
 }

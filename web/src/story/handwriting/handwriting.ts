@@ -65,13 +65,13 @@ function origin({ training, heldOut }: DigitSet): HTMLElement {
     h(
       'p',
       { class: 'hint' },
-      `Each of ${learned} images is read once, by a linear model. Privacy is for one image: `,
-      'whoever sees the whole model learns next to nothing about any one of them. How much one image ',
-      'may change a model, and how fast each learns, was chosen on digits that a program drew, never ',
-      'by looking at how well these are read. The new images that it is tried on are ',
-      `${kept} others, which no model has learned from. Lines are means of five runs `,
-      'with other noise, from the least to the most within the shade. The noise comes from fixed ',
-      'seeds, so that everyone sees the same curves; the model without noise is not private.',
+      `A linear model sees each of ${learned} images once. Privacy is for one image: ε and δ `,
+      'bound what anyone can tell about it from all the models together. How much one image may ',
+      'change a model, and how fast each model learns, was chosen on digits that a program drew, ',
+      `never by looking at the accuracy shown here, which is measured on ${kept} new images that no `,
+      'model has learned from. Lines are means of five runs with different noise; the shade reaches ',
+      'from the worst to the best. The noise comes from fixed seeds, so that everyone sees the same ',
+      'curves; the model without noise is not private.',
     ),
     h(
       'p',
@@ -137,7 +137,7 @@ class Wishes {
         say: (i) => `epsilon ${EPSILONS[i]}`,
       }),
       field('batch', {
-        label: 'Models on the way',
+        label: 'How often a model is published',
         ends: ['few', 'many'],
         say: (i) => `a new model after every ${BATCH_SIZES[i]} images`,
       }),
@@ -145,8 +145,8 @@ class Wishes {
       h(
         'p',
         { class: 'hint' },
-        'With few large steps fresh noise does nearly as well, but then there are few models. ',
-        'Noise that is taken back hardly minds how many there are.',
+        'With few, large steps fresh noise does nearly as well, but then few models are published. ',
+        'For noise that is taken back it hardly matters how many there are.',
       ),
     );
   }

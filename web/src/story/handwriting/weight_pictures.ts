@@ -48,8 +48,8 @@ export class WeightPictures {
       h(
         'p',
         { class: 'hint' },
-        'One picture for each digit: ink where it is blue speaks for that digit, ink where it is ',
-        'yellow against it. Switch the noise and see how much of it stays in the pictures.',
+        'One picture for each digit: ink on blue speaks for that digit, ink on yellow against it. ',
+        'Switch the noise to see how much of it is left in the pictures.',
       ),
     );
   }
