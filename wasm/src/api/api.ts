@@ -10,6 +10,7 @@ import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.j
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
+import { learn } from './learning/learn.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
@@ -173,6 +174,7 @@ export function makeApi(core: Core): DpFtrl {
     optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
     peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
+    learn: (options) => learn(core, backstop, mechanisms, options),
     learner: (options) => makeLearner(core, backstop, mechanisms, options),
     gradientLearner: (options) => makeGradientLearner(core, backstop, mechanisms, options),
     twin: (options) => makeTwin(core, backstop, options),

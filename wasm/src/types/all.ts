@@ -7,6 +7,7 @@ export type * from './comparison.js';
 export type * from './instance.js';
 export type * from './learning/gradient-learner.js';
 export type * from './learning/hindsight.js';
+export type * from './learning/learn.js';
 export type * from './learning/learner.js';
 export type * from './learning/loss.js';
 export type * from './learning/model.js';

@@ -5,6 +5,7 @@
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
 import type { GradientLearner, GradientLearnerOptions } from './learning/gradient-learner.js';
+import type { LearnOptions } from './learning/learn.js';
 import type {
   Comparator,
   ComparatorOptions,
@@ -246,6 +247,24 @@ export interface DpFtrl {
    * ```
    */
   peopleSum(options: PeopleSumOptions): PeopleSum;
+  /**
+   * Learns a private linear model from a whole table, with everything else chosen from public
+   * numbers: rows, columns, loss, epsilon and delta. Protects one row of the table; how many rows
+   * there are is taken for public.
+   * @throws for labels that are no classes, for features that are not finite, and as `learner`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const minutes = Float64Array.from({ length: 500 }, () => 60 * Math.random());
+   * const labels = minutes.map((m) => (m > 30 ? 1 : 0));
+   * const inputs = [{ name: 'minutes', low: 0, high: 60 }];
+   * const model = dp.learn({ features: minutes, labels, inputs, epsilon: 1, delta: 1e-6 });
+   * console.log(dp.predict(model, [10, 50])); // below 0, above 0
+   * ```
+   */
+  learn(options: LearnOptions): LearnedModel;
   /**
    * Private online learning.
    * @example

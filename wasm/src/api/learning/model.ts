@@ -48,10 +48,20 @@ function readInput(where: Where, value: unknown): ModelInput {
   return { name, low, high };
 }
 
+/** @throws RangeError that names the first number that is not finite. */
+export function requireFinite(where: Where, name: string, values: Float64Array): void {
+  const bad = values.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', values[bad]);
+}
+
+export function readInputs(where: Where, given: unknown): ModelInput[] {
+  if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
+  return given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
+}
+
 function readWeights(where: Where, reader: Reader, name: string): Float64Array {
   const weights = float64s(where, name, reader.raw(name));
-  const bad = weights.findIndex((weight) => !Number.isFinite(weight));
-  if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', weights[bad]);
+  requireFinite(where, name, weights);
   return weights;
 }
 
@@ -71,9 +81,7 @@ function readModel(outer: Where, value: unknown): Linear {
   const loss = reader.oneOf('loss', [...LOSSES, 'softmax', 'function']);
   const numScores = loss === 'softmax' ? reader.count('numClasses') : 1;
   if (numScores < 1) throw outOfRange(where, 'numClasses', 'at least 1', numScores);
-  const given = reader.raw('inputs');
-  if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
-  const inputs = given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
+  const inputs = readInputs(where, reader.raw('inputs'));
   const weights = readWeights(where, reader, 'weights');
   const wanted = numScores * (inputs.length + Number(reader.flag('intercept')));
   if (wanted === 0 || weights.length !== wanted) {
@@ -110,8 +118,7 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   const numRows = rows.length / width;
   const length = numRows * numScores;
   if (out !== undefined) requireLength(where, 'out', writableLength(where, 'out', out), length);
-  const bad = rows.findIndex((value) => !Number.isFinite(value));
-  if (bad >= 0) throw outOfRange(where, `features[${bad}]`, 'finite', rows[bad]);
+  requireFinite(where, 'features', rows);
   const scores = newFloat64s(where, 'features', length);
   const stride = weights.length / numScores;
   for (let i = 0; i < length; ++i) {

@@ -15,7 +15,7 @@ import { StepProgress } from '../output/step-progress.js';
 import { warnWeak } from '../output/weak.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
-import { chosenOptions, reasonFor } from './learn/defaults.js';
+import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames } from './learn/model-report.js';
@@ -53,7 +53,7 @@ function chosenFor(
   const { numSteps, batchSize } = problem;
   const { epsilon, delta, neighbours } = target;
   const distance = neighbours === 'replace-one' ? 2 : 1;
-  return chosenOptions(setup, {
+  return optionsFor(setup, {
     loss: target,
     numRows: (numSteps / passes) * batchSize,
     batchSize,

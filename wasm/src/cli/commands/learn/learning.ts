@@ -3,6 +3,7 @@
 // A learner on its way through the rows, in this run alone or with --state in several.
 
 import { scaled } from '../../../api/learning/model.js';
+import { TailAverage } from '../../../api/learning/tail-average.js';
 import { refusalOf } from '../../../core/errors.js';
 import type {
   DpFtrl,
@@ -20,7 +21,6 @@ import { Interruption } from '../../signals.js';
 import { LearnerState, optionsOf } from '../../state/learn-state.js';
 import { unfinished } from '../../state/state-file.js';
 import { Hindsight } from './hindsight.js';
-import { TailAverage } from './tail-average.js';
 import type { Problem } from './problem.js';
 import type { Settings } from './settings.js';
 

@@ -2,6 +2,7 @@
 
 // The table that dp-ftrl learn reads: its columns, ranges and horizon.
 
+import { DEFAULT_RANGE, withRanges, type Setup } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { Examples, survey } from '../../input/examples.js';
@@ -9,7 +10,6 @@ import { unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
-import type { Setup } from './defaults.js';
 import type { Settings } from './settings.js';
 
 export interface Problem {
@@ -25,13 +25,6 @@ export interface Problem {
 
 /** Limit on how many cells of a table are kept for the passes to come: 128 MB. */
 const MAX_KEPT = 2 ** 24;
-
-/** The range of features of which nothing was said, where the clip norm follows from ranges. */
-const DEFAULT_RANGE = { low: -1, high: 1 };
-
-function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
-  return inputs.map((input) => (input.low === undefined ? { ...input, ...DEFAULT_RANGE } : input));
-}
 
 /** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
 export async function readProblem(

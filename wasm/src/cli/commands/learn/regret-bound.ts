@@ -2,32 +2,10 @@
 
 // Bound of the regret theorem for a learner of the command, from public numbers alone.
 
+import { slopeSquared } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
 import { roundedUp } from '../../../shared/number.js';
-
-type OfLoss = Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>;
-
-/** Returns the greatest slope of a loss there can be. */
-export function greatestSlope(how: OfLoss): number {
-  return Math.sqrt(slopeSquared(how));
-}
-
-/** The square of the greatest slope there can be. */
-function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: OfLoss): number {
-  switch (loss) {
-    case 'squared':
-      return Infinity;
-    case 'huber':
-      return huberThreshold ** 2;
-    case 'quantile':
-      return Math.max(quantile, 1 - quantile) ** 2;
-    case 'softmax':
-      return 2;
-    default:
-      return 1;
-  }
-}
 
 /** Whether ranges and loss rule out a gradient that is longer than what it is clipped to. */
 function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }: LearnedModel) {

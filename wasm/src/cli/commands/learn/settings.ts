@@ -3,6 +3,7 @@
 // The options of dp-ftrl learn, read and checked against each other.
 
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
+import { NUM_PASSES } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
@@ -16,7 +17,7 @@ import { chosenParticipation, whatIsProtected, type Chosen } from '../../options
 import { warn } from '../../output/notices.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
-import { NUM_PASSES, setupOf } from './defaults.js';
+import { setupOf } from './defaults.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,

@@ -2,7 +2,7 @@
 
 // The average of the later weights of a run: a function of what is private already.
 
-import type { Learner } from '../../../types/all.js';
+import type { Learner } from '../../types/all.js';
 
 /** Number of looks at the weights in a run, at most about. */
 const NUM_LOOKS = 256;

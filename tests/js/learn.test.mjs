@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// learn: a table and a target in, a private model out.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { close, rejects } from './support/check.mjs';
+import { dpFtrl, entryUrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = scratchFolder('learn');
+const target = { epsilon: 8, delta: 1e-6, insecureSeed: 7 };
+const random = generator(4);
+/** y is 1 where b is above its middle; a says nothing. Both leave their ranges. */
+const rows = Array.from({ length: 300 }, () => {
+  const b = 12 * random();
+  return [3 * random(), b, Number(b > 5)];
+});
+const features = rows.flatMap(([a, b]) => [a, b]);
+const labels = rows.map(([, , y]) => y);
+const inputs = [{ name: 'a' }, { name: 'b', low: 0, high: 10 }];
+const table = { features, labels, inputs };
+
+const shareOf = (model) =>
+  dp.predict(model, features).filter((score, i) => score >= 0 === labels[i] > 0).length / 300;
+
+test('learn: the model is that of the command for the same table', async () => {
+  const path = join(folder, 'rows.csv');
+  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
+  const { stdout } = await dpFtrl([...args, '--json', '--range', 'b=0:10', path]);
+  const model = dp.learn({ ...target, ...table });
+  assert.deepEqual(model, JSON.parse(stdout));
+  assert.deepEqual(model.inputs, [{ name: 'a', low: -1, high: 1 }, inputs[1]]);
+  assert.equal(model.private, false); // with a seed
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('learn: the labels are learned, with fresh noise, and softmax learns as well', () => {
+  const { insecureSeed: _, ...safe } = target;
+  const [one, two] = [dp.learn({ ...safe, ...table }), dp.learn({ ...safe, ...table })];
+  assert.equal(one.private, true);
+  assert.notDeepEqual(one.weights, two.weights);
+  for (const model of [one, dp.learn({ ...safe, ...table, loss: 'hinge' })]) {
+    assert.ok(shareOf(model) > 0.9, `${shareOf(model)}`);
+  }
+  const classes = rows.map(([, b]) => Math.min(2, Math.floor(b / 4)));
+  const softmax = { loss: 'softmax', numClasses: 3, labels: classes };
+  const model = dp.learn({ ...target, ...table, ...softmax });
+  assert.deepEqual([model.numClasses, model.weights.length], [3, 9]);
+  const scores = dp.predict(model, features);
+  const best = classes.map((_class, i) => {
+    const own = scores.subarray(3 * i, 3 * i + 3);
+    return own.indexOf(Math.max(...own));
+  });
+  assert.ok(best.filter((each, i) => each === classes[i]).length > 0.6 * 300);
+});
+
+test('learn: the noise is that of a row in each of 120 steps, for either kind of neighbour', () => {
+  const { certificate } = dp.learn({ ...target, ...table });
+  const { noiseMultiplier } = dp.calibrate({ epsilon: 8, delta: 1e-6 });
+  const wanted = noiseMultiplier * Math.sqrt(120) * certificate.clipNorm;
+  assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
+  close(certificate.noiseStddev, wanted, 1e-3);
+  const other = dp.learn({ ...target, ...table, neighbours: 'replace-one' }).certificate;
+  close(other.noiseStddev / certificate.noiseStddev, 2, 1e-6);
+});
+
+test('learn: features without a description are in [-1, 1], with or without an intercept', () => {
+  const flat = { features, labels };
+  const named = ['x1', 'x2'].map((name) => ({ name, low: -1, high: 1 }));
+  const model = dp.learn({ ...target, ...flat });
+  assert.deepEqual(model.inputs, named);
+  assert.deepEqual(model, dp.learn({ ...target, ...flat, inputs: named }));
+  const moved = features.map((value) => Math.min(1, Math.max(-1, value)));
+  assert.deepEqual(model, dp.learn({ ...target, labels, features: moved }));
+  const bare = dp.learn({ ...target, ...flat, intercept: false });
+  assert.equal(bare.weights.length, 2);
+  assert.equal(dp.learn({ ...target, features: [0.5], labels: [1] }).numExamples, 120);
+});
+
+test('learn: bad input is refused by name', () => {
+  const refused = (more, Kind, code, message) =>
+    rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
+  const range = [RangeError, 'invalid_argument'];
+  const type = [TypeError, 'wrong_type'];
+  const length = [TypeError, 'wrong_length'];
+  refused({ epsilon: -1 }, ...range, /^learn: epsilon must be positive and finite, got -1$/);
+  refused({ delta: undefined }, ...type, /^learn: delta must be a number/);
+  refused({ labels: [] }, ...range, /^learn: labels must be at least one/);
+  refused({ features: features.slice(1) }, ...length, /^learn: features must have .*600.*got 599$/);
+  const unnamed = { features: features.slice(1), inputs: undefined };
+  refused(unnamed, ...length, /^learn: features must have a multiple of 300 .*got 599$/);
+  refused({ features: [], inputs: undefined }, ...length, /got 0$/);
+  const broken = features.slice();
+  broken[3] = NaN;
+  refused({ features: broken }, ...range, /^learn: features\[3\] must be finite, got NaN$/);
+  const labelled = labels.slice();
+  labelled[2] = 7;
+  refused({ labels: labelled }, ...range, /^learn: example 2: label must be .*got 7$/);
+  refused({ loss: 'squared' }, ...range, /^learn: loss must be one of logistic, hinge, softmax/);
+  refused({ loss: 'softmax' }, ...type, /^learn: numClasses must be/);
+  refused({ inputs: [{ low: 0, high: 1 }] }, ...type, /^learn: inputs\[0\]: name must be a string/);
+  const empty = [{ name: 'a', low: 1, high: 1 }, inputs[1]];
+  refused({ inputs: empty }, ...range, /^learn: inputs\[0\]: high must be finite and above low/);
+  refused({ clipNorm: 1 }, ...type, /clipNorm/);
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('learn: a worker learns the same', async () => {
+  const { connect } = await importEntry('dp-ftrl/worker-client');
+  const client = connect({ worker: new Worker(entryUrl('dp-ftrl/worker')) });
+  try {
+    assert.deepEqual(await client.learn({ ...target, ...table }), dp.learn({ ...target, ...table }));
+  } finally {
+    client.terminate();
+  }
+});

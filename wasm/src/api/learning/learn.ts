@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A whole table in, a private model out: docs/math/learning.md, section 10.
+
+import { float64s, outOfRange, type Reader } from '../../core/check.js';
+import type { Core } from '../../core/core.js';
+import { makeError, told, type RefusalError } from '../../core/errors.js';
+import type { Backstop } from '../../core/handle.js';
+import { NEIGHBOURS } from '../../shared/defaults.js';
+import type { LearnedModel, Learner, MechanismName, ModelInput } from '../../types/all.js';
+import { readOptions, requireLength } from '../options.js';
+import { makeLearner } from './learner.js';
+import { readInputs, requireFinite, scaled } from './model.js';
+import { chosenOptions, NUM_PASSES, withRanges } from './setup.js';
+import { TailAverage } from './tail-average.js';
+
+const WHERE = 'learn';
+const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
+const OF_LEARNER = ['epsilon', 'delta', 'neighbours', 'numClasses', 'insecureSeed'] as const;
+const OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', ...OF_LEARNER];
+
+interface Table {
+  inputs: ModelInput[];
+  /** Whether each example ends with a feature that is always 1. */
+  intercept: boolean;
+  /** Features in [-1, 1], and that feature. */
+  rows: Float64Array;
+  labels: Float64Array;
+}
+
+/** Returns as many features without names as there are in a row. */
+function unnamed(numFeatures: number, numRows: number): ModelInput[] {
+  const width = numFeatures / numRows;
+  if (!Number.isInteger(width) || width === 0) {
+    const constraint = `must have a multiple of ${numRows} entries, as many for each of {labels}`;
+    const value = String(numFeatures);
+    throw makeError('wrong_length', WHERE, { parameter: 'features', constraint, value });
+  }
+  return Array.from({ length: width }, (_, i) => ({ name: `x${i + 1}` }));
+}
+
+function readTable(reader: Reader): Table {
+  const labels = float64s(WHERE, 'labels', reader.raw('labels'));
+  if (labels.length === 0) throw outOfRange(WHERE, 'labels', 'at least one', 'none');
+  const features = float64s(WHERE, 'features', reader.raw('features'));
+  const given = reader.has('inputs')
+    ? readInputs(WHERE, reader.raw('inputs'))
+    : unnamed(features.length, labels.length);
+  requireLength(WHERE, 'features', features.length, labels.length * given.length);
+  requireFinite(WHERE, 'features', features);
+  const inputs = withRanges(given);
+  const intercept = !reader.has('intercept') || reader.flag('intercept');
+  const width = inputs.length + Number(intercept);
+  const rows = new Float64Array(labels.length * width).fill(1);
+  features.forEach((value, i) => {
+    const input = i % inputs.length;
+    rows[((i - input) / inputs.length) * width + input] = scaled(value, inputs[input]!);
+  });
+  return { inputs, intercept, rows, labels };
+}
+
+/** The noise of one step over its clip norm. */
+function noiseOf(core: Core, reader: Reader): number {
+  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
+  const distance = reader.oneOfOr('neighbours', NEIGHBOURS) === 'replace-one' ? 2 : 1;
+  return distance * core.call('calibrate', 'epsilon', epsilon, delta).noiseMultiplier;
+}
+
+/** Makes all passes; returns the mean of the weights of the later ones. */
+function passOver({ rows, labels }: Table, learner: Learner): number[] {
+  const tail = new TailAverage(learner);
+  for (let pass = 0; pass < NUM_PASSES; ++pass) {
+    learner.learn(rows, labels);
+    tail.look();
+  }
+  return tail.weights()!;
+}
+
+/** As its own errors, those of the functions it is made of. */
+function asLearn<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw told(error as RefusalError, { call: WHERE });
+  }
+}
+
+export function learn(
+  core: Core,
+  backstop: Backstop,
+  mechanisms: readonly MechanismName[],
+  options: unknown,
+): LearnedModel {
+  const reader = readOptions(WHERE, options, OPTIONS);
+  const loss = reader.oneOfOr('loss', LOSSES);
+  const table = readTable(reader);
+  const { inputs, intercept, rows, labels } = table;
+  const batchSize = labels.length;
+  const dimension = rows.length / batchSize;
+  return asLearn(() => {
+    const noiseMultiplier = noiseOf(core, reader);
+    const facts = { loss: { loss }, numRows: batchSize, batchSize, dimension, noiseMultiplier };
+    const learner = makeLearner(core, backstop, mechanisms, {
+      ...Object.fromEntries(OF_LEARNER.map((name) => [name, reader.raw(name)])),
+      ...chosenOptions('passes', facts),
+      loss,
+      dimension,
+      batchSize,
+      mechanism: 'independent',
+      numSteps: NUM_PASSES,
+      participation: { epochs: NUM_PASSES },
+    });
+    try {
+      const weights = passOver(table, learner);
+      return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
+    } finally {
+      learner.dispose();
+    }
+  });
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Private learning from a whole table.
+
+import type { MechanismOptions } from '../mechanism.js';
+import type { ModelInput } from './model.js';
+
+export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta' | 'neighbours'> {
+  /** Features of the examples, row after row. */
+  features: ArrayLike<number>;
+  /** One class a row: 0 or 1, or -1 and +1; of 'softmax' 0, 1, ... */
+  labels: ArrayLike<number>;
+  /** Default 'logistic'. */
+  loss?: 'logistic' | 'hinge' | 'softmax';
+  /** Number of classes, for 'softmax'. */
+  numClasses?: number;
+  /**
+   * Names and public ranges of the features. Values outside their range are moved to its edge; the
+   * range of one that has none is [-1, 1]. Default: no names, and such ranges.
+   */
+  inputs?: readonly ModelInput[];
+  /** Whether the model has a weight for a feature that is always 1. Default true. */
+  intercept?: boolean;
+  /** As of `prefixSum`: NOT private. */
+  insecureSeed?: number | bigint;
+}
