@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What dp-ftrl learn chooses by itself, and how it says so.
+// Defaults of dp-ftrl learn, and how it says what it chose.
 
 import { classifies } from '../../../api/learning/loss.js';
 import {
