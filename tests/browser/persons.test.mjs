@@ -17,10 +17,12 @@ import {
   readKey,
   readTable,
   root,
+  runCpp,
   runProgram,
   serveSite,
   settled,
   textOf,
+  withoutCpp,
 } from './support.mjs';
 
 let site;
@@ -171,7 +173,8 @@ test('the first and the last day can be said beforehand, as for the command', as
   await page.close();
 });
 
-test('the program prints what the page shows, whatever persons and steps are', async () => {
+test('programs print what the page shows, whatever persons and steps are', async (t) => {
+  if (withoutCpp) t.diagnostic(withoutCpp);
   const { page, said } = await open('steps=30');
   await drop(page, visits);
   await page.click('#clip-guide button');
@@ -193,12 +196,16 @@ test('the program prints what the page shows, whatever persons and steps are', a
     assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);
     await page.click('#export-open');
     const program = await textOf(page, '#export-javascript');
+    const cpp = await textOf(page, '#export-cpp');
     await page.keyboard.press('Escape');
     assert.equal(program.includes('peopleSum'), 'user-column' in wanted);
     assert.equal(/Number of the (\w+)/.exec(program)?.[1], wanted.bucket);
     const key = await readKey(page, '#sums');
     const printed = runProgram(program.replace('data.csv', 'examples/gym_visits.csv'));
     assert.deepEqual(printed, [key.release], JSON.stringify(wanted));
+    if (withoutCpp) continue;
+    const same = await runCpp(cpp.replace('data.csv', 'examples/gym_visits.csv'));
+    assert.deepEqual(same, printed, JSON.stringify(wanted));
   }
   assert.deepEqual(said, []);
   await page.close();

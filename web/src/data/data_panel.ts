@@ -34,7 +34,7 @@ import { CsvBox } from './csv_box.ts';
 import type { Reading } from './csv_repair.ts';
 import { examples, exampleText } from './examples.ts';
 import { RolesField, type RoleChoice } from './roles_field.ts';
-import type { SnippetSource } from '../share/snippets.ts';
+import type { SnippetSource } from '../share/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
 /** No column is learned. */

@@ -7,7 +7,10 @@ import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
 import type { Picture } from '../figures/picture.ts';
 import { download, downloadPicture } from './download.ts';
-import { commandOf, cppOf, javascriptOf, type SnippetSource } from './snippets.ts';
+import { commandOf } from './command.ts';
+import { cppOf } from './cpp.ts';
+import { javascriptOf } from './javascript.ts';
+import type { SnippetSource } from './source.ts';
 
 export interface Exported {
   run: Run;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The run on the page as a program for Node or a browser.
+
+import type { SimulationOptions } from 'dp-ftrl';
+import type { Bucket } from '../data/contributions.ts';
+import { hasRoles, seeded, type SnippetSource, type Source } from './source.ts';
+
+/** Options as they stand in a program, with further lines of them at the end. */
+const objectOf = (options: object, ...more: readonly string[]): string =>
+  JSON.stringify(options, null, 2)
+    .replace(/^(\s*)"(\w+)":/gm, '$1$2:')
+    .replace(/\n}$/, ['', ...more].join(',\n  ') + ',\n}');
+
+/** Reads a file whose rows a program sums. */
+const readRows = ({ name, columns }: Source): string =>
+  `import { readFileSync } from 'node:fs';\n\n` +
+  `// Cells have commas between them, and no quotation marks.\n` +
+  `const [names, ...rows] = readFileSync('${name}', 'utf8')\n` +
+  `  .trim()\n  .split('\\n')\n  .map((line) => line.split(',').map((cell) => cell.trim()));\n` +
+  `const columns = ${JSON.stringify(columns)};\n` +
+  `const valuesOf = (row) => columns.map((name) => Number(row[names.indexOf(name)]));\n`;
+
+/** A program for Node or a browser: prints the last release. */
+export function javascriptOf({ options, file }: SnippetSource): string {
+  if (file !== null && hasRoles(file)) return eventsOf(options, file);
+  const { table, ...rest } = options;
+  const reads =
+    table === undefined || file === null
+      ? ''
+      : `${readRows(file)}const table = {\n  numRows: rows.length,\n  numColumns: columns.length,\n` +
+        `  values: Float64Array.from(rows.flatMap(valuesOf)),\n};\n`;
+  return (
+    `import { load } from 'dp-ftrl';\n${reads}\nconst dp = await load();\n${seeded}` +
+    `const simulation = dp.simulation(${objectOf(rest, ...(table === undefined ? [] : ['table']))});\n` +
+    `const { numSteps, dimension } = simulation;\n` +
+    `const { noisySums } = simulation.advance(numSteps);\n` +
+    `console.log([...noisySums.slice(-dimension)].join(' '));\n`
+  );
+}
+
+const minute = 60_000;
+/** Number of the bucket of a time in milliseconds, as it stands in a program. Weeks begin on Mondays. */
+const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
+  minute: `Math.floor(time / ${minute})`,
+  hour: `Math.floor(time / ${60 * minute})`,
+  day: `Math.floor(time / ${1440 * minute})`,
+  week: `Math.floor((time + ${3 * 1440 * minute}) / ${7 * 1440 * minute})`,
+  month: 'new Date(time).getUTCFullYear() * 12 + new Date(time).getUTCMonth()',
+  year: 'new Date(time).getUTCFullYear()',
+};
+
+/** Reads times into numbers of buckets, the first and the last among them. */
+function readTimes({ time, bucket, from, to }: Source): string {
+  const edge = (said: string, at: string): string =>
+    said === '' ? `timeOf(rows.at(${at}))` : JSON.stringify(said);
+  return (
+    `const timeOf = (row) => row[names.indexOf(${JSON.stringify(time)})];\n` +
+    `/** Number of the ${bucket} of a time, which is in UTC where it names no zone. */\n` +
+    'const bucketOf = (text) => {\n' +
+    '  const [, date, clock = \'00:00\', hours, minutes = \'00\'] =\n' +
+    '    /^(\\S{10})(?:[T ]([\\d:.]+) ?(?:Z|([+-]\\d\\d):?(\\d\\d)?)?)?$/.exec(text);\n' +
+    '  const time = Date.parse(`${date}T${clock}${hours ? `${hours}:${minutes}` : \'Z\'}`);\n' +
+    `  return ${bucketsOfTimes[bucket]};\n};\n` +
+    `const first = bucketOf(${edge(from, '0')});\n` +
+    `const last = bucketOf(${edge(to, '-1')});\n`
+  );
+}
+
+/** A program whose steps have any number of contributions, of persons or not. */
+function eventsOf(options: SimulationOptions, file: Source): string {
+  const { noiseSeed, mechanismLambda, loss, lambda, table, batchSize, ...mechanism } = options;
+  const asked = {
+    ...mechanism,
+    ...(mechanismLambda === undefined ? {} : { lambda: mechanismLambda }),
+    insecureSeed: noiseSeed,
+    dimension: file.columns.length,
+  };
+  const person = `row[names.indexOf(${JSON.stringify(file.person)})]`;
+  const each = file.person === '' ? 'valuesOf(row)' : `${person}, valuesOf(row)`;
+  const made =
+    `\nconst dp = await load();\n${seeded}` +
+    `const sums = dp.${file.person === '' ? 'prefixSum' : 'peopleSum'}(${objectOf(asked)});\n`;
+  const stepped =
+    file.time === ''
+      ? 'let totals;\nfor (const row of rows) {\n' +
+        `  sums.contribute(${each});\n  totals = sums.endSteps();\n}\n`
+      : 'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
+        '  if (step > sums.step) sums.endSteps(step - sums.step);\n' +
+        `  sums.contribute(${each});\n}\n` +
+        'const totals = sums.endSteps(last - first + 1 - sums.step);\n';
+  return (
+    `import { load } from 'dp-ftrl';\n${readRows(file)}` +
+    `${file.time === '' ? '' : readTimes(file)}${made}${stepped}` +
+    `console.log([...totals.slice(-columns.length)].join(' '));\n`
+  );
+}
