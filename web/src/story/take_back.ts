@@ -158,7 +158,7 @@ function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Pan
   });
   const band = (sign: number): number[] =>
     x.map((_, i) => sign * 2 * size * Math.sqrt(1 + i * (1 - lambda) ** 2));
-  const name = `λ = ${lambda}: each noise ${fixed(sensitivity, 2)} times as large`;
+  const name = `λ = ${lambda}: fresh noise ${fixed(sensitivity, 2)} times as large`;
   return {
     title: 'The noise in each published total',
     x: { label: 'step', log: false },
@@ -417,9 +417,9 @@ class TakeBack {
     this.readout.replaceChildren(
       'Taken back: ',
       h('data', { class: 'take-lambda', value: kind.lambda }, share(kind.lambda)),
-      ` (λ = ${kind.lambda}). Fresh noise is `,
+      ` (λ = ${kind.lambda}). This takes fresh noise `,
       h('data', { class: 'take-size', value: kind.sensitivity }, fixed(kind.sensitivity, 2)),
-      ' times as large as it would be otherwise',
+      ' times as large',
       ...(known
         ? [
             '; the worst total has ',

@@ -138,7 +138,7 @@ class Wishes {
       }),
       field('batch', {
         label: 'How often a model is published',
-        ends: ['few', 'many'],
+        ends: ['rarely', 'often'],
         say: (i) => `a new model after every ${BATCH_SIZES[i]} images`,
       }),
       this.said,

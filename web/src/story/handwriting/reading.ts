@@ -45,7 +45,7 @@ export class Reading {
       h(
         'div',
         { class: 'chosen-image' },
-        h('h3', {}, 'What models see'),
+        h('h3', {}, 'What they see'),
         this.seen.element,
         h(
           'p',
