@@ -158,7 +158,7 @@ test('learn --state: what cannot go on is refused', async () => {
   for (const [args, pattern] of [
     [[...seeded, '--passes', '2'], /^dp-ftrl learn: --state does not go with --passes; for rows/],
     [[...seeded, '--show-nonprivate'], /--state does not go with --show-nonprivate$/],
-    [[...seeded, '--test', 'x.csv'], /--test measures a loss on data: it needs --show-nonprivate/],
+    [[...seeded, '--test', 'x.csv'], /: --test x\.csv: there is no file x\.csv$/],
     [['learn', ...privacy, '--label', 'y'], /--state needs --steps, the horizon of all runs/],
     [[...seeded, '--first-step', '1'], /unknown option "--first-step"/],
   ]) {

@@ -14,6 +14,7 @@ import * as example from './commands/example.js';
 import * as experiment from './commands/experiment.js';
 import * as learn from './commands/learn.js';
 import * as optimize from './commands/optimize.js';
+import * as predict from './commands/predict.js';
 import * as queries from './commands/queries.js';
 import * as release from './commands/release.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
@@ -32,6 +33,7 @@ const COMMANDS = {
   count,
   release,
   learn,
+  predict,
   queries,
   choose,
   error,

@@ -25,6 +25,7 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'private',
   'certificate',
   'protects',
+  'test',
   'nonprivate',
 ];
 

@@ -5,10 +5,11 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
+import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { readChosen, stepsOf, type Chosen } from '../options/strategy.js';
-import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
+import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
@@ -16,7 +17,7 @@ import { warnWeak } from '../output/weak.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
 import { optionsFor, reasonFor } from './learn/defaults.js';
-import { Hindsight } from './learn/hindsight.js';
+import { Hindsight, openTest } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames } from './learn/model-report.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
@@ -34,6 +35,8 @@ interface Prepared {
   how: How;
   /** Clauses of the guarantee: features without a range, and what was chosen. */
   notes: string;
+  /** Rows of --test. */
+  test: RowStream | undefined;
 }
 
 /** The mechanism that is asked for, or the best one for steps of all rows. */
@@ -70,6 +73,8 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   await requireWritable(settings.model, 'model');
   await settings.plot?.check();
   const problem = await readProblem(args, settings, stepsOf(args, chosen));
+  const { features } = problem.examples;
+  const test = settings.test && (await openTest(settings.test, [...features, settings.label]));
   const dimension = problem.inputs.length + Number(intercept);
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how: How = {
@@ -91,16 +96,18 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   const unscaled = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
   const reason = setup && `; ${reasonFor(setup, { numRows, dimension })}`;
-  return { chosen, participation, problem, how: found, notes: `${unscaled}${reason ?? ''}` };
+  const notes = `${unscaled}${reason ?? ''}`;
+  return { chosen, participation, problem, how: found, notes, test };
 }
 
 /** Says everything that has to be said before the first row is read; returns what is promised. */
-function announce({ seed, fromData, showTrue, quiet }: Settings, sentence: string): string {
+function announce({ seed, fromData, showTrue, test, quiet }: Settings, sentence: string): string {
   warnNotPrivate('learn', {
     [SEEDED]: seed !== undefined,
     '--ranges-from-data reads the ranges off the data': fromData,
     '--show-nonprivate adds losses on the data': showTrue,
   });
+  if (test) warn('learn', `--test measures on ${test.file}: NOT private unless it is public`);
   const isPrivate = seed === undefined && !showTrue;
   if (!quiet && isPrivate) say('learn', sentence);
   return isPrivate ? sentence : NOT_PRIVATE;
@@ -113,7 +120,7 @@ async function learn(
   { settings, prepared }: { settings: Settings; prepared: Prepared },
 ): Promise<void> {
   const { passes, showTrue, budget, mode, quiet } = settings;
-  const { chosen, participation, problem, how, notes } = prepared;
+  const { chosen, participation, problem, how, notes, test } = prepared;
   const { learner, state } = learning;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
@@ -145,24 +152,26 @@ async function learn(
   }
   // A crash may leave the budget ahead of what was shown, never behind.
   await budget?.reached(learning.step);
-  await writeModel(dp, learning, { settings, how, protects: whom.unit, claim });
+  await writeModel(dp, learning, { settings, how, protects: whom.unit, claim, test });
 }
 
 async function writeModel(
   dp: DpFtrl,
   learning: Learning,
-  { settings, how, protects, claim }: {
+  { settings, how, protects, claim, test }: {
     settings: Settings;
     how: How;
     protects: string;
     claim: string;
+    test: RowStream | undefined;
   },
 ): Promise<void> {
-  const model = await modelOf(dp, settings, { learning, protects });
+  const model = await modelOf(dp, settings, { learning, protects, test });
   const text = `${JSON.stringify(model)}\n`;
+  const { test: _, ...saved } = model;
   const isGuarded = learning.state !== undefined;
   if (settings.model !== undefined) {
-    await writeFile(settings.model, text, { option: 'model', isGuarded });
+    await writeFile(settings.model, `${JSON.stringify(saved)}\n`, { option: 'model', isGuarded });
   }
   const { chart } = learning;
   if (chart) await settings.plot!.write(chart.figure(model, weightNames(model)), claim);

@@ -104,8 +104,9 @@ ${MODE}
                    lose beyond the best fixed weights in hindsight (the regret, with the error it
                    may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private. True
                    sums of gradients are shown by simulation of the library, not here
-  --test FILE.csv  adds the loss of the model and of its latest weights on other rows: NOT private,
-                   and needs --show-nonprivate
+  --test FILE.csv  adds loss and accuracy of the model on other rows, as test in the JSON but not in
+                   the file of --model: NOT private unless FILE.csv is public. With
+                   --show-nonprivate also the loss of the latest weights
 
 Examples, with files of the package:
   dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json \\
@@ -116,4 +117,26 @@ Examples, with files of the package:
       --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --steps 2000 --state pendulum.state
   sed 2,1001d examples/pendulum.csv | dp-ftrl learn --label label \\
       --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --steps 2000 --state pendulum.state
+`;
+
+export const PREDICT = `dp-ftrl predict --model MODEL.json [options] [FILE.csv]
+
+Reads a model that dp-ftrl learn wrote and the rows of a CSV file or of standard input, and writes a
+prediction for each row: row,class,probability (of class 1) for logistic, row,class,score for hinge,
+row,class,probability_0,... for softmax, and row,prediction for the other losses. The columns of the
+model are found by their names; others are ignored. Class 0 is that of the labels 0 or -1.
+
+The model protects the rows that it was learned from. A prediction tells of the row that it is made
+for, which nothing protects.
+
+  --model FILE     the model, as --model or --json of dp-ftrl learn wrote it
+${DELIMITER}
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: loss, modelIsPrivate, protects, rows, complete
+  --quiet          no notice on standard error
+
+Example, with a file of the package:
+  dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --range '*=-1:1' --model model.json \\
+      examples/pendulum.csv && dp-ftrl predict --model model.json \\
+      examples/pendulum.csv
 `;

@@ -58,7 +58,9 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
     file: await identify(path),
     isWritten,
   });
-  for (const option of WRITTEN) {
+  // The model is what dp-ftrl learn writes and dp-ftrl predict reads.
+  const isRead = (option: string) => command === 'predict' && option === 'model';
+  for (const option of WRITTEN.filter((each) => !isRead(each))) {
     for (const path of args.texts(option)) {
       roles.push(add(`--${option} ${path}`, path, true));
       if (!KEPT.includes(option)) continue;
@@ -70,7 +72,8 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
   }
   // Elsewhere --from is a time, and what has no option a file.
   const isExperiment = command === 'experiment';
-  for (const option of [...READ, ...(isExperiment ? ['from'] : [])]) {
+  const readHere = [...(isExperiment ? ['from'] : []), ...WRITTEN.filter(isRead)];
+  for (const option of [...READ, ...readHere]) {
     for (const path of args.texts(option)) roles.push(add(`--${option} ${path}`, path, false));
   }
   for (const path of workloadFiles(args.text('workload') ?? '')) {

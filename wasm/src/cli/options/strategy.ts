@@ -2,11 +2,11 @@
 
 // --strategy FILE: a mechanism that was optimised before.
 
-import { readFile } from 'node:fs/promises';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy } from '../../types/all.js';
 import type { Args } from './args.js';
 import { Misuse } from '../failure.js';
+import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
 
@@ -19,29 +19,8 @@ export interface Chosen {
   saved: SavedStrategy | undefined;
 }
 
-/** Reads the object in a file. What it must be is checked where it is used. */
 export async function readStrategyFile(path: string): Promise<SavedStrategy> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new Misuse(`--strategy ${path}: there is no such file`);
-    }
-    if (code === 'EISDIR') throw new Misuse(`--strategy ${path} is a folder`);
-    throw new Error(`--strategy ${path}: ${message}`, { cause: error });
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Misuse(`--strategy ${path} is not JSON: it is damaged, cut short or something else`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Misuse(`--strategy ${path} is not a saved strategy`);
-  }
-  return value as SavedStrategy;
+  return (await readJsonFile('strategy', path, 'a saved strategy')) as SavedStrategy;
 }
 
 export async function readChosen(

@@ -36,6 +36,15 @@ export interface LearnedModel {
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
+  /** How well the weights do on the rows of another file: NOT private unless that file is public. */
+  test?: {
+    note: string;
+    numExamples: number;
+    /** Mean loss. */
+    loss: number;
+    /** Share of correctly predicted classes; null where there are no classes. */
+    accuracy: number | null;
+  };
   /** Measured on the data: NOT private. */
   nonprivate?: {
     /** Mean loss, over one pass, of the predictions that were made before each label was known. */

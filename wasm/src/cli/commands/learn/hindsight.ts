@@ -82,19 +82,29 @@ export class Hindsight {
   }
 }
 
-/** Mean losses of the average and of the latest weights on rows that were not learned from. */
+/** Opens the file of --test, whose columns are those of the input. */
+export async function openTest(
+  { file, delimiter }: { file: string; delimiter: Delimiter },
+  columns: readonly string[],
+): Promise<RowStream> {
+  try {
+    return await RowStream.open([file], { columns, texts: [], delimiter });
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    throw new Misuse(`--test ${file}: ${error.message}`, error.fault);
+  }
+}
+
+/** Measures the weights of the model, and the latest ones, on rows that were not learned from. */
 export async function heldOut(
   dp: DpFtrl,
-  { learner, model, label, test }: {
+  { learner, model, label, rows }: {
     learner: Losses;
     model: LearnedModel;
     label: string;
-    test: { file: string; delimiter: Delimiter };
+    rows: RowStream;
   },
-): Promise<{ average: number; last: number }> {
-  const { file, delimiter } = test;
-  const columns = [...model.inputs.map(({ name }) => name), label];
-  const rows = await RowStream.open([file], { columns, texts: [], delimiter });
+): Promise<{ average: Progressive; last: Progressive }> {
   const examples = new Examples(rows.columns, label);
   const [average, last] = [new Progressive(learner), new Progressive(learner)];
   for await (const batch of rows.rows()) {
@@ -108,6 +118,6 @@ export async function heldOut(
     last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
     if (batch.fault) throw batch.fault;
   }
-  if (average.numSeen === 0) throw new Misuse(`--test ${file} has no rows`);
-  return { average: average.result().progressiveLoss, last: last.result().progressiveLoss };
+  if (average.numSeen === 0) throw new Misuse('--test has no rows');
+  return { average, last };
 }

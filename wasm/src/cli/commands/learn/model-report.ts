@@ -3,20 +3,27 @@
 // The model that dp-ftrl learn ends with, and a table of it for people.
 
 import type { DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import type { RowStream } from '../../input/stream.js';
 import { report } from '../../output/report.js';
 import { heldOut, MAX_KEPT } from './hindsight.js';
 import type { Learning } from './learning.js';
 import { regretBoundText } from './regret-bound.js';
 import type { Settings } from './settings.js';
 
+const UNLESS_PUBLIC = 'NOT private unless the file is public';
+
 /** Returns the model as it is now, with what is told of it. */
 export async function modelOf(
   dp: DpFtrl,
   settings: Settings,
-  { learning, protects }: { learning: Learning; protects: string },
+  { learning, protects, test }: {
+    learning: Learning;
+    protects: string;
+    test: RowStream | undefined;
+  },
 ): Promise<LearnedModel> {
   const { learner, inputs, hindsight } = learning;
-  const { intercept, seed, showTrue, label, test } = settings;
+  const { intercept, seed, showTrue, label } = settings;
   const learned = await learner.model();
   const weights = settings.average === 'last' ? learned.lastWeights : learning.tail?.weights();
   const model: LearnedModel = {
@@ -27,9 +34,16 @@ export async function modelOf(
     private: seed === undefined && !showTrue,
     protects,
   };
+  const tested = test && (await heldOut(dp, { learner, model, label, rows: test }));
+  if (tested) {
+    const { progressiveLoss: loss, progressiveAccuracy: accuracy } = tested.average.result();
+    model.test = { note: UNLESS_PUBLIC, numExamples: tested.average.numSeen, loss, accuracy };
+  }
   if (!hindsight) return model;
-  const heldOutLoss =
-    test === undefined ? undefined : await heldOut(dp, { learner, model, label, test });
+  const heldOutLoss = tested && {
+    average: tested.average.result().progressiveLoss,
+    last: tested.last.result().progressiveLoss,
+  };
   const nonprivate = { ...hindsight.result(), ...(heldOutLoss && { heldOutLoss }) };
   return { ...model, nonprivate };
 }
@@ -94,7 +108,7 @@ export function describe(
   { learner, how }: { learner: Learning['learner']; how: LearnerOptions },
 ): string {
   const { lambda, batchSize, numWaiting } = learner;
-  const { certificate, loss, numExamples, nonprivate } = model;
+  const { certificate, loss, numExamples, nonprivate, test } = model;
   const facts = {
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
@@ -107,6 +121,12 @@ export function describe(
     'gradients clipped to': certificate.clipNorm,
     regularisation: lambda,
     'bound on the expected regret': regretBoundText(dp, model, { how, learner }),
+    ...(test && {
+      [`loss on ${test.numExamples} rows of --test (${test.note})`]: test.loss,
+      ...(test.accuracy !== null && {
+        [`accuracy on them (${test.note})`]: test.accuracy,
+      }),
+    }),
     ...(nonprivate && measuredFacts(nonprivate, how)),
     ...weightFacts(model),
   };
