@@ -52,6 +52,26 @@ test('one file, alone in a folder, runs from file:// in a worker and shows the s
   await served.page.close();
 });
 
+test('the page leads to its single file, which does not lead to itself', async () => {
+  const linksOf = (page) =>
+    page.$$eval('a[download]', (all) => all.map(({ href, download }) => [href, download]));
+  const opened = await openPage(browser, site.url, { story: true, calm: true });
+  await opened.page.waitForSelector('#scene-hero[data-state=ready]');
+  const links = await linksOf(opened.page);
+  assert.deepEqual(links, Array(2).fill([`${site.url}dp-ftrl.html`, '']), 'in the story and the laboratory');
+  assert.equal(await opened.page.$eval('.onwards .one-file', (one) => one.checkVisibility()), true);
+  const answer = await fetch(links[0][0]);
+  const file = await readFile(path.join(folder, 'dp-ftrl.html'), 'utf8');
+  assert.equal(await answer.text(), file);
+  await opened.page.close();
+  const url = String(pathToFileURL(path.join(lonely, 'page.html')));
+  const { page } = await openPage(browser, url, { story: true, calm: true });
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  assert.deepEqual(await linksOf(page), []);
+  assert.equal(await page.$('.one-file'), null);
+  await page.close();
+});
+
 test('the single file loads examples and plays', async () => {
   const { page, said } = await openPage(
     browser,

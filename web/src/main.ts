@@ -31,7 +31,8 @@ class Page {
       link.addEventListener('click', (event) => this.skip(event, link.hash.slice(1)));
     }
     this.open();
-    if (!SINGLE_FILE && !routeOf(location).embedded) keepForOffline();
+    if (SINGLE_FILE) for (const link of document.querySelectorAll('.one-file')) link.remove();
+    else if (!routeOf(location).embedded) keepForOffline();
   }
 
   private engine(): Promise<Engine> {
