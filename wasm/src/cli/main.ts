@@ -20,6 +20,7 @@ import * as release from './commands/release.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
 import { Args, type Known } from './options/args.js';
+import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './signals.js';
@@ -79,6 +80,7 @@ async function main(): Promise<number> {
     await run(name, argv);
     return 0;
   } catch (error) {
+    await nameLonger(error);
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
     const line = `${who}: ${lineOf(error, argv.includes('--show-nonprivate'))}\n`;
     // An end that was asked for needs a message only where steps are released.

@@ -36,9 +36,10 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
 ${DELIMITER}
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
-                   lies outside is moved to the edge; '*=LOW:HIGH' for all features without a range
-                   of their own. Features without a range are clipped to [-1, 1], but used as they
-                   are with --clip
+                   lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or
+                   '*=LOW:HIGH' for all features without a range of their own; of several that fit
+                   the one with most letters holds. Features without a range are clipped to
+                   [-1, 1], but used as they are with --clip
   --ranges-from-data
                    the least and greatest value of the other features: NOT private, and needs
                    --show-nonprivate

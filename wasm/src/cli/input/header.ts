@@ -13,6 +13,15 @@ function isName(cell: string): boolean {
   return /^\p{L}[^@;\t|]*$/u.test(cell);
 }
 
+/** Letters and names that a message shows. */
+const MOST_LETTERS = 40;
+const MOST_NAMES = 20;
+
+/** A name, cut where it is long: a file may have anything in its first row. */
+export function shortName(name: string): string {
+  return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
+}
+
 /** Whether a cell is what no header has: a number, a date, an address. */
 function isData(cell: string): boolean {
   return parseNumber(cell) !== undefined || /@|^\d+[-/.:]\d/.test(cell);
@@ -27,13 +36,18 @@ export function columnName(header: readonly string[], index: number): string | u
 /** A column in a message: by its name, or else by its number, from 1 on. */
 export function columnText(header: readonly string[], index: number): string {
   const name = columnName(header, index);
-  return `column ${name === undefined ? index + 1 : JSON.stringify(name)}`;
+  return `column ${name === undefined ? index + 1 : JSON.stringify(shortName(name))}`;
 }
 
 /** A name that is not in the header, with those that are, if it is one. */
 export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
   const known = header.filter(isName);
-  if (known.length > 0 && !header.some(isData)) return unknownName(what, name, known);
+  if (known.length > 0 && !header.some(isData)) {
+    const more = known.length - MOST_NAMES;
+    const list = known.slice(0, MOST_NAMES).map(shortName).join(', ');
+    const rest = more > 0 ? ` and ${more} more` : '';
+    return unknownName(what, name, known.map(shortName), `known are ${list}${rest}`);
+  }
   const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
   const got = separator && JSON.stringify(separator[0]);
   const hint = got ? `: cells must be separated as --delimiter says, not by ${got}` : '';
@@ -43,7 +57,7 @@ export function unknownColumn(what: string, name: string, header: readonly strin
 /** Names of columns, if they look like names. */
 export function columnList(names: readonly string[]): string {
   const areNames = names.every(isName) && !names.some(isData);
-  return areNames ? names.map((name) => JSON.stringify(name)).join(', ') : `others: ${NO_HEADER}`;
+  return areNames ? names.map((name) => JSON.stringify(shortName(name))).join(', ') : `others: ${NO_HEADER}`;
 }
 
 /** @throws Misuse for a column whose name is a number. */

@@ -6,7 +6,7 @@ import type { ModelInput } from '../../types/all.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
 import type { Args } from '../options/args.js';
-import { unknownColumn } from './header.js';
+import { shortName, unknownColumn } from './header.js';
 
 function parseRange(text: string): Required<ModelInput> {
   const match = /^(.+)=([^=:]+):([^=:]+)$/.exec(text);
@@ -18,24 +18,47 @@ function parseRange(text: string): Required<ModelInput> {
   return { name: match[1]!, low, high };
 }
 
-/** Name in --range that stands for every feature without a range of its own. */
-const OTHERS = '*';
+/** Whether a name in --range, in which a star stands for any letters, is that of a feature. */
+function matches(pattern: string, feature: string): boolean {
+  const [first, ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === feature;
+  const last = rest.pop()!;
+  if (!feature.startsWith(first!)) return false;
+  let at = first!.length;
+  for (const part of rest) {
+    const found = feature.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return feature.length - last.length >= at && feature.endsWith(last);
+}
 
-/** The features, each with the range that was stated for it or for all that have none. */
+/** The range of a feature: that of its own name, else of the pattern with most letters. */
+function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
+  const own = ranges.find(({ name }) => name === feature);
+  if (own) return own;
+  const letters = ({ name }: ModelInput) => name.replaceAll('*', '').length;
+  const fitting = ranges.filter(({ name }) => matches(name, feature));
+  const most = Math.max(...fitting.map(letters));
+  const [best, rival] = fitting.filter((range) => letters(range) === most);
+  if (rival) {
+    const two = `${JSON.stringify(best!.name)} and ${JSON.stringify(rival.name)}`;
+    throw new Misuse(`--range: ${two} fit ${JSON.stringify(shortName(feature))} equally well`);
+  }
+  return best;
+}
+
+/** The features, each with the range that was stated for it, or for names like its own. */
 export function readInputs(args: Args, features: readonly string[]): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
-    const isKnown = name === OTHERS || features.includes(name);
+    const isKnown = features.some((feature) => feature === name || matches(name, feature));
     if (!isKnown) throw unknownColumn('feature in --range', name, features);
     if (ranges.findIndex((range) => range.name === name) < i) {
       throw new Misuse(`--range is given twice for ${JSON.stringify(name)}`);
     }
   });
-  const others = ranges.find((range) => range.name === OTHERS);
-  return features.map((name) => {
-    const own = ranges.find((range) => range.name === name);
-    return own ?? (others ? { ...others, name } : { name });
-  });
+  return features.map((name) => ({ ...rangeOf(ranges, name), name }));
 }
 
 /** Ranges that are read from the data, for those that were not stated. NOT private. */

@@ -5,6 +5,7 @@
 import { csvCell } from '../../../shared/csv.js';
 import type { Certificate, Totals } from '../../../types/all.js';
 import { endOfRows, Misuse } from '../../failure.js';
+import { shortName } from '../../input/header.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { Differences } from './differences.js';
@@ -45,7 +46,7 @@ export class CountWriter {
     this.header = [...names, 'count', 'count_std', 'total', 'total_std', ...trueNames];
     const twice = this.header.find((name, i) => this.header.indexOf(name) < i);
     if (twice !== undefined) {
-      const name = JSON.stringify(twice);
+      const name = JSON.stringify(shortName(twice));
       throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
     }
   }

@@ -5,6 +5,7 @@
 import type { Certificate, Totals } from '../../../types/all.js';
 import { endOfRows, Misuse } from '../../failure.js';
 import { csvCell } from '../../../shared/csv.js';
+import { shortName } from '../../input/header.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 
@@ -32,7 +33,7 @@ export class Writer {
     const header = ['step', ...times, ...columns, ...trueNames, 'std'];
     const twice = header.find((name, i) => header.indexOf(name) < i);
     if (twice !== undefined) {
-      const name = JSON.stringify(twice);
+      const name = JSON.stringify(shortName(twice));
       throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
     }
     this.header = header;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A horizon that a mechanism does not reach.
+
+import { refusalOf } from '../../core/errors.js';
+import { load } from '../../index.js';
+import { addNote } from '../failure.js';
+
+/** Adds to the refusal of a horizon which mechanisms are for as many steps. */
+export async function nameLonger(error: unknown): Promise<void> {
+  const { parameter, part, value } = refusalOf(error);
+  if (!(error instanceof Error) || parameter !== 'numSteps') return;
+  const catalogue = (await load()).mechanisms();
+  const limit = catalogue.find(({ name }) => name === part)?.maxSteps;
+  if (limit === undefined || !(Number(value) > limit)) return;
+  const longer = catalogue.filter(({ maxSteps }) => maxSteps >= Number(value));
+  if (longer.length === 0) return;
+  addNote(error, `mechanisms that go that far: ${longer.map(({ name }) => name).join(', ')}`);
+}
