@@ -95,7 +95,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   assert.deepEqual(others, [], 'nothing was sent or fetched');
   assert.deepEqual(said, []);
   const box = await page.$eval('.drop', (one) => one.textContent);
-  assert.match(box, /lets its scripts ask no address for anything, so they cannot upload it/);
+  assert.match(box, /keeps its scripts from contacting any address, so they cannot upload it/);
   assert.ok(!(await page.evaluate(() => location.href)).includes('2.5'), 'no data in the address');
   await page.close();
 });

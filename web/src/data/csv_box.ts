@@ -14,8 +14,8 @@ export interface CsvBoxEvents {
 
 const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
 const promise =
-  'It is read in this tab: the page’s policy lets its scripts ask no address for anything, so they ' +
-  'cannot upload it, and it is not in the address that “Copy link” copies.';
+  'It is read in this tab. The page’s policy keeps its scripts from contacting any address, so they ' +
+  'cannot upload it, and it is not part of the address that “Copy link” copies.';
 
 export interface CsvBoxOptions {
   /** Prefix of ids. */

@@ -51,7 +51,7 @@ export class RolesField {
       'p',
       { class: 'limits' },
       h('label', { class: 'inline' }, 'at most ', this.most, ' steps of a person'),
-      h('label', { class: 'inline' }, 'at least ', this.apart, ' apart'),
+      h('label', { class: 'inline' }, 'at least ', this.apart, ' steps apart'),
     );
     this.bucketLine = h(
       'p',
