@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { transformSync } from 'esbuild';
-import { installed, root } from './support/consumer.mjs';
+import { build, transformSync } from 'esbuild';
+import { consumer, installed, root } from './support/consumer.mjs';
 
 function brotli(bytes) {
   return brotliCompressSync(bytes).length;
@@ -34,4 +34,52 @@ test('size: the main entry, WebAssembly inlined', (t) => {
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
   check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 27_400);
+});
+
+const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));
+
+/** A program with one import, as a bundler leaves it. */
+async function bundled(specifier, name) {
+  const program = `import { ${name} } from '${specifier}'; console.log(${name});`;
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: consumer },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+  });
+  return outputFiles[0].contents;
+}
+
+test('size: an error or a store brings no WebAssembly into a bundle', async () => {
+  for (const [specifier, name] of [
+    ['dp-ftrl', 'DpError'],
+    ['dp-ftrl/external', 'DpError'],
+    ['dp-ftrl/indexed-db', 'IndexedDbStore'],
+  ]) {
+    const code = await bundled(specifier, name);
+    assert.ok(code.length < 4000, `${name} of ${specifier}: ${code.length} bytes`);
+    assert.doesNotMatch(Buffer.from(code).toString(), /WebAssembly|AGFzbQ/);
+  }
+  assert.match(Buffer.from(await bundled('dp-ftrl', 'load')).toString(), /AGFzbQ/);
+});
+
+test('size: the table of the README is what was measured', async () => {
+  const table = [
+    ['`dp-ftrl`: everything', sizeOf('index.js')],
+    ['`dp-ftrl/external`', sizeOf('external.js'), sizeOf('dp-ftrl.wasm')],
+    ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
+    ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js')],
+    ['`dp-ftrl/indexed-db`', brotli(await bundled('dp-ftrl', 'DpError'))],
+  ];
+  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
+  for (const [start, ...sizes] of table) {
+    const line = lines.find((each) => each.startsWith(`| ${start}`));
+    const shown = line.split('|').at(-2).split('+').map(Number);
+    assert.equal(shown.length, sizes.length, line);
+    shown.forEach((kilobytes, i) => {
+      assert.ok(Math.abs(1000 * kilobytes - sizes[i]) < 0.05 * sizes[i], `${line}: ${sizes[i]}`);
+    });
+  }
 });

@@ -2,14 +2,14 @@
 
 /** The package with its WebAssembly in a file beside it, streamed where the host can. */
 
-import { makeCreateInstance, makeLoad } from './api/loader.js';
+import { createFrom, makeLoad } from './api/loader.js';
 import { compileSource } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
 const compile = (signal: AbortSignal) =>
   compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal);
-const loadOnce = /* @__PURE__ */ makeLoad(compile);
-const create = /* @__PURE__ */ makeCreateInstance(compile);
+/** Made at the first call: whoever imports something else can leave all of it out. */
+let loadOnce: ReturnType<typeof makeLoad> | undefined;
 
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
@@ -24,6 +24,7 @@ const create = /* @__PURE__ */ makeCreateInstance(compile);
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
+  loadOnce ??= makeLoad(compile);
   return loadOnce(options);
 }
 
@@ -42,7 +43,7 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
  * ```
  */
 export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
-  return create(options);
+  return createFrom(compile, options);
 }
 
 export { DpError } from './core/errors.js';

@@ -3,7 +3,7 @@
 /** The package with its WebAssembly inside: needs no network, no file and no bundler plugin. */
 
 import base64 from 'dp-ftrl:wasm-base64';
-import { makeCreateInstance, makeLoad } from './api/loader.js';
+import { createFrom, makeLoad } from './api/loader.js';
 import { compileBytes } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
@@ -15,8 +15,8 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
 }
 
 const compile = () => compileBytes(decode(base64), 'the inlined module');
-const loadOnce = /* @__PURE__ */ makeLoad(compile);
-const create = /* @__PURE__ */ makeCreateInstance(compile);
+/** Made at the first call: whoever imports something else can leave all of it out. */
+let loadOnce: ReturnType<typeof makeLoad> | undefined;
 
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
@@ -31,6 +31,7 @@ const create = /* @__PURE__ */ makeCreateInstance(compile);
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
+  loadOnce ??= makeLoad(compile);
   return loadOnce(options);
 }
 
@@ -49,7 +50,7 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
  * ```
  */
 export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
-  return create(options);
+  return createFrom(compile, options);
 }
 
 export { DpError } from './core/errors.js';

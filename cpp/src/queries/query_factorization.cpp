@@ -466,26 +466,36 @@ class QueryFactorizer::State {
   }
 
   void begin_factor() {
-    if (options_.neighbours == Neighbours::replace_one && factored_.factors().size() == 1) {
-      const DistinctColumns columns(queries(), true);
-      if (columns.first.size() > 1 && std::ssize(columns.first) <= detail::kMaxPairedColumns) {
-        way_ = detail::GapProgress(std::max(options_.solver.gap, kBarrierGap));
-        paired_.emplace(queries()(Eigen::all, columns.first), options_.objective, options_.solver);
-        return;
-      }
-    }
+    if (options_.neighbours == Neighbours::replace_one && factored_.factors().size() == 1)
+      begin_paired();
+    if (!paired_) begin_alone();
+  }
+
+  /// Begins the search for pairs of records, where there are few enough.
+  void begin_paired() {
+    const DistinctColumns columns(queries(), true);
+    if (columns.first.size() < 2 || std::ssize(columns.first) > detail::kMaxPairedColumns) return;
+    way_ = detail::GapProgress(std::max(options_.solver.gap, kBarrierGap));
+    paired_.emplace(queries()(Eigen::all, columns.first), options_.objective, options_.solver);
+  }
+
+  void begin_alone() {
     if (const auto known = detail::known_optimum(queries(), options_.objective)) {
       end_factor(known->proof, rounded({known->measured, queries(), known->proof}));
     } else if (is_prefix(queries())) {
       const FactorOptimum optimum = prefix_optimum(queries(), options_);
       end_factor(optimum.proof, rounded(optimum));
     } else {
-      way_ = detail::GapProgress(options_.solver.gap);
-      const DistinctColumns columns(queries(), false);
-      solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns.first),
-                                          .objective = options_.objective},
-                      options_.solver);
+      begin_solver();
     }
+  }
+
+  void begin_solver() {
+    way_ = detail::GapProgress(options_.solver.gap);
+    const DistinctColumns columns(queries(), false);
+    solver_.emplace(DenseOptimumProblem{.queries = queries()(Eigen::all, columns.first),
+                                        .objective = options_.objective},
+                    options_.solver);
   }
 
   QueryFactorization::Factor plainly_measured() const {

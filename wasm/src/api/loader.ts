@@ -145,13 +145,14 @@ export function makeLoad(compileDefault: Compile): Load {
   };
 }
 
-/** A `createInstance` with a default source. */
-export function makeCreateInstance(compileDefault: Compile): Load {
-  return async function createInstance(options: LoadOptions = {}): Promise<DpFtrl> {
-    const { wasm: source, signal } = readLoadOptions('createInstance', options);
-    const until = signal ?? new AbortController().signal;
-    const compiled = source === undefined ? compileDefault(until) : compileSource(source, until);
-    const module = await unlessAborted(compiled, signal);
-    return instantiate(module, { onAbort() {}, how: 'createInstance()' });
-  };
+/** `createInstance` with a default source. */
+export async function createFrom(
+  compileDefault: Compile,
+  options: LoadOptions = {},
+): Promise<DpFtrl> {
+  const { wasm: source, signal } = readLoadOptions('createInstance', options);
+  const until = signal ?? new AbortController().signal;
+  const compiled = source === undefined ? compileDefault(until) : compileSource(source, until);
+  const module = await unlessAborted(compiled, signal);
+  return instantiate(module, { onAbort() {}, how: 'createInstance()' });
 }

@@ -52,6 +52,19 @@ struct GrowOptions {
   Eigen::Index num_others = 0;  ///< parameters after the log gaps, 0 at first
 };
 
+/// Points from which the search for `num_buffers` starts: spread out, and made of the optimum with
+/// one buffer fewer where there is one.
+inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t num_buffers,
+                                     const Vector& last) {
+  const Vector others = Vector::Zero(options.num_others);
+  std::vector<Vector> starts{joined(spread_roots(num_buffers, options.num_steps), others)};
+  if (num_buffers == 1) return starts;
+  const Vector roots = last.head(last.size() - options.num_others);
+  for (const Vector& start : with_one_more_buffer(roots))
+    starts.push_back(joined(start, last.tail(options.num_others)));
+  return starts;
+}
+
 /// One buffer after the other, each time from the spread start and from the last optimum with one
 /// more pair of roots, until there are enough or (unset) one more gains less than 0.1 %.
 ///
@@ -61,20 +74,14 @@ struct GrowOptions {
 template <class Screen, class Finish>
 Task<DescentResult> grow_buffers(GrowOptions options, Search& search, Screen screen,
                                  Finish finish) {
-  const Vector others = Vector::Zero(options.num_others);
-  const double infinity = std::numeric_limits<double>::infinity();
-  DescentResult best{SolverStatus::not_converged,
-                     joined(spread_roots(1, options.num_steps), others), infinity, infinity};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  DescentResult best{SolverStatus::not_converged, starts_of(options, 1, {}).front(), infinity,
+                     infinity};
   const std::int64_t most = options.num_buffers.value_or(kMaxBuffers);
   const double least_gain = options.num_buffers ? 1e-12 : 1e-3;
   DescentResult last = best;
   for (std::int64_t d = 1; d <= most && !search.stopped(); ++d) {
-    std::vector<Vector> starts{joined(spread_roots(d, options.num_steps), others)};
-    if (d > 1) {
-      const Vector roots = last.point.head(last.point.size() - options.num_others);
-      for (const Vector& start : with_one_more_buffer(roots))
-        starts.push_back(joined(start, last.point.tail(options.num_others)));
-    }
+    const std::vector<Vector> starts = starts_of(options, d, last.point);
     DescentResult leader = last;
     leader.value = infinity;
     for (const Vector& start : starts) {
