@@ -330,6 +330,8 @@ function words(digits: DigitSet): HTMLElement {
   );
 }
 
+const roundNumbers = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
+
 export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
   const digits = await context.queue(loadDigits);
   const view = new CrowdView(digits, context.settled);
@@ -384,8 +386,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
     position: {
       read: () => joined(EPSILONS[epsilon.value]!, ...(view.chosen === null ? [] : [view.chosen])),
       put: (text) => {
-        const rounds = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
-        const places = placesOf(text, EPSILONS) ?? placesOf(text, EPSILONS, rounds);
+        const places = placesOf(text, EPSILONS) ?? placesOf(text, EPSILONS, roundNumbers);
         if (places === null) return false;
         const [at, round] = places as [number, number?];
         const isOther = epsilon.value !== at;
