@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
@@ -125,6 +125,18 @@ async function bundle(out, glue, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
+/** Writes the man page, which is made of the helps of the command. */
+async function manPage(out, scratch, version) {
+  const outfile = join(scratch, 'man.mjs');
+  await writeFile(join(scratch, 'package.json'), '{ "type": "module" }\n');
+  const entryPoints = [join(sources, 'cli/help/man.ts')];
+  await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
+  const [{ manPage }, { load }] = await Promise.all(
+    [outfile, join(out, 'index.js')].map((file) => import(pathToFileURL(file))),
+  );
+  await writeFile(join(out, 'dp-ftrl.1'), manPage(version, (await load()).mechanisms()));
+}
+
 /** Returns the files of the last build; none where there was none. */
 async function keepDeclarations(dist, out) {
   const names = (await readdir(dist).catch(() => [])).filter((name) => name.endsWith('.d.ts'));
@@ -199,6 +211,7 @@ await bundle(out, glue, wasm, version);
 const isKept = flags.code && (await keepDeclarations(dist, out));
 if (!isKept) await declarations(out, join(scratch, 'types'));
 await writeFile(join(out, 'dp-ftrl.wasm'), wasm);
+await manPage(out, scratch, version);
 await check(out);
 // dist/ changes all at once: a failed build leaves the old one.
 await rm(dist, { recursive: true, force: true });

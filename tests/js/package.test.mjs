@@ -26,7 +26,7 @@ test('tarball: every file that an export or the command names is there', () => {
 test('tarball: no sources, tests or folders that nobody asked for', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
-    '^(dist|dist/[\\w-]+\\.(js|d\\.ts|wasm)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
+    '^(dist|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
       'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w-]+\\.md|' +
       'docs/images/\\w+\\.svg|examples|examples/(\\w+\\.csv|README\\.md))$',
   );

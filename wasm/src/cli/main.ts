@@ -8,6 +8,7 @@ import * as bounds from './commands/bounds.js';
 import * as calibrate from './commands/calibrate.js';
 import * as choose from './commands/choose.js';
 import * as compare from './commands/compare.js';
+import * as completion from './commands/completion.js';
 import * as count from './commands/count.js';
 import * as error from './commands/error.js';
 import * as example from './commands/example.js';
@@ -27,7 +28,8 @@ import { Interrupted } from './signals.js';
 
 interface Command {
   options: Known;
-  run(args: Args): Promise<void>;
+  /** @param commands  all there are. */
+  run(args: Args, commands: Readonly<Record<string, Command>>): Promise<void>;
 }
 
 const COMMANDS = {
@@ -44,6 +46,7 @@ const COMMANDS = {
   calibrate,
   experiment,
   bench,
+  completion,
   example,
 } satisfies Record<string, Command>;
 
@@ -71,7 +74,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
     return print(helpOf(name, { isFull, catalogue }));
   }
   await requireOneRoleEach(name, args);
-  return COMMANDS[name].run(args);
+  return (COMMANDS[name] as Command).run(args, COMMANDS);
 }
 
 async function main(): Promise<number> {

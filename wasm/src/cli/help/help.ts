@@ -21,7 +21,7 @@ const INDENT = ' '.repeat(19);
 
 const FULL = { ...sums, ...learning, ...histograms, ...mechanisms, ...others };
 
-type CommandName = Lowercase<keyof typeof FULL>;
+export type CommandName = Lowercase<keyof typeof FULL>;
 
 /** Returns the lines of one parameter: its option, its meaning, and the mechanisms that take it. */
 function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]): string {
@@ -87,6 +87,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl calibrate  noise multiplier for a privacy target
   dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
+  dp-ftrl completion what shells complete: commands, options and names
   dp-ftrl example    the tables of the package, to try the others on
 
   dp-ftrl COMMAND --help      what it needs, with an example; also dp-ftrl help COMMAND
@@ -95,3 +96,9 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
+
+/** The commands with what they do, in the order of the main help. */
+export const SUMMARIES = Array.from(
+  MAIN_HELP.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])(.*)$/gm),
+  ([, name, summary]) => ({ name: name as CommandName, summary: summary! }),
+);

@@ -44,6 +44,19 @@ Examples:
   dp-ftrl bench --time 10 --json
 `;
 
+export const COMPLETION = `dp-ftrl completion bash|zsh|fish
+
+Writes a script that completes commands, their options, and the names of mechanisms and other values.
+
+  bash             eval "$(dp-ftrl completion bash)" in ~/.bashrc
+  zsh              dp-ftrl completion zsh > ~/.zfunc/_dp-ftrl, with ~/.zfunc in fpath
+  fish             dp-ftrl completion fish > ~/.config/fish/completions/dp-ftrl.fish
+
+Examples:
+  dp-ftrl completion bash
+  dp-ftrl completion fish
+`;
+
 export const EXAMPLE = `dp-ftrl example [NAME]
 
 Writes a table of the package to standard output as CSV, or without a NAME the names of all. What

@@ -11,6 +11,9 @@ export const DELIMITER_OPTIONS: Known = { delimiter: 'value' };
 
 const NAMES: Readonly<Record<Separator, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
+/** Words for --delimiter. */
+export const DELIMITERS = Object.values(NAMES);
+
 /** Other ways to write the same. */
 const SPELLINGS: Readonly<Record<string, Separator>> = {
   ...Object.fromEntries(SEPARATORS.map((separator) => [NAMES[separator], separator])),
@@ -30,7 +33,7 @@ export class Delimiter {
     const given = args.text('delimiter');
     if (given !== undefined && !Object.hasOwn(SPELLINGS, given)) {
       const got = JSON.stringify(given);
-      throw new Misuse(`--delimiter must be one of ${Object.values(NAMES).join(', ')}, got ${got}`);
+      throw new Misuse(`--delimiter must be one of ${DELIMITERS.join(', ')}, got ${got}`);
     }
     const announce = (text: string) => {
       if (!args.has('quiet')) say(command, `${table} ${text}`);

@@ -6,11 +6,11 @@ import { parseArgs } from 'node:util';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../failure.js';
 
-type Kind = 'flag' | 'value' | 'values';
+export type Kind = 'flag' | 'value' | 'values';
 export type Known = Readonly<Record<string, Kind>>;
 
 /** Flags of every sub-command. */
-const ANYWHERE = ['help', 'version'];
+export const ANYWHERE = ['help', 'version'];
 
 /** The options and file names of one sub-command. */
 export class Args {

@@ -13,6 +13,8 @@ const WRITTEN = ['output', 'model', 'result', 'plot', 'state', 'budget'];
 /** Beside these there are FILE.new and FILE.lock for a while. */
 const KEPT = ['state', 'budget'];
 const READ = ['strategy', 'test', 'query-weights'];
+/** Options whose values are files. */
+export const FILE_OPTIONS: readonly string[] = [...WRITTEN, ...READ, 'workload'];
 /** Workloads, whatever files are called. */
 const NAMES = ['prefix', 'ranges', 'identity'];
 

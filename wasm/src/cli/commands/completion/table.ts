@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything that shells complete: commands, their options with their meaning, and named values.
+
+import { LOSSES } from '../../../api/learning/loss.js';
+import { BUCKETS } from '../../../shared/calendar.js';
+import { LATTICE_NOISES, MEASUREMENTS, MODES, NEIGHBOURS, OBJECTIVES } from '../../../shared/defaults.js';
+import type { CatalogueEntry } from '../../../types/all.js';
+import { fullHelp, SUMMARIES, type CommandName } from '../../help/help.js';
+import { meaningOf, parseHelp } from '../../help/parsed.js';
+import { DELIMITERS } from '../../input/delimiter.js';
+import { ANYWHERE, type Kind, type Known } from '../../options/args.js';
+import { FILE_OPTIONS } from '../../options/roles.js';
+
+export interface CompletedOption {
+  name: string;
+  kind: Kind;
+  meaning: string;
+  /** Names that its value may be. */
+  values: readonly string[];
+  /** Whether its value is a file. */
+  isFile: boolean;
+}
+
+export interface CompletedCommand {
+  name: CommandName;
+  summary: string;
+  options: CompletedOption[];
+  /** Names that may follow the command; elsewhere files do. */
+  words: readonly string[];
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+function valuesOf(option: string, catalogue: readonly CatalogueEntry[]): readonly string[] {
+  const known: Readonly<Record<string, readonly string[]>> = {
+    mechanism: catalogue.map(({ name }) => name),
+    bucket: BUCKETS,
+    delimiter: DELIMITERS,
+    loss: [...LOSSES, 'softmax'],
+    measure: MEASUREMENTS,
+    mode: MODES,
+    'lattice-noise': LATTICE_NOISES,
+    neighbours: NEIGHBOURS,
+    objective: OBJECTIVES,
+  };
+  return known[option] ?? [];
+}
+
+export function completedCommands(
+  commands: Readonly<Record<string, { options: Known }>>,
+  catalogue: readonly CatalogueEntry[],
+): CompletedCommand[] {
+  return SUMMARIES.map(({ name, summary }) => {
+    const help = parseHelp(fullHelp(name, catalogue));
+    const own = Object.entries(commands[name]!.options).map(([option, kind]) => ({
+      name: option,
+      kind,
+      meaning: meaningOf(help, option) ?? option.replaceAll('-', ' '),
+      values: valuesOf(option, catalogue),
+      isFile: FILE_OPTIONS.includes(option),
+    }));
+    const general = ANYWHERE.map((option) => ({
+      name: option,
+      kind: 'flag' as const,
+      meaning: `shows the ${option}`,
+      values: [],
+      isFile: false,
+    }));
+    const words = name === 'completion' ? SHELLS : [];
+    return { name, summary, options: [...own, ...general], words };
+  });
+}
