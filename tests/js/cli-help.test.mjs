@@ -16,7 +16,7 @@ const env = { ...process.env, PATH: `${dirname(cli)}${delimiter}${process.env.PA
 
 async function commands() {
   const { stdout } = await dpFtrl(['--help']);
-  return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) {2,}/gm)].map(([, name]) => name);
+  return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])/gm)].map(([, name]) => name);
 }
 
 /** The lines of the examples, those that go on in the next one joined. */

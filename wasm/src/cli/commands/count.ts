@@ -10,6 +10,7 @@ import { CountsChart } from '../charts/counts.js';
 import { PLOT_OPTIONS } from '../charts/file.js';
 import { Delimiter, DELIMITER_OPTIONS } from '../input/delimiter.js';
 import { Domain } from '../input/domain.js';
+import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../input/time.js';
 import { Misuse } from '../failure.js';
@@ -27,6 +28,8 @@ export const options: Known = {
   delta: 'value',
   ...TIME_OPTIONS,
   ...DELIMITER_OPTIONS,
+  ...MISSING_OPTIONS,
+  sort: 'flag',
   by: 'value',
   domain: 'value',
   other: 'flag',
@@ -120,7 +123,9 @@ export function run(args: Args): Promise<void> {
       onlyTexts: true,
       categories,
       delimiter: Delimiter.read('count', args),
+      missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
     },
+    sorts: args.has('sort'),
     writer: (run) =>
       new CountWriter(run.sink, {
         json,

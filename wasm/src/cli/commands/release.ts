@@ -7,9 +7,11 @@ import type { DpFtrl, Participation, PrefixSumOptions, Totals } from '../../type
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { Delimiter } from '../input/delimiter.js';
+import { readMissing } from '../input/missing.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
+import { timeOf, type Times } from '../input/time.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
@@ -34,6 +36,8 @@ export interface Kind {
   settings: Settings;
   /** Numbers of the rows; columns of text come besides. */
   wanted: Omit<Wanted, 'texts'>;
+  /** Whether rows come in any order of their times, and are put into it. */
+  sorts?: boolean;
   writer(run: Run): Pick<Writer, 'begin' | 'steps' | 'end'>;
   chart(run: Run): Chart;
 }
@@ -54,6 +58,12 @@ interface Prepared {
   how: PrefixSumOptions;
 }
 
+function sortByTime(rows: RowStream, { column }: Times): Promise<void> {
+  return rows.sort(({ texts, firstRow, lines }, i) =>
+    timeOf(texts.at(-1)![i]!, column, { row: firstRow + i, line: lines[i]! }),
+  );
+}
+
 /** Reads the mechanism and the header, and searches for parameters where that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
@@ -63,6 +73,7 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const steps = stepsOf(args, chosen);
   const texts = textColumns(people, times).names;
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
+  if (kind.sorts) await sortByTime(rows, times!);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const how: PrefixSumOptions = {
     ...target,
@@ -207,7 +218,11 @@ export function run(args: Args): Promise<void> {
   return releaseTable(args, {
     command: 'release',
     settings,
-    wanted: { columns: args.texts('column'), delimiter: Delimiter.read('release', args) },
+    wanted: {
+      columns: args.texts('column'),
+      delimiter: Delimiter.read('release', args),
+      missing: readMissing(args, { areSteps: times === undefined }),
+    },
     writer: ({ sink, prepared }) =>
       new Writer(sink, prepared.rows.columns, { json, showTrue, timeColumn: times?.column }),
     chart: ({ prepared }) =>

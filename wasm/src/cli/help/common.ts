@@ -37,6 +37,10 @@ export const PLOT = `\
   --plot FILE      draws what is released, with twice the standard deviation of its noise up and
                    down: FILE.svg, or FILE.html with the numbers as a table. No true value is in it`;
 
+export const SKIPPED = `\
+  --missing M      rows with an empty cell: refuse (default), or skip, which leaves them out. The
+                   guarantee stays: whether a row counts follows from that row alone`;
+
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. Of each person the first K

@@ -2,7 +2,7 @@
 
 // Everything about the commands that answer queries on histograms.
 
-import { COUNTED, DELIMITER, PLOT } from './common.js';
+import { COUNTED, DELIMITER, PLOT, SKIPPED } from './common.js';
 
 export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
@@ -26,6 +26,8 @@ has is printed, and proved.
                    warning, and with replace-one above one over the number of rows
 ${COUNTED}
 ${DELIMITER}
+${SKIPPED}.
+                   Not with replace-one
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public: answers tell it exactly, and all of
                    them are better
@@ -73,6 +75,8 @@ depends on the counts: let nobody measure it.
   --epsilon E      privacy target, 2^-30 to 2^20. Above 20 there is a warning
 ${COUNTED}
 ${DELIMITER}
+${SKIPPED}.
+                   Not with replace-one
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public
   --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A

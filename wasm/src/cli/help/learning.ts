@@ -34,6 +34,9 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
                    errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
 ${DELIMITER}
+  --missing M      rows with an empty cell: refuse (default); zero: a missing feature is 0, a label
+                   is refused; skip: the row adds no gradient, and takes its place in a step all
+                   the same. The guarantee stays: no other row moves to another step
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
                    lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or

@@ -46,7 +46,8 @@ Examples:
 
 export const COMPLETION = `dp-ftrl completion bash|zsh|fish
 
-Writes a script that completes commands, their options, and the names of mechanisms and other values.
+Writes a script that completes commands, their options, and the names of mechanisms and other
+values.
 
   bash             eval "$(dp-ftrl completion bash)" in ~/.bashrc
   zsh              dp-ftrl completion zsh > ~/.zfunc/_dp-ftrl, with ~/.zfunc in fpath

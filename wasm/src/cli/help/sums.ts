@@ -2,7 +2,7 @@
 
 // Everything about the commands that release counts and sums.
 
-import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT, STRATEGY } from './common.js';
+import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT, SKIPPED, STRATEGY } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -35,6 +35,9 @@ rounded, so that sums and means of them stay unbiased.
                    bucket count as 1 together (two categories as 0.71 each), in the first K buckets
                    that are at least S (default 1) apart, and the others not at all
 ${DELIMITER}
+${SKIPPED}
+  --sort           rows may come in any order of time; all are read before the first count, and kept
+                   in memory. The guarantee stays: the bucket of a row follows from its own time
 ${MECHANISMS}
 ${PARAMETERS}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
@@ -79,6 +82,10 @@ ${STRATEGY}
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
 ${DELIMITER}
+  --missing M      rows with an empty cell: refuse (default); zero: a missing number is 0; skip: the
+                   row is released as zeros, a step all the same, or with --time-column left out.
+                   The guarantee stays: what becomes of a row follows from that row alone, and no
+                   other row moves to another step
 
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. Of each person the first row

@@ -8,6 +8,7 @@ import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { DELIMITER_OPTIONS, type Delimiter } from './delimiter.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
+import { MISSING_OPTIONS, readMissing } from './missing.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
 import { readTable } from './rows.js';
@@ -19,6 +20,7 @@ export const HISTOGRAM_OPTIONS: Known = {
   other: 'flag',
   neighbours: 'value',
   ...DELIMITER_OPTIONS,
+  ...MISSING_OPTIONS,
   ...PEOPLE_OPTIONS,
 };
 
@@ -50,6 +52,9 @@ export function readProtected(args: Args): Histogrammed {
   const neighbours = args.oneOf('neighbours', NEIGHBOURS);
   const people = readPeople(args);
   const isPublic = neighbours === 'replace-one';
+  if (isPublic && args.text('missing') === 'skip') {
+    throw new Misuse('--missing skip goes with zero-out neighbours: how many rows count is secret');
+  }
   if (people && isPublic) {
     // Two persons can have different numbers of rows, and replace-one says that it is known.
     throw new Misuse('--user-column goes with zero-out neighbours: how many rows count is secret');
@@ -101,6 +106,7 @@ export async function readHistogram(
     texts,
     onlyTexts: true,
     delimiter,
+    missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
   });
   for await (const batch of table.batches) {
     for (let i = 0; i < batch.numRows; ++i) {

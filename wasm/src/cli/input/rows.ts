@@ -8,6 +8,7 @@ import { Misuse } from '../failure.js';
 import type { Delimiter } from './delimiter.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
+import type { Missing } from './missing.js';
 import { csvRecords } from './records.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
@@ -21,6 +22,8 @@ export interface Batch {
   lines: number[];
   /** For each text column its cells. */
   texts: string[][];
+  /** Rows of zeros, 0-based, where something is missing. */
+  blank?: ReadonlySet<number>;
   /** Why the row after these cannot be read. No batch follows. */
   fault?: Misuse;
 }
@@ -31,6 +34,10 @@ export interface Wanted {
   texts: readonly string[];
   onlyTexts?: boolean;
   delimiter: Delimiter;
+  /** Default: refuse. */
+  missing?: Missing;
+  /** A column that is refused where a number is missing in it and others would be 0. */
+  neverZero?: string;
   /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
   categories?: Domain | undefined;
 }
@@ -68,6 +75,52 @@ interface Categories {
   index: number;
 }
 
+/** Rows of a batch while it is read. */
+class Rows {
+  readonly lines: number[] = [];
+  private readonly texts: string[][];
+  private readonly blank = new Set<number>();
+
+  constructor(
+    /** Room for these rows and those after them. */
+    readonly values: Float64Array,
+    private readonly width: number,
+    private readonly firstRow: number,
+    private readonly textIndices: readonly number[],
+  ) {
+    this.texts = textIndices.map(() => []);
+  }
+
+  /** Room for the next row. */
+  get room(): Float64Array {
+    const from = this.lines.length * this.width;
+    return this.values.subarray(from, from + this.width);
+  }
+
+  /** Room for the rows after these. */
+  get rest(): Float64Array {
+    return this.values.subarray(this.lines.length * this.width);
+  }
+
+  add({ cells, line }: CsvRecord, isBlanked: boolean): void {
+    if (isBlanked) this.blank.add(this.lines.length);
+    this.lines.push(line);
+    this.textIndices.forEach((index, j) => this.texts[j]!.push(cells[index]!));
+  }
+
+  batch(fault?: Misuse): Batch {
+    return {
+      values: this.values.subarray(0, this.lines.length * this.width),
+      numRows: this.lines.length,
+      firstRow: this.firstRow,
+      lines: this.lines,
+      texts: this.texts,
+      ...(this.blank.size > 0 && { blank: this.blank }),
+      ...(fault && { fault }),
+    };
+  }
+}
+
 class RowReader {
   private numRows = 0;
   private blank: { row: number; line: number } | undefined;
@@ -79,24 +132,17 @@ class RowReader {
     private readonly textIndices: number[],
     private readonly allColumns: boolean,
     private readonly categories: Categories | undefined,
+    private readonly missing: { policy: Missing; never: string | undefined },
   ) {}
 
-  read(records: CsvRecord[]): Batch {
+  /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
+  *read(records: CsvRecord[]): Generator<Batch> {
     const { categories, indices } = this;
     const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
     const countsAll = !categories && indices.length === 0;
-    const values = new Float64Array(records.length * width).fill(countsAll ? 1 : 0);
-    const lines: number[] = [];
-    const texts: string[][] = this.textIndices.map(() => []);
-    const firstRow = this.numRows + 1;
-    const batch = (fault?: Misuse): Batch => ({
-      values: values.subarray(0, lines.length * width),
-      numRows: lines.length,
-      firstRow,
-      lines,
-      texts,
-      ...(fault && { fault }),
-    });
+    const rowsIn = (room: Float64Array) =>
+      new Rows(room, width, this.numRows + 1, this.textIndices);
+    let rows = rowsIn(new Float64Array(records.length * width).fill(countsAll ? 1 : 0));
     for (const record of records) {
       // Blank lines at the end are common and harmless; anywhere else a value is missing.
       if (isBlank(record)) {
@@ -106,27 +152,51 @@ class RowReader {
       if (this.blank) {
         const { row, line } = this.blank;
         const what = `row ${row} (line ${line}) is blank`;
-        return batch(new Misuse(what, { code: 'blank', row, line }));
+        return yield rows.batch(new Misuse(what, { code: 'blank', row, line }));
+      }
+      if (this.missing.policy === 'drop' && this.lacks(record)) {
+        yield rows.batch();
+        ++this.numRows;
+        rows = rowsIn(rows.rest);
+        continue;
       }
       try {
-        this.readRow(record, values.subarray(lines.length * width));
+        rows.add(record, this.readRow(record, rows.room));
       } catch (error) {
-        if (error instanceof Misuse) return batch(error);
+        if (error instanceof Misuse) return yield rows.batch(error);
         throw error;
       }
       ++this.numRows;
-      lines.push(record.line);
-      this.textIndices.forEach((index, j) => texts[j]!.push(record.cells[index]!));
     }
-    return batch();
+    yield rows.batch();
   }
 
-  private readRow({ cells, line }: CsvRecord, out: Float64Array): void {
+  /** No rows, and why there are no more. */
+  ended(fault: Misuse): Batch {
+    return new Rows(new Float64Array(), 1, this.numRows + 1, this.textIndices).batch(fault);
+  }
+
+  /** Whether a cell is empty that the row needs. */
+  private lacks({ cells }: CsvRecord): boolean {
+    if (cells.length !== this.header.length) return false;
+    const { categories, indices, textIndices } = this;
+    const needed = [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
+    return needed.some((index) => cells[index]!.trim() === '');
+  }
+
+  /** Reads the numbers of a row; returns whether it is one of zeros because something is missing. */
+  private readRow(record: CsvRecord, out: Float64Array): boolean {
+    const { cells, line } = record;
     const row = this.numRows + 1;
     const where = `row ${row} (line ${line})`;
     if (cells.length !== this.header.length) {
       const what = `${where} has ${cells.length} cells, the header has ${this.header.length}`;
       throw new Misuse(what, { code: 'wrong_width', row, line });
+    }
+    const { policy, never } = this.missing;
+    if (policy === 'blank' && this.lacks(record)) {
+      out.fill(0);
+      return true;
     }
     if (this.categories) {
       const { domain, index } = this.categories;
@@ -136,7 +206,8 @@ class RowReader {
     }
     this.indices.forEach((index, j) => {
       const text = cells[index]!.trim();
-      const value = parseNumber(text);
+      const isZero = text === '' && policy === 'zero' && this.header[index] !== never;
+      const value = isZero ? 0 : parseNumber(text);
       if (value === undefined) {
         const what = text === '' ? 'is missing' : 'is not a number';
         const column = columnName(this.header, index);
@@ -149,6 +220,7 @@ class RowReader {
       }
       out[j] = value;
     });
+    return false;
   }
 }
 
@@ -180,23 +252,24 @@ export async function readTable(
     domain: categories,
     index: chooseColumns(header, [categories.column])[0]!,
   };
-  const reader = new RowReader(header, indices, textIndices, all, by);
+  const missing = { policy: wanted.missing ?? 'refuse', never: wanted.neverZero };
+  const reader = new RowReader(header, indices, textIndices, all, by, missing);
 
   async function* batches(): AsyncGenerator<Batch> {
-    let batch = reader.read(rest);
-    if (batch.numRows > 0 || batch.fault) yield batch;
-    while (!batch.fault) {
+    for (let records = rest; ; ) {
+      for (const batch of reader.read(records)) {
+        if (batch.numRows > 0 || batch.fault) yield batch;
+        if (batch.fault) return;
+      }
       let piece: IteratorResult<CsvRecord[]>;
       try {
         piece = await pieces.next();
       } catch (error) {
         if (!(error instanceof Misuse)) throw error;
-        yield { ...reader.read([]), fault: error };
-        return;
+        return yield reader.ended(error);
       }
       if (piece.done) return;
-      batch = reader.read(piece.value);
-      if (batch.numRows > 0 || batch.fault) yield batch;
+      records = piece.value;
     }
   }
   const rows = categories ? [...categories.labels] : [ROWS];

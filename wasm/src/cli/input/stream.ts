@@ -6,6 +6,25 @@ import { openInput, isRegularFile } from './input.js';
 import { Misuse } from '../failure.js';
 import { readTable, type Batch, type NumericTable, type Wanted } from './rows.js';
 
+const noRows = () => new Misuse('the input has a header but no rows');
+
+function surveyKept(batches: readonly Batch[], visit: (batch: Batch) => void): void {
+  if (batches.length === 0) throw noRows();
+  batches.forEach(visit);
+}
+
+/** Rows `from` to before `to` of a batch without a fault. */
+function partOf(batch: Batch, from: number, to: number): Batch {
+  const width = batch.values.length / batch.numRows;
+  return {
+    values: batch.values.subarray(from * width, to * width),
+    numRows: to - from,
+    firstRow: batch.firstRow + from,
+    lines: batch.lines.slice(from, to),
+    texts: batch.texts.map((cells) => cells.slice(from, to)),
+  };
+}
+
 export class RowStream {
   /** Batches to be read again, of an input that cannot be. */
   private kept: Batch[] | undefined;
@@ -35,6 +54,7 @@ export class RowStream {
    * @param numKept  cells up to which a table is kept that could be read again.
    */
   async survey(visit: (batch: Batch) => void, numKept = 0): Promise<void> {
+    if (this.kept) return surveyKept(this.kept, visit);
     const isFile = await isRegularFile(this.files);
     let again = isFile && numKept === 0;
     let kept: Batch[] = [];
@@ -49,9 +69,26 @@ export class RowStream {
       }
       if (!again) kept.push(batch);
     }
-    if (numRows === 0) throw new Misuse('the input has a header but no rows');
+    if (numRows === 0) throw noRows();
     if (!again) this.kept = kept;
     await this.rewind();
+  }
+
+  /** Reads all rows, and puts them in the order of a key; equal ones stay in theirs. */
+  async sort(keyOf: (batch: Batch, i: number) => number): Promise<void> {
+    const all: { batch: Batch; i: number; key: number }[] = [];
+    for await (const batch of this.table.batches) {
+      if (batch.fault) throw batch.fault;
+      for (let i = 0; i < batch.numRows; ++i) all.push({ batch, i, key: keyOf(batch, i) });
+    }
+    all.sort((one, other) => one.key - other.key);
+    this.kept = [];
+    for (let from = 0, to; from < all.length; from = to) {
+      const { batch, i } = all[from]!;
+      to = from + 1;
+      while (all[to]?.batch === batch && all[to]!.i === i + to - from) ++to;
+      this.kept.push(partOf(batch, i, i + to - from));
+    }
   }
 
   /** After a survey: `rows()` starts from the beginning again. */

@@ -55,6 +55,14 @@ export function readTimes(args: Args): Times | undefined {
   return { column, bucket, first, last };
 }
 
+/** Milliseconds since 1970 of the time of a row. */
+export function timeOf(text: string, column: string, where: { row: number; line: number }): number {
+  const time = parseTime(text.trim());
+  if (time !== undefined) return time;
+  const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
+  throw new Misuse(`${place} must be ${WANTED}`, { code: 'not_a_time', ...where, column }, text);
+}
+
 /** Turns the times of the rows into steps, 0-based, which must not go back. */
 export class Clock {
   private first: number | undefined;
@@ -74,12 +82,7 @@ export class Clock {
   advance(text: string, where: { row: number; line: number }): number {
     const { column, bucket } = this.times;
     const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
-    const time = parseTime(text.trim());
-    if (time === undefined) {
-      const fault = { code: 'not_a_time', ...where, column };
-      throw new Misuse(`${place} must be ${WANTED}`, fault, text);
-    }
-    const index = bucketOf(time, bucket);
+    const index = bucketOf(timeOf(text, column, where), bucket);
     this.first ??= index;
     const step = index - this.first;
     if (step < Math.max(0, this.step)) {

@@ -189,6 +189,11 @@ export class Learning {
     const features = new Float64Array(numRows * dimension).fill(1);
     const labels = new Float64Array(numRows);
     for (let i = 0; i < numRows; ++i) {
+      if (batch.blank?.has(i)) {
+        // Its gradient is a slope times zeros.
+        features.fill(0, i * dimension, (i + 1) * dimension);
+        continue;
+      }
       const row = examples.row(batch, i).map((value, j) => scaled(value, inputs[j]!));
       features.set(row, i * dimension);
       labels[i] = examples.label(batch, i);

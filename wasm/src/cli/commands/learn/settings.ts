@@ -8,6 +8,7 @@ import { given } from '../../../core/given.js';
 import type { Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { Delimiter, DELIMITER_OPTIONS } from '../../input/delimiter.js';
+import { MISSING_OPTIONS, readMissing } from '../../input/missing.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
@@ -48,6 +49,7 @@ export const options: Known = {
   average: 'value',
   ...PARTICIPATION_OPTIONS,
   ...DELIMITER_OPTIONS,
+  ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
   neighbours: 'value',
@@ -138,6 +140,9 @@ function readTest(args: Args) {
 
 export function readSettings(args: Args) {
   requireShown(args);
+  if (args.text('missing') === 'skip' && args.has('show-nonprivate')) {
+    throw new Misuse('--missing skip does not go with --show-nonprivate, which measures on every row');
+  }
   const batchSize = args.count('batch') ?? 1;
   const state = readState(args);
   const { target, mode } = readLearner(args, batchSize);
@@ -167,6 +172,7 @@ export function readSettings(args: Args) {
     showTrue: args.has('show-nonprivate'),
     test: readTest(args),
     delimiter: Delimiter.read('learn', args),
+    missing: readMissing(args, { areSteps: true }),
     model: args.text('model'),
     plot: PlotFile.read(args),
     json: args.has('json'),

@@ -4,6 +4,7 @@
 
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DELIMITER_OPTIONS } from '../../input/delimiter.js';
+import { MISSING_OPTIONS } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
 import type { Args, Known } from '../../options/args.js';
@@ -24,6 +25,7 @@ export const options: Known = {
   ...PEOPLE_OPTIONS,
   ...TIME_OPTIONS,
   ...DELIMITER_OPTIONS,
+  ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   ...STATE_OPTIONS,
   column: 'values',

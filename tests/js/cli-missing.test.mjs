@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows with empty cells, and rows out of order: what becomes of one never moves another.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl, root } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const seen = ['--epsilon', '1', '--delta', '1e-6', '--seed', '3', '--quiet'];
+const release = ['release', ...seen, '--clip', '9', '--show-nonprivate'];
+const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--to', '2026-01-04'];
+const count = ['count', ...seen, ...days, '--show-nonprivate'];
+const skip = ['--missing', 'skip'];
+const zero = ['--missing', 'zero'];
+
+async function printed(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+test('missing: release takes 0 for a number, or zeros for the row, which stays a step', async () => {
+  const table = (second) => `a,b\n1,2\n${second}\n5,6\n`;
+  assert.equal(await printed([...release, ...zero], table('3,')), await printed(release, table('3,0')));
+  assert.equal(await printed([...release, ...skip], table('3,')), await printed(release, table('0,0')));
+  assert.notEqual(await printed(release, table('3,0')), await printed(release, table('0,0')));
+  // A column that is not summed may be empty.
+  const one = ['--column', 'a'];
+  const whole = await printed([...release, ...one], table('3,4'));
+  for (const more of [[], skip, zero]) {
+    assert.equal(await printed([...release, ...one, ...more], table('3,')), whole);
+  }
+  const where = /row 2 \(line 3\), column "b" is missing/;
+  for (const more of [[], ['--missing', 'refuse']]) await fails([...release, ...more], 2, where, { input: table('3,') });
+  const bad = /row 2 \(line 3\), column "b" is not a number/;
+  for (const more of [skip, zero]) await fails([...release, ...more], 2, bad, { input: table('3,x') });
+  await fails([...release, ...skip], 2, /row 2 \(line 3\) has 1 cells/, { input: table('3') });
+  await fails([...release, ...skip], 2, /row 2 \(line 3\) is blank/, { input: table('') });
+});
+
+test('missing: with times a row that is skipped is gone, and others keep their numbers', async () => {
+  const input = 't,a\n2026-01-01,1\n2026-01-02,\n,3\n2026-01-03,4\n';
+  const wanted = 't,a\n2026-01-01,1\n2026-01-03,4\n';
+  const args = [...release, ...days, ...skip];
+  assert.equal(await printed(args, input), await printed([...release, ...days], wanted));
+  await fails(args, 2, /row 5 \(line 6\), column "a" is not a number/, { input: `${input}2026-01-03,x\n` });
+  const people = ['--user-column', 'u', '--max-contributions', '1'];
+  const owned = (rows) => `t,a,u\n2026-01-01,1,x\n${rows}2026-01-03,4,x\n2026-01-03,5,y\n`;
+  // The row without a number does not use up the only turn of its person.
+  assert.equal(
+    await printed([...args, ...people], owned('2026-01-02,,y\n2026-01-02,7,\n')),
+    await printed([...release, ...days, ...people], owned('')),
+  );
+});
+
+test('missing: a row without a person is refused where rows are steps', async () => {
+  const args = [...release, ...skip, '--user-column', 'u', '--max-contributions', '1'];
+  await fails(args, 2, /row 2 \(line 3\), column "u" is missing/, { input: 'u,a\nx,1\n,2\n' });
+});
+
+test('missing: rows of counts and histograms that are skipped do not count', async () => {
+  const by = ['--by', 'c', '--domain', 'p,q', '--other'];
+  const rows = (more) => `t,c\n2026-01-01,p\n${more}2026-01-02,q\n`;
+  const input = rows('2026-01-01,\n,p\n');
+  assert.equal(await printed([...count, ...by, ...skip], input), await printed([...count, ...by], rows('')));
+  // An empty cell is one more text for --other.
+  const other = rows('2026-01-01,\n');
+  assert.notEqual(await printed([...count, ...by], other), await printed([...count, ...by], rows('')));
+  const domain = ['--column', 'c', '--domain', 'p,q', ...seen];
+  const queries = ['queries', '--workload', 'identity', ...domain];
+  const choose = ['choose', '--winner', ...domain.filter((arg) => !['--delta', '1e-6'].includes(arg))];
+  for (const args of [queries, choose]) {
+    assert.equal(await printed([...args, ...skip], rows('2026-01-01,\n')), await printed(args, rows('')));
+    const secret = /--missing skip goes with zero-out neighbours/;
+    await fails([...args, ...skip, '--neighbours', 'replace-one'], 2, secret, { input });
+    await fails([...args, ...zero], 2, /--missing must be one of refuse, skip, got "zero"/, { input });
+  }
+  await fails([...count, ...zero], 2, /--missing must be one of refuse, skip, got "zero"/, { input });
+});
+
+test('missing: an example that is skipped adds no gradient, and moves no other', async () => {
+  const random = generator(8);
+  const rows = Array.from({ length: 40 }, () => [random().toFixed(3), random().toFixed(3), Number(random() > 0.5)]);
+  const table = (change) => `a,b,y\n${rows.map((row, i) => `${i === 7 ? change(row) : row}\n`).join('')}`;
+  const options = ['--label', 'y', '--clip', '1', '--regularisation', '9', ...seen, '--json'];
+  for (const more of [[], ['--batch', '5'], ['--passes', '2'], ['--loss', 'squared']]) {
+    const weights = async (args, input) => JSON.parse(await printed(['learn', ...options, ...more, ...args], input));
+    const skipped = await weights(skip, table(([a]) => `${a},,1`));
+    assert.equal(skipped.numExamples, 40 * (more[0] === '--passes' ? 2 : 1));
+    assert.deepEqual(await weights(skip, table(() => ',0.5,')), skipped);
+    // With all features 0 and no intercept there is no gradient either.
+    const bare = ['--no-intercept'];
+    assert.deepEqual(
+      (await weights([...bare, ...skip], table(() => ',0.5,1'))).weights,
+      (await weights(bare, table(() => '0,0,1'))).weights,
+    );
+    assert.deepEqual(
+      await weights(zero, table(([, b, y]) => `,${b},${y}`)),
+      await weights([], table(([, b, y]) => `0,${b},${y}`)),
+    );
+    await fails(['learn', ...options, ...more, ...zero], 2, /row 8 \(line 9\), column "y" is missing/, {
+      input: table(([a, b]) => `${a},${b},`),
+    });
+  }
+  const shown = ['learn', ...options, ...skip, '--show-nonprivate'];
+  await fails(shown, 2, /--missing skip does not go with --show-nonprivate/, { input: table(String) });
+});
+
+test('sort: rows in any order are counted as those in order, persons included', async () => {
+  const text = readFileSync(join(root, 'examples/site_visits.csv'), 'utf8');
+  const [header, ...lines] = text.trimEnd().split('\n');
+  const random = generator(9);
+  const shuffled = lines.map((line) => [random(), line]).sort(([a], [b]) => a - b).map(([, line]) => line);
+  assert.notDeepEqual(shuffled, lines);
+  const input = `${[header, ...shuffled].join('\n')}\n`;
+  const args = ['count', ...seen, '--show-nonprivate', '--time-column', 'time', '--bucket', 'day'];
+  const by = ['--by', 'section', '--domain', 'docs,shop,blog', '--other'];
+  const people = ['--user-column', 'visitor', '--max-contributions', '3'];
+  for (const more of [[], by, [...people], ['--from', '2026-04-06', '--to', '2026-05-03']]) {
+    const wanted = await printed([...args, ...more], text);
+    assert.equal(await printed([...args, ...more, '--sort'], text), wanted);
+    assert.equal(await printed([...args, ...more, '--sort'], input), wanted);
+  }
+  await fails(args, 2, /rows must be in time order/, { input });
+});
+
+test('sort: a fault is that of the row in the file', async () => {
+  const input = 't,u\n2026-01-03,a\n2026-01-01,b\noops,c\n';
+  const bad = /row 3 \(line 4\), column "t" must be a date/;
+  const { stdout } = await fails([...count, '--sort'], 2, bad, { input });
+  assert.equal(stdout, '');
+  const late = 't,u\n2026-01-09,a\n2026-01-01,b\n';
+  await fails([...count, '--sort'], 2, /row 1 \(line 2\) is past the horizon of --to/, { input: late });
+  const open = ['count', ...seen, ...days.slice(0, 4), '--sort'];
+  await fails(open, 2, /has a header but no rows/, { input: 't,u\n' });
+  await fails([...release, ...days, '--sort'], 2, /unknown option "--sort"/, { input });
+});
