@@ -172,7 +172,7 @@ double safe_edge(double guess, int safe_side, const Holds& holds) {
   if (holds(safe)) {
     for (double gap = 0x1p-50;; gap *= 8) {
       unsafe = std::min(moved(safe, -safe_side, gap), DBL_MAX);
-      if (!holds(unsafe)) break;
+      if (!(unsafe > 0) || !holds(unsafe)) break;
       if (unsafe == DBL_MAX) return unsafe;
       safe = unsafe;
     }
@@ -340,6 +340,9 @@ double mu_from_pure_dp(double epsilon) {
   const double asymptote = up(std::sqrt(8.0) * std::sqrt(epsilon) * (1 + 0x1p-50));
   // From here on 1 / (1 + e^epsilon) leaves the doubles; Phi(-x) <= e^(-x^2 / 2) / 2 serves.
   if (epsilon > 700) return asymptote;
+  // tanh x <= x, and mu^2 is below all rounding: sqrt(pi / 2) epsilon, rounded up. The search below
+  // rounds half of a subnormal epsilon down.
+  if (epsilon < 0x1p-900) return up_from_zero(1.2533141373155006 * epsilon);
   // 1 - 2 Phi(-mu / 2) = delta(mu, 0) is to be at least tanh(epsilon / 2).
   const auto holds = [epsilon](double mu) {
     const Profile tail = profile(mu, 0);

@@ -562,6 +562,13 @@ TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
     EXPECT_GT(mu_from_pure_dp(epsilon), mu) << epsilon;
     EXPECT_LE(mu_from_pure_dp(epsilon), mu * (1 + 1e-12)) << epsilon;
   }
+  // sqrt(pi / 2) units and more, where a unit is all that there is.
+  const double unit = std::numeric_limits<double>::denorm_min();
+  for (const double units : {1.0, 2.0, 3.0, 100.0, 0x1p60}) {
+    EXPECT_GT(mu_from_pure_dp(units * unit) / unit, 1.2533141373155002 * units) << units;
+    EXPECT_LE(mu_from_pure_dp(units * unit) / unit, 1.2533141373155012 * units + 3) << units;
+  }
+  EXPECT_LE(mu_from_pure_dp(0x1p-901), mu_from_pure_dp(0x1p-900));
 }
 
 TEST(Privacy, CompositionOfTheSmallestNumbersIsNotRoundedDown) {

@@ -8,6 +8,7 @@ import { makeError, type Where } from './errors.js';
 export type Fields = Record<string, unknown>;
 
 const SHORT = 20;
+const LONG = 60;
 
 /** Describes a value in a message: "string", "null", "array", "number 5". */
 function kindOf(value: unknown): string {
@@ -21,9 +22,10 @@ function kindOf(value: unknown): string {
 
 /** A value as it appears in a message. */
 function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
-  return String(value);
+  if (typeof value !== 'string') return Object(value) === value ? kindOf(value) : String(value);
+  const text = JSON.stringify(value);
+  return text.length <= LONG ? text : `${text.slice(0, LONG)}... (${value.length} characters)`;
 }
 
 function refused(

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Calls that make no sense, by the thousand: each works, or fails with an error that has a code and
+// says in words what is wrong.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importEntry } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const NUM_CALLS = 20_000;
+const random = generator(11);
+const oneOf = (list) => list[Math.floor(random() * list.length)];
+
+const NUMBERS = [0, -0, -1, 1.5, 3, NaN, Infinity, -Infinity, 2 ** 53, 1e300, 5e-324, 3n, -1n];
+const TEXTS = ['', 'x', 'optimal', '__proto__', '\n', 'a'.repeat(5000)];
+const ARRAYS = [[], [[]], [NaN], ['a'], new Float64Array(3), new ArrayBuffer(8), { length: -1 }];
+const OBJECTS = [{}, { a: 1 }, new Map(), new Date(0), /x/, Object.create(null), new Error('e')];
+const ODD = [undefined, null, true, Symbol('s'), () => 1, { toString: null }, Promise.resolve()];
+const anything = () => oneOf(oneOf([NUMBERS, TEXTS, ARRAYS, OBJECTS, ODD]));
+const listOf = (length) => Array.from({ length }, anything);
+
+const VALID = { numSteps: 8, epsilon: 1, delta: 1e-6, mechanism: 'tree', dimension: 1 };
+const NAMES = [
+  ...[...Object.keys(VALID), 'clipNorm', 'neighbours', 'participation', 'workload', 'objective'],
+  ...['bands', 'buffers', 'decays', 'lambda', 'loss', 'numClasses', 'radius', 'domain', 'descent'],
+  ...['batchSize', 'mode', 'grid', 'insecureSeed', 'beta', 'features', 'labels', 'inputs', 'rule'],
+  ...['account', 'costs', 'rho', 'mu', 'maxContributions', 'strategies', 'precisionBits', 'rate'],
+  ...['key', 'stream', 'table', 'gap', 'solver', 'noise', 'strategy', 'scores', 'sensitivity'],
+];
+
+/** Options of which one or two make no sense, or are missing. */
+function options() {
+  const made = { ...VALID };
+  for (let i = random() < 0.5 ? 1 : 2; i > 0; --i) made[oneOf(NAMES)] = anything();
+  if (random() < 0.2) delete made[oneOf(Object.keys(VALID))];
+  return made;
+}
+
+/** Methods of what the functions make. */
+const METHODS = [
+  ...['release', 'releaseMany', 'contribute', 'endSteps', 'stddev', 'releaseEach', 'learn', 'losses'],
+  ...['endBatch', 'model', 'update', 'weights', 'append', 'best', 'next', 'seek', 'restore', 'rounded'],
+  ...['addNoiseTo', 'label', 'labels', 'matrices', 'advance', 'result', 'heldOutRisk', 'step'],
+];
+
+test('hostile: every error of 20,000 senseless calls has a code, and is in words', async () => {
+  let numCalls = 0;
+  let numErrors = 0;
+  const attempt = async (name, target, args) => {
+    ++numCalls;
+    try {
+      return await target[name](...args);
+    } catch (error) {
+      ++numErrors;
+      const what = `${name}: ${error?.message}`;
+      assert.ok(error instanceof Error, what);
+      assert.equal(typeof error.code, 'string', `${what}\n${error.stack}`);
+      assert.ok(!/\[object|=>|is not a function|Cannot read/.test(error.message), what);
+      assert.ok(error.message.length < 800, what);
+      return undefined;
+    }
+  };
+  const functions = Object.keys(dp).filter((name) => typeof dp[name] === 'function');
+  while (numCalls < NUM_CALLS) {
+    const args = random() < 0.6 ? [options()] : listOf(Math.floor(random() * 4));
+    const made = await attempt(oneOf(functions), dp, args);
+    if (typeof made?.dispose !== 'function') continue;
+    for (const method of METHODS.filter((each) => typeof made[each] === 'function')) {
+      await attempt(method, made, listOf(Math.floor(random() * 4)));
+    }
+    made.dispose();
+  }
+  assert.ok(numErrors > NUM_CALLS / 2, `${numErrors}`);
+  assert.equal(dp.liveHandles, 0);
+});
