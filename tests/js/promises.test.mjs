@@ -17,8 +17,9 @@ function textOf(word) {
   if (word !== 'page') {
     return read(`tests/${word.includes('/') ? word : `js/${word}`}.test.mjs`);
   }
-  const names = readdirSync(join(root, 'tests/browser'));
-  return names.map((name) => read(`tests/browser/${name}`)).join('\n');
+  const names = readdirSync(join(root, 'tests/browser'), { recursive: true });
+  const files = names.filter((name) => name.endsWith('.mjs'));
+  return files.map((name) => read(`tests/browser/${name}`)).join('\n');
 }
 
 /** Whether a test begins with these words; an import or a message that does is none. */

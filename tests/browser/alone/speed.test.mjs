@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage, settled, startSite } from './support.mjs';
+import { openPage, settled, startSite } from '../support.mjs';
 
 const { site, browser } = await startSite();
 

@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, openPage, serveSite, settled } from './support.mjs';
-import { longestTasks, threadTime } from './trace.mjs';
+import { launch, openPage, serveSite, settled } from '../support.mjs';
+import { longestTasks, threadTime } from '../trace.mjs';
 
 let site;
 let browser;
