@@ -122,7 +122,7 @@ test('plot: a page stands alone, and its parts have names', async () => {
 
 /** Totals of a chart that took them in pieces; step t has the total 10 t and the std t + 1. */
 function chartOf(numSteps, size) {
-  const chart = new TotalsChart({ columns: ['a<b'], numSteps, timeColumn: undefined });
+  const chart = new TotalsChart({ columns: ['a<b'], timeColumn: undefined });
   const totals = { dimension: 1, stddev: (t) => t + 1 };
   for (let first = 0; first < numSteps; first += size) {
     const length = Math.min(size, numSteps - first);
@@ -144,7 +144,7 @@ test('plot: the band is two standard deviations up and down', () => {
 });
 
 test('plot: of many steps some are drawn, the last one included', () => {
-  for (const [numSteps, every] of [[1000, 1], [1001, 2], [5000, 5], [5001, 6]]) {
+  for (const [numSteps, every] of [[3, 1], [1000, 1], [1001, 2], [5000, 8], [5001, 8]]) {
     const { picture, numbers } = chartOf(numSteps, 700);
     const { x } = picture.panels[0].series[1];
     assert.equal(x.at(-1), numSteps);
@@ -153,6 +153,13 @@ test('plot: of many steps some are drawn, the last one included', () => {
     assert.equal(numbers.rows.length, x.length);
     assert.equal(numbers.caption.includes(`one of ${every} is shown`), every > 1);
   }
+});
+
+test('plot: as many values as there are can be drawn', () => {
+  const x = Array.from({ length: 200_000 }, (_, i) => i);
+  const axis = { label: '', log: false };
+  const series = [{ name: 'a', x, y: x }];
+  assert.match(plot({ title: '', panels: [{ title: '', x: axis, y: axis, series }] }), /<svg/);
 });
 
 test('plot: names below an axis have room, and are cut', () => {

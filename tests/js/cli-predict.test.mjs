@@ -160,6 +160,10 @@ test('learn --test: a file that cannot be read is refused before a budget pays',
   for (const [name, message] of [
     [join(folder, 'no.csv'), /--test .*no\.csv: there is no file/],
     [write('less.csv', 'a,y\n1,1\n'), /--test .*less\.csv: unknown column "b"/],
+    [write('none.csv', 'a,b,y\n'), /--test .*none\.csv: .*a header but no rows/],
+    [write('gap.csv', 'a,b,y\n1,1,1\n1,,1\n'), /--test .*gap\.csv: row 2 .*b/],
+    [write('label.csv', 'a,b,y\n1,1,1\n1,1,2\n'), /--test .*label\.csv: row 2 .*label/],
+    [numbers, /--test .*numbers\.csv is the table itself: .*--show-nonprivate/],
   ]) {
     await fails([...args, '--test', name, numbers], 2, message);
     assert.equal(existsSync(budget), false);

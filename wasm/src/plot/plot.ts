@@ -60,7 +60,8 @@ class Scale {
   ) {
     const shown = values.filter((value) => Number.isFinite(this.place(value)));
     const places = shown.map((value) => this.place(value));
-    const [least, most] = [Math.min(...places), Math.max(...places)];
+    const least = places.reduce((low, place) => Math.min(low, place), Infinity);
+    const most = places.reduce((high, place) => Math.max(high, place), -Infinity);
     const margin = most > least ? 0.04 * (most - least) : 0.5;
     [this.low, this.high] = [least - margin, most + margin];
     if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));

@@ -67,6 +67,7 @@ std::vector<Row> read(const std::string& file) {
   std::ifstream input(file);
   std::vector<Row> rows;
   for (std::string line; std::getline(input, line);) {
+    if (line.ends_with('\\r')) line.pop_back();
     std::istringstream rest(line);
     rows.emplace_back();
     for (std::string cell; std::getline(rest, cell, ',');) rows.back().push_back(cell);

@@ -11,8 +11,9 @@ interface Answer {
 }
 
 export function answersFigure(answers: readonly Answer[], unit: string): Figure {
-  const thinning = new Thinning(answers.length);
-  const shown = answers.filter((_, i) => thinning.shows(i));
+  const thinning = new Thinning<Answer>();
+  answers.forEach((answer) => thinning.take(answer));
+  const shown = thinning.points;
   return {
     title: 'Private answers',
     picture: {

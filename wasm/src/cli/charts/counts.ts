@@ -12,7 +12,6 @@ interface Options {
   /** The column of the categories, and these; undefined where all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
-  numSteps: number;
   /** Std of each bucket's count. */
   stddevs: Float64Array;
 }
@@ -28,28 +27,24 @@ interface Bucket {
 
 /** Collects counts as they are released. */
 export class CountsChart {
-  private readonly thinning: Thinning;
+  private readonly thinning = new Thinning<Bucket>();
   private readonly differences = new Differences();
-  private readonly buckets: Bucket[] = [];
 
-  constructor(private readonly options: Options) {
-    this.thinning = new Thinning(options.numSteps);
-  }
+  constructor(private readonly options: Options) {}
 
   take({ first, noisy, labels }: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
     const { dimension } = totals;
     for (let k = 0; k < noisy.length / dimension; ++k) {
       const now = [...noisy.subarray(k * dimension, (k + 1) * dimension)];
       const counts = this.differences.next(now);
-      if (!this.thinning.shows(first + k)) continue;
       const stds = { countStd: this.options.stddevs[first + k]!, totalStd: totals.stddev(first + k) };
-      this.buckets.push({ time: labels![k]!, counts, totals: now, ...stds });
+      this.thinning.take({ time: labels![k]!, counts, totals: now, ...stds });
     }
   }
 
   figure(): Figure {
     const { bucket, by } = this.options;
-    const { buckets } = this;
+    const { points: buckets } = this.thinning;
     const names = this.options.labels ?? ['rows'];
     const x = buckets.map((_, i) => i);
     const axis = { label: bucket, log: false, names: buckets.map(({ time }) => time) };

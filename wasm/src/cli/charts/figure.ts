@@ -25,17 +25,26 @@ export const BAND_TEXT = 'two standard deviations of the noise';
 /** Most points of a curve. */
 const MOST_POINTS = 1000;
 
-/** Picks the points that are drawn of many: every so many-th, the last one included. */
-export class Thinning {
-  private readonly every: number;
+/** Keeps the points that are drawn of many: all, or every second, fourth, ..., and the latest. */
+export class Thinning<Point> {
+  private every = 1;
+  private numSeen = 0;
+  private kept: Point[] = [];
+  private latest: Point | undefined;
 
-  constructor(private readonly numPoints: number) {
-    this.every = Math.ceil(numPoints / MOST_POINTS);
+  take(point: Point): void {
+    this.numSeen += 1;
+    this.latest = this.numSeen % this.every === 0 ? undefined : point;
+    if (this.latest !== undefined) return;
+    this.kept.push(point);
+    if (this.kept.length <= MOST_POINTS) return;
+    this.every *= 2;
+    this.latest = this.kept.at(-1);
+    this.kept = this.kept.filter((_, i) => i % 2 === 1);
   }
 
-  /** @param point  0-based. */
-  shows(point: number): boolean {
-    return (point + 1) % this.every === 0 || point === this.numPoints - 1;
+  get points(): readonly Point[] {
+    return this.latest === undefined ? this.kept : [...this.kept, this.latest];
   }
 
   /** A clause on what is left out, for a caption. */

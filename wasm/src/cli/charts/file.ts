@@ -28,11 +28,17 @@ export class PlotFile {
     await requireWritable(this.path, 'plot');
   }
 
-  /** @param claim  what the figure promises, in a sentence. */
-  async write(figure: Figure, claim: string): Promise<void> {
+  /**
+   * @param claim  what the figure promises, in a sentence.
+   * @param isGuarded  whether the caller reacts to signals.
+   */
+  async write(
+    figure: Figure,
+    { claim, isGuarded = false }: { claim: string; isGuarded?: boolean },
+  ): Promise<void> {
     const { title, picture } = figure;
     const svg = plot({ title, description: claim, ...picture });
     const text = /\.svg$/i.test(this.path) ? svg : pageOf(figure, { svg, claim });
-    await writeFile(this.path, text, { option: 'plot' });
+    await writeFile(this.path, text, { option: 'plot', isGuarded });
   }
 }

@@ -8,41 +8,46 @@ import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
   columns: readonly string[];
-  numSteps: number;
   /** Column of the times, where steps are times. */
   timeColumn: string | undefined;
 }
 
+/** Totals after a step. */
+interface Row {
+  step: number;
+  /** Empty where steps are no times. */
+  label: string;
+  totals: number[];
+  std: number;
+}
+
 /** Collects totals as they are released. */
 export class TotalsChart {
-  private readonly thinning: Thinning;
-  private readonly steps: number[] = [];
-  private readonly labels: string[] = [];
-  private readonly totals: number[][] = [];
-  private readonly stds: number[] = [];
+  private readonly thinning = new Thinning<Row>();
 
-  constructor(private readonly options: Options) {
-    this.thinning = new Thinning(options.numSteps);
-  }
+  constructor(private readonly options: Options) {}
 
   take({ first, noisy, labels }: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
     const { dimension } = totals;
     for (let k = 0; k < noisy.length / dimension; ++k) {
-      if (!this.thinning.shows(first + k)) continue;
-      this.steps.push(first + k + 1);
-      if (labels) this.labels.push(labels[k]!);
-      this.totals.push([...noisy.subarray(k * dimension, (k + 1) * dimension)]);
-      this.stds.push(totals.stddev(first + k));
+      this.thinning.take({
+        step: first + k + 1,
+        label: labels?.[k] ?? '',
+        totals: [...noisy.subarray(k * dimension, (k + 1) * dimension)],
+        std: totals.stddev(first + k),
+      });
     }
   }
 
   figure(): Figure {
     const { columns, timeColumn } = this.options;
-    const { steps, labels, totals, stds } = this;
+    const { points } = this.thinning;
     const isTimed = timeColumn !== undefined;
-    const x = isTimed ? labels.map((_, i) => i) : steps;
+    const labels = points.map(({ label }) => label);
+    const x = points.map(({ step }, i) => (isTimed ? i : step));
+    const stds = points.map(({ std }) => std);
     const series = columns.flatMap((name, j) =>
-      banded(name, x, totals.map((row) => row[j]!), stds),
+      banded(name, x, points.map(({ totals }) => totals[j]!), stds),
     );
     return {
       title: 'Private running totals',
@@ -59,11 +64,11 @@ export class TotalsChart {
       numbers: {
         caption: `Totals, and the standard deviation of their noise${this.thinning.text}`,
         header: ['step', ...(isTimed ? [timeColumn] : []), ...columns, 'std'],
-        rows: steps.map((step, i) => [
+        rows: points.map(({ step, label, totals, std }) => [
           step,
-          ...(isTimed ? [labels[i]!] : []),
-          ...totals[i]!,
-          stds[i]!,
+          ...(isTimed ? [label] : []),
+          ...totals,
+          std,
         ]),
       },
     };

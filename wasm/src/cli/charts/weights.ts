@@ -37,7 +37,7 @@ export class WeightsChart {
       .sort((i, j) => Math.abs(weights[j]!) - Math.abs(weights[i]!))
       .slice(0, MOST_CURVES)
       .sort((i, j) => i - j);
-    const last = this.steps.at(-1) ?? 0;
+    const last = this.learner.step;
     const shown = places.map((place) => names[place]!);
     const left = names.length > places.length ? `; the ${places.length} largest of ${names.length}` : '';
     return {

@@ -140,7 +140,6 @@ export function run(args: Args): Promise<void> {
         bucket: times.bucket,
         by: categories?.column,
         labels: categories?.labels,
-        numSteps: run.prepared.how.numSteps,
         stddevs: bucketStddevs(run),
       }),
   });

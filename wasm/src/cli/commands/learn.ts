@@ -74,7 +74,9 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   await settings.plot?.check();
   const problem = await readProblem(args, settings, stepsOf(args, chosen));
   const { features } = problem.examples;
-  const test = settings.test && (await openTest(settings.test, [...features, settings.label]));
+  const { label } = settings;
+  const columns = [...features, label];
+  const test = settings.test && (await openTest(settings.test, { columns, label, target }));
   const dimension = problem.inputs.length + Number(intercept);
   const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
   const how: How = {
@@ -107,7 +109,7 @@ function announce({ seed, fromData, showTrue, test, quiet }: Settings, sentence:
     '--ranges-from-data reads the ranges off the data': fromData,
     '--show-nonprivate adds losses on the data': showTrue,
   });
-  if (test) warn('learn', `--test measures on ${test.file}: NOT private unless it is public`);
+  if (test) warn('learn', `--test measures on ${test.file}: NOT private unless it is public and shares no rows with the table`);
   const isPrivate = seed === undefined && !showTrue;
   if (!quiet && isPrivate) say('learn', sentence);
   return isPrivate ? sentence : NOT_PRIVATE;
@@ -173,10 +175,12 @@ async function writeModel(
   if (settings.model !== undefined) {
     await writeFile(settings.model, `${JSON.stringify(saved)}\n`, { option: 'model', isGuarded });
   }
-  const { chart } = learning;
-  if (chart) await settings.plot!.write(chart.figure(model, weightNames(model)), claim);
   const shown = settings.json ? text : describe(dp, model, { learner: learning.learner, how });
   await new StandardOutput().write(shown);
+  const { chart } = learning;
+  if (!chart) return;
+  const figure = chart.figure(model, weightNames(model));
+  await settings.plot!.write(figure, { claim, isGuarded });
 }
 
 export async function run(args: Args): Promise<void> {

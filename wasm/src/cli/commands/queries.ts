@@ -146,7 +146,7 @@ async function write(
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   await writeWhole(sink, text);
   const unit = fractions ? 'share of rows' : 'rows';
-  await plot?.write(answersFigure(answers, unit), claimOf(settings, queries));
+  await plot?.write(answersFigure(answers, unit), { claim: claimOf(settings, queries) });
 }
 
 export async function run(args: Args): Promise<void> {

@@ -86,6 +86,16 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
   return [...(await Promise.all(roles)), ...(files.length === 0 ? standardInput() : [])];
 }
 
+/** @throws Misuse where a model would be measured on the rows it was learned from. */
+function requireHeldOut(roles: readonly Role[], args: Args): void {
+  const test = roles.find(({ name }) => name.startsWith('--test '));
+  if (!test || args.has('show-nonprivate')) return;
+  if (roles.filter(({ file }) => file === test.file).length > 1) {
+    const why = 'to measure a model on what it was learned from, say --show-nonprivate';
+    throw new Misuse(`${test.name} is the table itself: ${why}`);
+  }
+}
+
 /**
  * @throws Misuse for a file without a name, and naming both roles of a file that is written and has
  *   another one.
@@ -100,4 +110,5 @@ export async function requireOneRoleEach(command: string, args: Args): Promise<v
       .find(({ file, isWritten }) => file === role.file && (isWritten || role.isWritten));
     if (other) throw new Misuse(`${role.name} and ${other.name} are the same file`);
   });
+  requireHeldOut(roles, args);
 }

@@ -6,7 +6,8 @@ import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../.
 import type { LearnerOptions, Twin } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import type { Delimiter } from '../../input/delimiter.js';
-import { Examples } from '../../input/examples.js';
+import { Examples, survey } from '../../input/examples.js';
+import type { Labelled } from '../../input/labels.js';
 import { RowStream } from '../../input/stream.js';
 import { Progressive, type Losses } from './progressive.js';
 
@@ -82,13 +83,20 @@ export class Hindsight {
   }
 }
 
-/** Opens the file of --test, whose columns are those of the input. */
+/**
+ * Opens the file of --test, whose columns are those of the input, and reads it once: what is wrong
+ * with it shows before anything is paid for.
+ */
 export async function openTest(
   { file, delimiter }: { file: string; delimiter: Delimiter },
-  columns: readonly string[],
+  { columns, label, target }: { columns: readonly string[]; label: string; target: Labelled },
 ): Promise<RowStream> {
   try {
-    return await RowStream.open([file], { columns, texts: [], delimiter });
+    const rows = await RowStream.open([file], { columns, texts: [], delimiter });
+    const examples = new Examples(rows.columns, label);
+    const how = { inputs: [], fromData: false, target, numKept: 0 };
+    await survey(rows, examples, how);
+    return rows;
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
     throw new Misuse(`--test ${file}: ${error.message}`, error.fault);
@@ -118,6 +126,5 @@ export async function heldOut(
     last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
     if (batch.fault) throw batch.fault;
   }
-  if (average.numSeen === 0) throw new Misuse('--test has no rows');
   return { average, last };
 }

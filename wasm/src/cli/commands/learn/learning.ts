@@ -162,7 +162,7 @@ export class Learning {
         );
       } catch (error) {
         const { learned, code } = error as { learned?: number; code?: string };
-        if (code === 'store_failed') this.numInDoubt = numRows;
+        if (code === 'store_failed') this.numInDoubt = end - begin;
         if (learned === undefined) throw error;
         this.count(learned);
         throw this.refusedRow(error, batch, begin + learned);
