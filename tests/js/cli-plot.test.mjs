@@ -13,6 +13,7 @@ import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
 const { TotalsChart } = await importSource('cli/charts/totals.ts');
+const { AtomicFile } = await importSource('cli/output/output.ts');
 const { plot } = await importSource('plot/plot.ts');
 
 const folder = scratchFolder('plot');
@@ -160,6 +161,16 @@ test('plot: as many values as there are can be drawn', () => {
   const axis = { label: '', log: false };
   const series = [{ name: 'a', x, y: x }];
   assert.match(plot({ title: '', panels: [{ title: '', x: axis, y: axis, series }] }), /<svg/);
+});
+
+test('plot: what was written before it stays where it failed after', async () => {
+  // A release that is decided is committed once more when something fails after it.
+  const path = join(folder, 'committed.csv');
+  const file = await AtomicFile.create(path, {});
+  await file.write('1\n');
+  await file.commit();
+  await file.commit();
+  assert.equal(readFileSync(path, 'utf8'), '1\n');
 });
 
 test('plot: names below an axis have room, and are cut', () => {

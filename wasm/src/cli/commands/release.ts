@@ -197,7 +197,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
-  if (chart) await settings.plot!.write(chart.figure(), { claim });
+  if (chart) await settings.plot!.write(chart.figure(), { claim, isGuarded: state !== undefined });
 }
 
 /**

@@ -57,6 +57,8 @@ export class AtomicFile implements Sink {
     process.kill(process.pid, signal);
   };
 
+  private isInPlace = false;
+
   private constructor(
     private readonly path: string,
     private readonly temporary: string,
@@ -102,10 +104,13 @@ export class AtomicFile implements Sink {
     await this.file.writeFile(text);
   }
 
+  /** Does nothing the second time. */
   async commit(): Promise<void> {
+    if (this.isInPlace) return;
     await this.file.sync();
     await this.file.close();
     await rename(this.temporary, this.path);
+    this.isInPlace = true;
     this.unlisten();
     await syncFolder(dirname(this.path)); // Now the name is on the disk too.
   }
