@@ -271,14 +271,18 @@ async function checkUnmutated(trees, area, sets) {
   return limits;
 }
 
-/** One fault in one tree. A fault that no test notices ends as 'survived'. */
+/**
+ * One fault in one tree. A fault that no test notices ends as 'survived'. What is kept of the output
+ * names files as the project does: where the tree stood is nobody's business.
+ */
 async function tryFault(tree, area, fault, tests, limit) {
   const takeOut = tree.plant(fault);
+  const inProject = (text) => text?.replaceAll(`${tree.folder}/`, '');
   try {
     const refused = await tree.build(area);
-    if (refused !== undefined) return { outcome: 'does not compile', by: refused.slice(-400) };
+    if (refused !== undefined) return { outcome: 'does not compile', by: inProject(refused).slice(-400) };
     const { outcome, by, seconds } = await tree.test(area, tests, limit);
-    return { outcome, by, seconds };
+    return { outcome, by: inProject(by), seconds };
   } finally {
     takeOut();
   }

@@ -95,8 +95,11 @@ test('a tree that does not build, and a filter that finds no test, stop the harn
 });
 
 test('what does not compile is not killed', async () => {
-  const { outcomes } = await project().tries([fault('bracket', 'a + b', '(a + b')]);
+  const { results, outcomes } = await project().tries([fault('bracket', 'a + b', '(a + b')]);
   assert.deepEqual(outcomes, ['does not compile']);
+  const [{ by }] = [...results.values()];
+  assert.match(by, /sum\.mjs:2/);
+  assert.ok(!by.includes('tree-0'), by); // Nothing is kept of where the copy stood.
 });
 
 test('an endless loop is killed by a timeout', async () => {
