@@ -3,18 +3,10 @@
 // Colours that the system forces, and paper: every scene stays legible.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { complaints, launch, openPage, serveSite, settled } from './support.mjs';
+import { test } from 'node:test';
+import { complaints, openPage, settled, startSite } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 /** Opens the whole story with every scene made and learned. */
 async function openAll(options = {}) {

@@ -3,18 +3,10 @@
 // Figures of the story and of the histograms as SVG: they parse, and have the numbers that are shown.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, openPage, savedPanels, savesOf, serveSite } from './support.mjs';
+import { test } from 'node:test';
+import { openPage, savedPanels, savesOf, startSite } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 /** Opens a scene alone, computed and learned. */
 async function openScene(id, scheme = 'light') {

@@ -3,18 +3,10 @@
 // Positions of handles in the address: a scene is shared as it was left, and Back undoes a move.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, launchFirefox, openPage, serveSite, settled, withoutFirefox } from './support.mjs';
+import { test } from 'node:test';
+import { launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 /** Handles of each scene with the key that moves them, and the position that follows. */
 const moves = [

@@ -4,19 +4,11 @@
 // the same and more, by the clock.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, openPage, serveSite, settled } from '../support.mjs';
+import { test } from 'node:test';
+import { openPage, settled, startSite } from '../support.mjs';
 import { longestTasks, threadTime } from '../trace.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serveSite(), launch()]);
-});
-after(async () => {
-  await browser.close();
-  site.close();
-});
+const { site, browser } = await startSite();
 
 const blank = async () => (await openPage(browser, 'about:blank', { story: true })).page;
 const ready = (page, id) =>
