@@ -70,7 +70,7 @@ test('learn: the noise is that of a row in each of 120 steps, for either kind of
   close(certificate.noiseStddev, wanted, 1e-3);
   const other = dp.learn({ ...target, ...table, neighbours: 'replace-one' }).certificate;
   close(other.noiseStddev / certificate.noiseStddev, 2, 1e-6);
-  // What is in the rows decides nothing of it.
+  // It does not depend on what is in the rows.
   const strange = { features: features.map((value) => 1e6 - value), labels: labels.map(() => 1) };
   assert.deepEqual(dp.learn({ ...target, ...table, ...strange }).certificate, certificate);
 });
