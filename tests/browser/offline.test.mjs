@@ -133,14 +133,17 @@ test('a reload shows a new build at once; the old one is removed once its pages 
         async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
         { polling: 50 },
       );
+      // A page of the same host outside the scope of both workers, so that it keeps none of them.
+      const outside = await profile.newPage();
+      await outside.goto(site.origin);
+      assert.equal((await keptNames(outside)).length, 2);
       await first.page.close();
-      const second = await openPage(profile, `${site.url}#steps=20`, options);
-      await second.page.waitForFunction(async () => (await caches.keys()).length === 1, { polling: 50 });
-      const [kept] = await keptNames(second.page);
+      await outside.waitForFunction(async () => (await caches.keys()).length === 1, { polling: 50 });
+      const [kept] = await keptNames(outside);
       assert.ok(kept.includes(site.url + later));
       assert.ok(!kept.includes(site.url + script));
       site.close();
-      await second.page.reload();
+      const second = await openPage(profile, `${site.url}#steps=20`, options);
       await settled(second.page);
       assert.equal(await second.page.title(), 'a later build');
       assert.deepEqual([...first.said, ...second.said], []);

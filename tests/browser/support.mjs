@@ -57,7 +57,8 @@ export async function serveSite({ folder = site, strict = false } = {}) {
       });
       response.end(body);
     } catch {
-      response.writeHead(404).end();
+      // A browser puts a page of its own, of no host, in the place of an empty one.
+      response.writeHead(404).end('not here');
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
