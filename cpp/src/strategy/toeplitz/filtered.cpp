@@ -8,6 +8,7 @@
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
+#include "math/linear_algebra.hpp"
 #include "math/toeplitz.hpp"
 #include "strategy/families.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
@@ -218,10 +219,7 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   for (Eigen::Index t = rows.rows() - 1; t > 0; --t) rows.row(t) -= rows.row(t - 1);
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
     rows.row(t) *= column_scales[static_cast<std::size_t>(t)];
-  if (workload.kind() == Workload::Kind::matrix) {
-    const Matrix matrix = workload.matrix();
-    return matrix.triangularView<Eigen::Lower>() * rows;
-  }
+  if (workload.kind() == Workload::Kind::matrix) return detail::multiply_lower(workload.matrix(), rows);
   const Matrix inputs = workload.kind() == Workload::Kind::window ? rows : Matrix();
   const auto width = static_cast<Eigen::Index>(workload.width());
   for (Eigen::Index t = 1; t < rows.rows(); ++t)
