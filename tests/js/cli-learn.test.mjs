@@ -394,7 +394,10 @@ test('bench: every measurement with its ratio to the first', async () => {
   const { stdout } = await dpFtrl(['bench', '--time', '5']);
   assert.match(stdout, /^what +time +of one +normals\nMath\.random, Box-Muller .* 1\n/);
   await fails(['bench', 'x.csv'], 2, /bench reads no file, got x\.csv/);
-  await fails(['bench', '--time', '0'], 2, /--time must be a positive number/);
+  for (const time of ['0', '-1', '30000.5', '1e12']) {
+    const wanted = /--time must be a number above 0 and up to 30000, got /;
+    await fails(['bench', '--time', time], 2, wanted);
+  }
 });
 
 test('learn: softmax, descent, and a loss on other rows', async () => {

@@ -3,7 +3,8 @@
 // Rows with empty cells, and rows out of order: what becomes of one never moves another.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fails } from './support/command.mjs';
@@ -108,6 +109,31 @@ test('missing: an example that is skipped adds no gradient, and moves no other',
   }
   const shown = ['learn', ...options, ...skip, '--show-nonprivate'];
   await fails(shown, 2, /--missing skip does not go with --show-nonprivate/, { input: table(String) });
+});
+
+test('missing: rows of the file that a model is measured on are read as those of the table', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-missing-'));
+  const file = (name, rows) => {
+    writeFileSync(join(folder, name), `a,b,y\n${rows}`);
+    return join(folder, name);
+  };
+  const table = file('table.csv', '0.1,0.2,1\n0.3,-0.4,0\n-0.5,0.6,1\n');
+  const options = ['--label', 'y', '--clip', '1', '--regularisation', '9', ...seen, '--json'];
+  const measured = async (...more) => JSON.parse(await printed(['learn', ...options, ...more, table])).test;
+  const holes = file('holes.csv', '0.7,,1\n0.2,0.1,0\n');
+  const some = await measured('--test', holes, ...skip);
+  assert.equal(some.numExamples, 1);
+  assert.deepEqual(some, await measured('--test', file('rest.csv', '0.2,0.1,0\n')));
+  const filled = await measured('--test', file('filled.csv', '0.7,0,1\n0.2,0.1,0\n'));
+  assert.deepEqual(await measured('--test', holes, ...zero), filled);
+  assert.notEqual(filled.loss, some.loss);
+  const where = /--test \S+holes\.csv: row 1 \(line 2\), column "b" is missing/;
+  await fails(['learn', ...options, '--test', holes, table], 2, where);
+  const label = file('label.csv', '0.7,1,\n');
+  const never = /--test \S+label\.csv: row 1 \(line 2\), column "y" is missing/;
+  await fails(['learn', ...options, '--test', label, ...zero, table], 2, never);
+  const none = /--test \S+label\.csv: the input has a header but no rows/;
+  await fails(['learn', ...options, '--test', label, ...skip, table], 2, none);
 });
 
 test('sort: rows in any order are counted as those in order, persons included', async () => {

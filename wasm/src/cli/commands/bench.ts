@@ -12,6 +12,8 @@ import { paragraph, table, type Column } from '../output/table.js';
 export const options: Known = { time: 'value', json: 'flag' };
 
 const ROUNDS = 5;
+/** Milliseconds of a measurement: ten of them take five minutes. */
+const MAX_TIME = 30_000;
 
 interface Case {
   name: string;
@@ -148,7 +150,8 @@ function describe(measurements: readonly Measurement[], about: string): string {
 
 export async function run(args: Args): Promise<void> {
   if (args.files.length > 0) throw new Misuse(`bench reads no file, got ${args.files[0]}`);
-  const time = args.positive('time') ?? 200;
+  const wanted = `a number above 0 and up to ${MAX_TIME}`;
+  const time = args.number('time', wanted, (ms) => ms > 0 && ms <= MAX_TIME) ?? 200;
   const dp = await load();
   const baseline = boxMuller();
   const unit = measure(baseline, time);

@@ -36,7 +36,8 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
 ${DELIMITER}
   --missing M      rows with an empty cell: refuse (default); zero: a missing feature is 0, a label
                    is refused; skip: the row adds no gradient, and takes its place in a step all
-                   the same. The guarantee stays: no other row moves to another step
+                   the same. The guarantee stays: no other row moves to another step. Rows of --test
+                   that are skipped are left out
   --range NAME=LOW:HIGH
                    what is known of a feature without the data: LOW becomes -1, HIGH 1, and what
                    lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or

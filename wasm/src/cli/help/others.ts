@@ -35,7 +35,7 @@ export const BENCH = `dp-ftrl bench [--time MS] [--json]
 Times of releases, errors, a search and a calibration on this machine, and in how many normals of
 Math.random and Box-Muller each would have passed.
 
-  --time MS        for each measurement, about (default 200)
+  --time MS        for each measurement, about (default 200, at most 30000)
   --json           version, node, platform, arch, measurements: name, unit, nanoseconds (of one
                    unit, the median of 5 rounds), perSecond, ratio (to the first measurement)
 

@@ -8,6 +8,7 @@ import { Misuse } from '../../failure.js';
 import type { Delimiter } from '../../input/delimiter.js';
 import { Examples, survey } from '../../input/examples.js';
 import type { Labelled } from '../../input/labels.js';
+import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
 import { Progressive, type Losses } from './progressive.js';
 
@@ -88,11 +89,12 @@ export class Hindsight {
  * with it shows before anything is paid for.
  */
 export async function openTest(
-  { file, delimiter }: { file: string; delimiter: Delimiter },
+  { file, delimiter, missing }: { file: string; delimiter: Delimiter; missing: Missing },
   { columns, label, target }: { columns: readonly string[]; label: string; target: Labelled },
 ): Promise<RowStream> {
   try {
-    const rows = await RowStream.open([file], { columns, texts: [], delimiter });
+    const wanted = { columns, texts: [], delimiter, missing, neverZero: label };
+    const rows = await RowStream.open([file], wanted);
     const examples = new Examples(rows.columns, label);
     const how = { inputs: [], fromData: false, target, numKept: 0 };
     await survey(rows, examples, how);

@@ -135,7 +135,11 @@ function readAverage(args: Args, isTail: boolean): 'all' | 'tail' | 'last' {
 function readTest(args: Args) {
   const file = args.text('test');
   if (file === undefined) return undefined;
-  return { file, delimiter: Delimiter.read('learn', args, `--test ${file}`) };
+  return {
+    file,
+    delimiter: Delimiter.read('learn', args, `--test ${file}`),
+    missing: readMissing(args, { areSteps: false }),
+  };
 }
 
 export function readSettings(args: Args) {
