@@ -24,19 +24,30 @@ function offsetOf(zone: string | undefined): number {
   return (zone[0] === '-' ? -minutes : minutes) * MINUTE;
 }
 
-/** Milliseconds since 1970 of a time as ISO 8601 writes it; UTC where no zone is given. */
-export function parseTime(text: string): number | undefined {
-  const match = PATTERN.exec(text);
-  if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = match
-    .slice(1, 7)
-    .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
+/** Year, month and day in digits, then hour, minute and second, which may be missing. */
+export type TimeParts = readonly (string | undefined)[];
+
+/**
+ * Milliseconds since 1970, if there is such a time.
+ *
+ * @param zone  `Z` or an offset; default: UTC.
+ */
+export function timeOfParts(parts: TimeParts, zone: string | undefined): number | undefined {
+  const [year, month, day, hour, minute, second] = Array.from({ length: 6 }, (_, i) =>
+    Number(parts[i] ?? 0),
+  ) as [number, number, number, number, number, number];
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day); // Date.UTC would take the year 50 for 1950.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   // 60: a leap second.
   if (hour > 23 || minute > 59 || second > 60) return undefined;
-  return date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offsetOf(match[7]);
+  return date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offsetOf(zone);
+}
+
+/** Milliseconds since 1970 of a time as ISO 8601 writes it; UTC where no zone is given. */
+export function parseTime(text: string): number | undefined {
+  const match = PATTERN.exec(text);
+  return match === null ? undefined : timeOfParts(match.slice(1, 7), match[7]);
 }
 
 /** Number of the bucket a time lies in. Consecutive buckets have consecutive numbers. */

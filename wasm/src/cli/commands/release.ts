@@ -58,9 +58,9 @@ interface Prepared {
   how: PrefixSumOptions;
 }
 
-function sortByTime(rows: RowStream, { column }: Times): Promise<void> {
+function sortByTime(rows: RowStream, times: Times): Promise<void> {
   return rows.sort(({ texts, firstRow, lines }, i) =>
-    timeOf(texts.at(-1)![i]!, column, { row: firstRow + i, line: lines[i]! }),
+    timeOf(texts.at(-1)![i]!, times, { row: firstRow + i, line: lines[i]! }),
   );
 }
 

@@ -41,6 +41,13 @@ export const SKIPPED = `\
   --missing M      rows with an empty cell: refuse (default), or skip, which leaves them out. The
                    guarantee stays: whether a row counts follows from that row alone`;
 
+export const TIME_FORMAT = `\
+  --time-format F  how times are written: iso (default), seconds or milliseconds since 1970,
+                   day-month-year (31.12.2026, 31/12/2026 18:30), month-day-year (12/31/2026 6:30
+                   PM), or log (31/Dec/2026:18:30:00 +0000), UTC unless there is an offset. A row of
+                   another one is refused with the formats that would read it. --from and --to are
+                   always ISO 8601`;
+
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. Of each person the first K

@@ -17,7 +17,8 @@ Private counts of the rows of a CSV file (or of standard input) per day, and so 
 standard deviations. All of it together is (E, D)-differentially private for one row.
 
 ${PRIVACY}
-  --time-column T  when each row was (ISO 8601), in time order
+  --time-column T  when each row was, in time order: ISO 8601, or as --time-format says (seconds,
+                   milliseconds, day-month-year, month-day-year, log)
   --bucket B       minute, hour, day, week, month or year
   --from TIME, --to TIME
                    first and last bucket; else those of the data, which are then not hidden

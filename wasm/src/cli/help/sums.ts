@@ -2,7 +2,8 @@
 
 // Everything about the commands that release counts and sums.
 
-import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT, SKIPPED, STRATEGY } from './common.js';
+import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
+import { SKIPPED, STRATEGY, TIME_FORMAT } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -22,8 +23,9 @@ rounded, so that sums and means of them stay unbiased.
   --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6.
                    Above 1e-3 there is a warning
   --time-column T --bucket minute|hour|day|week|month|year
-                   when each row was, in time order (ISO 8601; UTC unless there is an offset), and
-                   what is counted together; buckets without rows are counted, too
+                   when each row was, in time order, and what is counted together; buckets without
+                   rows are counted, too
+${TIME_FORMAT}
   --from TIME, --to TIME
                    first and last bucket, and rows are released as they arrive. Default: those of
                    the first and the last row, which the guarantee then does not hide
@@ -93,9 +95,10 @@ ${DELIMITER}
                    until K have; the others are released as rows of zeros. Memory grows with the
                    number of persons, not of rows
   --time-column T --bucket minute|hour|day|week|month|year
-                   rows are events, in time order (ISO 8601; UTC unless they have an offset), and
-                   all of a bucket are one step, empty buckets included. Clipped is each row, or
-                   with --user-column all rows of a person in the bucket together
+                   rows are events, in time order, and all of a bucket are one step, empty buckets
+                   included. Clipped is each row, or with --user-column all rows of a person in the
+                   bucket together
+${TIME_FORMAT}
   --from TIME, --to TIME
                    first and last bucket. Default: those of the first and the last row, which are
                    then known to everybody

@@ -4,10 +4,12 @@
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { TimeFormat } from './time-format.js';
 import { bucketOf, BUCKETS, bucketText, parseTime, WANTED, type Bucket } from '../../shared/calendar.js';
 
 export const TIME_OPTIONS: Known = {
   'time-column': 'value',
+  'time-format': 'value',
   bucket: 'value',
   from: 'value',
   to: 'value',
@@ -15,6 +17,7 @@ export const TIME_OPTIONS: Known = {
 
 export interface Times {
   column: string;
+  format: TimeFormat;
   bucket: Bucket;
   /** First bucket; that of the first row where it is not given. */
   first: number | undefined;
@@ -25,7 +28,7 @@ export interface Times {
 export function readTimes(args: Args): Times | undefined {
   const column = args.text('time-column');
   if (column === undefined) {
-    const stray = ['bucket', 'from', 'to'].find((name) => args.has(name));
+    const stray = ['bucket', 'time-format', 'from', 'to'].find((name) => args.has(name));
     if (stray !== undefined) throw new Misuse(`--${stray} needs --time-column`);
     return undefined;
   }
@@ -52,15 +55,20 @@ export function readTimes(args: Args): Times | undefined {
     if (args.has('steps') && !isPart) throw new Misuse('give --steps or --to, not both');
     if (first !== undefined && last < first) throw new Misuse('--to must not be before --from');
   }
-  return { column, bucket, first, last };
+  return { column, format: TimeFormat.read(args), bucket, first, last };
 }
 
 /** Milliseconds since 1970 of the time of a row. */
-export function timeOf(text: string, column: string, where: { row: number; line: number }): number {
-  const time = parseTime(text.trim());
+export function timeOf(
+  text: string,
+  { column, format }: Pick<Times, 'column' | 'format'>,
+  where: { row: number; line: number },
+): number {
+  const time = format.parse(text.trim());
   if (time !== undefined) return time;
   const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
-  throw new Misuse(`${place} must be ${WANTED}`, { code: 'not_a_time', ...where, column }, text);
+  const { code, text: what } = format.fault(text.trim());
+  throw new Misuse(`${place} ${what}`, { code, ...where, column }, text);
 }
 
 /** Turns the times of the rows into steps, 0-based, which must not go back. */
@@ -82,7 +90,7 @@ export class Clock {
   advance(text: string, where: { row: number; line: number }): number {
     const { column, bucket } = this.times;
     const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
-    const index = bucketOf(timeOf(text, column, where), bucket);
+    const index = bucketOf(timeOf(text, this.times, where), bucket);
     this.first ??= index;
     const step = index - this.first;
     if (step < Math.max(0, this.step)) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Times that are no ISO 8601: every format finds the bucket that ISO 8601 finds, and none is guessed.
+// The oracle writes times with Intl, and shares nothing with the command.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl, root } from './support/consumer.mjs';
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '4', '--quiet'];
+const seen = [...privacy, '--show-nonprivate'];
+const timed = (bucket) => ['--time-column', 't', '--bucket', bucket];
+const count = (bucket, ...more) => ['count', ...seen, ...timed(bucket), ...more];
+const as = (format) => ['--time-format', format];
+
+const times = readFileSync(join(root, 'examples/site_visits.csv'), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1, 400)
+  .map((line) => new Date(line.split(',')[0]));
+assert.ok(times.every((time) => !isNaN(time)));
+const table = (write) => `t\n${times.map((time) => `"${write(time)}"\n`).join('')}`;
+
+async function printed(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+const intl = (locale, options) => {
+  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options });
+  return (time) => format.format(time).replaceAll('\u202f', ' ');
+};
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' };
+const date = { day: '2-digit', month: '2-digit', year: 'numeric' };
+const short = { day: 'numeric', month: 'numeric', year: 'numeric' };
+const inLog = (time) => {
+  const [, day, month, year, rest] = /^\w+, (\d\d) (\w+) (\d+) (\S+) GMT$/.exec(time.toUTCString());
+  return `${day}/${month}/${year}:${rest} +0000`;
+};
+
+/** The same moment as a clock some hours from Greenwich shows it. */
+const shifted = (write, hours, zone) => (time) => `${write(new Date(+time + hours * 3.6e6))}${zone}`;
+
+test('time formats: every format finds the buckets of ISO 8601', async () => {
+  const german = intl('de-DE', { ...date, ...clock });
+  const american = intl('en-US', { ...short, hour: 'numeric', minute: '2-digit', second: '2-digit' });
+  const written = [
+    ['iso', (time) => time.toISOString()],
+    ['seconds', (time) => String(time / 1000)],
+    ['seconds', (time) => `${Math.floor(time / 1000)}.250`],
+    ['milliseconds', (time) => String(+time)],
+    ['day-month-year', german],
+    ['day-month-year', intl('en-GB', { ...date, ...clock })],
+    ['day-month-year', shifted(intl('en-GB', { ...short, ...clock }), -5, ' -05:00')],
+    ['month-day-year', american],
+    ['month-day-year', intl('en-US', { ...date, ...clock, hourCycle: 'h23' })],
+    ['log', inLog],
+    ['log', (time) => `[${inLog(new Date(+time + 5.5 * 3.6e6)).replace('+0000', '+0530')}]`],
+  ];
+  assert.match(german(times[0]), /^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d$/);
+  assert.match(american(times[0]), /^\d+\/\d+\/\d{4}, \d+:\d\d:\d\d [AP]M$/);
+  for (const bucket of ['day', 'hour']) {
+    const wanted = await printed(count(bucket), table((time) => time.toISOString()));
+    assert.ok(wanted.split('\n').length > 5);
+    for (const [format, write] of written) {
+      const found = await printed(count(bucket, ...as(format)), table(write));
+      assert.equal(found, wanted, `${format}: ${write(times[0])}`);
+    }
+  }
+});
+
+test('time formats: a day without a clock, before 1970, and noon and midnight of twelve hours', async () => {
+  const days = async (format, ...cells) => {
+    const input = `t\n${cells.map((cell) => `"${cell}"\n`).join('')}`;
+    const lines = (await printed(count('hour', ...as(format)), input)).trimEnd().split('\n').slice(1);
+    return [lines[0].split(',')[0], lines.at(-1).split(',')[0]];
+  };
+  assert.deepEqual(await days('day-month-year', '3.4.2026', '3-4-2026 05:00'), ['2026-04-03T00:00Z', '2026-04-03T05:00Z']);
+  assert.deepEqual(await days('month-day-year', '3/4/2026'), ['2026-03-04T00:00Z', '2026-03-04T00:00Z']);
+  assert.deepEqual(await days('seconds', '-3600', '0'), ['1969-12-31T23:00Z', '1970-01-01T00:00Z']);
+  const noon = ['3/4/2026 12:00 AM', '3/4/2026 12:59 pm'];
+  assert.deepEqual(await days('month-day-year', ...noon), ['2026-03-04T00:00Z', '2026-03-04T12:00Z']);
+});
+
+test('time formats: none is guessed, and a cell of another one is refused with its row', async () => {
+  const refused = (format, cell, message) => {
+    const good = { seconds: '1', milliseconds: '1', log: '01/Jan/1970:00:00:00 +0000' }[format];
+    const first = good ?? (format === 'iso' ? '1970-01-01' : '01/01/1970');
+    const args = count('day', ...(format === 'iso' ? [] : as(format)));
+    const input = `t\n"${first}"\n"${cell}"\n`;
+    return fails(args.filter((arg) => arg !== '--show-nonprivate'), 2, message, { input });
+  };
+  const row = 'row 2 \\(line 3\\), column "t" must be';
+  const numbers = `${row} a date such as .*; --time-format seconds or milliseconds would read it$`;
+  await refused('iso', '1772355600', new RegExp(numbers));
+  const either = `${row} .*; --time-format day-month-year or month-day-year would read it$`;
+  await refused('iso', '03/04/2026', new RegExp(either));
+  await refused('iso', '31/12/2026', new RegExp(`${row} .*; --time-format day-month-year would read it$`));
+  await refused('seconds', '2026-01-01', new RegExp(`${row} seconds .*; --time-format iso would read it$`));
+  await refused('seconds', '1772355600000', /up to the year 9999; --time-format milliseconds would read it$/);
+  const nothing = new RegExp(`${row} [^;]*$`);
+  for (const cell of ['soon', '1e9', '0x10', 'Infinity', '9'.repeat(16)]) await refused('seconds', cell, nothing);
+  for (const cell of ['31/12/26', '31/12.2026', '32/12/2026', '30.2.2026', '1/2/2026 13:00 PM', '1/2/2026 0:30 AM']) {
+    await refused('day-month-year', cell, nothing);
+  }
+  await refused('month-day-year', '31/12/2026', /; --time-format day-month-year would read it$/);
+  for (const cell of ['31/Foo/2026:00:00:00 +0000', '31/Jun/2026:00:00:00 +0000', '31/Dec/2026']) {
+    await refused('log', cell, nothing);
+  }
+  const { stdout } = await dpFtrl([...count('day', '--json', '--from', '2026-01-01', '--to', '2026-01-02')], {
+    input: 't\n1772355600\n',
+  });
+  assert.equal(JSON.parse(stdout).error.code, 'ambiguous_time');
+});
+
+test('time formats: options', async () => {
+  const input = 't\n1\n';
+  const known = /--time-format must be one of iso, seconds, milliseconds, day-month-year, month-day-year, log, got "us"/;
+  await fails(count('day', ...as('us')), 2, known, { input });
+  const release = ['release', ...privacy, '--clip', '1'];
+  await fails([...release, ...as('seconds')], 2, /--time-format needs --time-column/, { input });
+  await fails(count('day', ...as('seconds'), '--from', '1'), 2, /--from must be a date/, { input });
+});
+
+test('time formats: sorting, several runs, and a release read them, too', async () => {
+  const write = (time) => String(time / 1000);
+  const wanted = await printed(count('day'), table((time) => time.toISOString()));
+  const reversed = `t\n${times.map(write).reverse().join('\n')}\n`;
+  assert.equal(await printed(count('day', ...as('seconds'), '--sort'), reversed), wanted);
+  const state = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-time-')), 'state');
+  const release = (...more) => ['release', ...privacy, '--clip', '1', ...timed('day'), ...more];
+  const steps = ['--steps', '30', '--state', state];
+  const run = async (args, input) => (await printed(release(...args), input)).trimEnd().split('\n').slice(1);
+  const all = await run(['--steps', '30'], table((time) => time.toISOString()));
+  const cut = times.findIndex((time) => time.toISOString() >= '2026-04-08');
+  const part = (some) => `t\n${some.map((time) => `${write(time)}\n`).join('')}`;
+  const first = await run([...steps, ...as('seconds')], part(times.slice(0, cut)));
+  const second = await run([...steps, ...as('milliseconds')], part(times.slice(cut).map((time) => time * 1000)));
+  assert.deepEqual([...first, ...second].map((line) => line.split(',')[1]), all.map((line) => line.split(',')[1]));
+});
