@@ -5,6 +5,7 @@
 // Each is made when it is first shown, and nothing of the other runs before.
 
 import './style.css';
+import { givenTable } from './data/given_table.ts';
 import { keepForOffline } from './offline/register.ts';
 import { byId, setText } from './page/dom.ts';
 import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
@@ -33,6 +34,10 @@ class Page {
     this.open();
     if (SINGLE_FILE) for (const link of document.querySelectorAll('.one-file')) link.remove();
     else if (!routeOf(location).embedded) keepForOffline();
+    const table = givenTable();
+    if (table !== null) {
+      void import('./story/errors/hand_over.ts').then(({ handOver }) => handOver(table));
+    }
   }
 
   private engine(): Promise<Engine> {

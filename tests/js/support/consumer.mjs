@@ -19,6 +19,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 function filesOf(entry) {
   const [, folder, ending] = /^(.*?)\/?(?:\*(\.\w+))?$/.exec(entry);
   const path = join(root, folder);
+  if (!existsSync(path)) return []; // The page, where it is not built.
   if (statSync(path).isFile()) return [folder];
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((it) => it.isFile() && it.name.endsWith(ending ?? ''))

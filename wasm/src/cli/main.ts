@@ -15,6 +15,7 @@ import * as example from './commands/example.js';
 import * as experiment from './commands/experiment.js';
 import * as learn from './commands/learn.js';
 import * as optimize from './commands/optimize.js';
+import * as page from './commands/page.js';
 import * as predict from './commands/predict.js';
 import * as queries from './commands/queries.js';
 import * as release from './commands/release.js';
@@ -46,6 +47,7 @@ const COMMANDS = {
   calibrate,
   experiment,
   bench,
+  page,
   completion,
   example,
 } satisfies Record<string, Command>;

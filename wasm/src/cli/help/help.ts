@@ -87,6 +87,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl calibrate  noise multiplier for a privacy target
   dp-ftrl experiment findings of the field, measured again and drawn
   dp-ftrl bench      how fast this machine is at it
+  dp-ftrl page       the page on this machine, with a CSV file in it
   dp-ftrl completion what shells complete: commands, options and names
   dp-ftrl example    the tables of the package, to try the others on
 

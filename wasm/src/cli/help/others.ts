@@ -44,6 +44,22 @@ Examples:
   dp-ftrl bench --time 10 --json
 `;
 
+export const PAGE = `dp-ftrl page [FILE.csv] [--port N]
+
+Serves the page of dp-ftrl on this machine, and prints its address: streams, mechanisms and their
+noise to play with, and FILE.csv (or standard input, as -) opened in its laboratory. It shows true
+sums beside private ones, and is for those who may see the rows. Only programs of this machine can
+ask for it, and only with the address that is printed; the page itself contacts nobody. Ctrl-C ends
+it.
+
+  --port N         a fixed port of 127.0.0.1. Default: 0, any that is free
+  --quiet          nothing on standard error
+
+Examples, with files of the package:
+  dp-ftrl page
+  dp-ftrl page examples/gym_visits.csv
+`;
+
 export const COMPLETION = `dp-ftrl completion bash|zsh|fish
 
 Writes a script that completes commands, their options, and the names of mechanisms and other

@@ -18,7 +18,7 @@ function parsed(read: () => CsvRecord[]): CsvRecord[] {
 }
 
 /** Text of a stream of bytes, piece by piece; the last piece may be empty. */
-async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (piece?: Uint8Array) => {
     try {

@@ -3,7 +3,7 @@
 // Hands a file to the laboratory: opens it, and puts the file where its reader would have put it.
 
 import { h } from '../../page/dom.ts';
-import { laboratory } from '../route.ts';
+import { laboratory, routeOf } from '../route.ts';
 
 /** The laboratory's own input for a file, once it is there. */
 function fileInput(): Promise<HTMLInputElement> {
@@ -22,7 +22,7 @@ function fileInput(): Promise<HTMLInputElement> {
 }
 
 export async function handOver(file: File): Promise<void> {
-  location.hash = laboratory;
+  if (routeOf(location).view !== 'lab') location.hash = laboratory;
   const input = await fileInput();
   const transfer = new DataTransfer();
   transfer.items.add(file);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl page: the page, served on this machine alone, with a table in it.
+
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { basename } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { Misuse } from '../failure.js';
+import { openInput } from '../input/input.js';
+import { textOf } from '../input/records.js';
+import type { Args, Known } from '../options/args.js';
+import { say } from '../output/notices.js';
+import { StandardOutput } from '../output/output.js';
+
+export const options: Known = { port: 'value', quiet: 'flag' };
+
+const HOST = '127.0.0.1';
+/** Made by web/pack.mjs, which has left out the WebAssembly. */
+const PAGE = new URL('../page/dp-ftrl.html.br', import.meta.url);
+const WASM = new URL('dp-ftrl.wasm', import.meta.url);
+const PLACEHOLDER = '@@wasm@@';
+/** The beginning of the page, after which the table stands. */
+const CHARSET = '<meta charset="utf-8">';
+
+/** Keeps what is served, which has the rows in it, from caches, frames and other sites. */
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+async function readPage(): Promise<string> {
+  let packed: Buffer;
+  try {
+    packed = await readFile(PAGE);
+  } catch (error) {
+    const what = 'this copy of dp-ftrl was packed without its page';
+    throw new Error(`${what}; in a clone scripts/build page makes it`, { cause: error });
+  }
+  const wasm = (await readFile(WASM)).toString('base64');
+  return brotliDecompressSync(packed).toString('utf8').replace(PLACEHOLDER, wasm);
+}
+
+/** The table as a block of data, which no script runs and no tag of its own ends. */
+async function readTable(files: readonly string[]): Promise<string> {
+  if (files.length === 0) return '';
+  let text = '';
+  for await (const piece of textOf(await openInput(files))) text += piece;
+  const [path] = files as [string];
+  const name = path === '-' ? 'table.csv' : basename(path);
+  const data = JSON.stringify({ name, text }).replaceAll('<', '\\u003c');
+  return `<script type="application/json" id="given-table">${data}</script>`;
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const isTaken = code === 'EADDRINUSE';
+      reject(new Error(isTaken ? `--port ${port} is in use` : `--port ${port}: ${message}`));
+    });
+    server.listen(port, HOST, () => resolve((server.address() as { port: number }).port));
+  });
+}
+
+export async function run(args: Args): Promise<void> {
+  const wanted = 'a whole number from 0 (any that is free) to 65535';
+  const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port < 2 ** 16;
+  const port = args.number('port', wanted, isPort) ?? 0;
+  if (args.files.length > 1) throw new Misuse(`one table at most, got ${args.files.length}`);
+  const [page, table] = await Promise.all([readPage(), readTable(args.files)]);
+  // Replaced by a function: the text has dollars.
+  const body = Buffer.from(page.replace(CHARSET, () => `${CHARSET}${table}`));
+  // Others on this machine can ask the port, too, and cannot know this.
+  const path = `/${randomBytes(16).toString('hex')}/`;
+  const server = createServer((request, response) => {
+    if (request.url !== path || request.method !== 'GET') return response.writeHead(404).end();
+    return response.writeHead(200, HEADERS).end(body);
+  });
+  const address = `http://${HOST}:${await listen(server, port)}${path}`;
+  if (!args.has('quiet')) {
+    const what = 'the page shows true sums beside private ones, to whoever has this address';
+    say('page', `${what}; Ctrl-C ends it`);
+  }
+  await new StandardOutput().write(`${address}\n`);
+  await new Promise(() => {}); // Until a signal ends the process.
+}
