@@ -72,6 +72,17 @@ function serviceWorker(files: readonly string[], build: string): string {
 const isStandIn = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
   file.type === 'chunk' && /\/dist\/worker\.js$/.test(file.facadeModuleId ?? '');
 
+const contentOf = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): string | Uint8Array =>
+  file.type === 'chunk' ? file.code : file.source;
+
+/** Writes into the page which build it is of, so that an open one knows when another is kept. */
+function sign(page: Rolldown.OutputChunk | Rolldown.OutputAsset | undefined, build: string): void {
+  if (page?.type !== 'asset') throw new Error('the build has no page');
+  const text = page.source.toString();
+  page.source = text.replace('</head>', `<meta name="build" content="${build}">\n  </head>`);
+  if (page.source === text) throw new Error('the page has no head');
+}
+
 export function offline(): Plugin {
   const { icons, touch, manifest } = installable();
   const link = (rel: string, { name }: File): HtmlTagDescriptor => ({
@@ -94,10 +105,10 @@ export function offline(): Plugin {
       handler(_, bundle) {
         const made = Object.values(bundle).filter((file) => !isStandIn(file));
         made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
-        const contents = made.map((file) => (file.type === 'chunk' ? file.code : file.source));
         const names = made.map(({ fileName }) => fileName);
-        const build = hash(names.flatMap((name, i) => [name, contents[i]!]));
-        const source = serviceWorker(names.filter((name) => name !== 'index.html'), build);
+        const hashOf = (): string => hash(made.flatMap((file) => [file.fileName, contentOf(file)]));
+        sign(made.find(({ fileName }) => fileName === 'index.html'), hashOf());
+        const source = serviceWorker(names.filter((name) => name !== 'index.html'), hashOf());
         this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
       },
     },

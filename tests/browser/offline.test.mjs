@@ -10,7 +10,21 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { launch, openPage, readKey, serveSite, settled, site as folder } from './support.mjs';
+import {
+  becomes,
+  complaints,
+  enter,
+  hideTab,
+  launch,
+  launchFirefox,
+  openPage,
+  readKey,
+  serveSite,
+  settled,
+  site as folder,
+  textOf,
+  withoutFirefox,
+} from './support.mjs';
 
 let browser;
 before(async () => (browser = await launch()));
@@ -38,13 +52,24 @@ async function untilKept(page, url) {
 }
 
 /** A host, and a profile of its own, so that nothing is kept from another test. */
-async function onNewHost(options, use) {
-  const [profile, site] = await Promise.all([browser.createBrowserContext(), serveSite(options)]);
+async function onNewHost({ from = browser, ...options }, use) {
+  const [profile, site] = await Promise.all([from.createBrowserContext(), serveSite(options)]);
   try {
     await use(profile, site);
   } finally {
     site.close();
     await profile.close();
+  }
+}
+
+/** The same, of a copy of the site whose folder the test changes. */
+async function onChangingHost(options, use) {
+  const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));
+  try {
+    await cp(folder, at, { recursive: true });
+    await onNewHost({ ...options, folder: at }, (profile, site) => use(profile, site, at));
+  } finally {
+    await rm(at, { recursive: true });
   }
 }
 
@@ -108,7 +133,8 @@ async function rebuild(at) {
     if (!/\.(?:html|js)$/.test(name)) continue;
     const file = path.join(at, name);
     const text = (await readFile(file, 'utf8')).replaceAll(path.basename(script), path.basename(later));
-    await writeFile(file, text.replace(/<title>.*?<\/title>/, '<title>a later build</title>'));
+    const titled = text.replace(/<title>.*?<\/title>/, '<title>a later build</title>');
+    await writeFile(file, titled.replace(/(<meta name="build" content=")\w+/, '$1later'));
   }
   const file = path.join(at, 'service-worker.js');
   const worker = await readFile(file, 'utf8');
@@ -116,42 +142,185 @@ async function rebuild(at) {
   return { script, later };
 }
 
-test('a reload shows a new build at once; the old one is removed once its pages are closed', async () => {
-  const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));
+test('a reload shows a new build at once; the old one is removed once its pages are closed', () =>
+  onChangingHost({}, async (profile, site, at) => {
+    const options = { calm: true, kept: true };
+    const first = await openPage(profile, `${site.url}#steps=20`, options);
+    await untilKept(first.page, site.url);
+    const { script, later } = await rebuild(at);
+    await first.page.reload();
+    await settled(first.page);
+    assert.equal(await first.page.title(), 'a later build');
+    await untilKept(first.page, site.url + later);
+    await first.page.waitForFunction(
+      async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
+      { polling: 50 },
+    );
+    // A page of the same host outside the scope of both workers, so that it keeps none of them.
+    const outside = await profile.newPage();
+    await outside.goto(site.origin);
+    assert.equal((await keptNames(outside)).length, 2);
+    await first.page.close();
+    await outside.waitForFunction(async () => (await caches.keys()).length === 1, { polling: 50 });
+    const [kept] = await keptNames(outside);
+    assert.ok(kept.includes(site.url + later));
+    assert.ok(!kept.includes(site.url + script));
+    site.close();
+    const second = await openPage(profile, `${site.url}#steps=20`, options);
+    await settled(second.page);
+    assert.equal(await second.page.title(), 'a later build');
+    assert.deepEqual([...first.said, ...second.said], []);
+  }));
+
+/** Counts how often the page asks for a newer build, and takes its hourly timer. Goes to `before`. */
+function watchLooks() {
+  window.looks = 0;
+  const { update } = ServiceWorkerRegistration.prototype;
+  ServiceWorkerRegistration.prototype.update = function () {
+    window.looks += 1;
+    return update.call(this);
+  };
+  const native = window.setInterval;
+  window.setInterval = (callback, delay) => {
+    if (delay !== 3_600_000) return native(callback, delay);
+    window.hourPassed = callback;
+    return 0;
+  };
+}
+const looks = (page) => page.evaluate(() => window.looks);
+
+/** Has a tab asked for a newer build once more, and what it found looked at. */
+async function lookAgain(page) {
+  await hideTab(page, false);
+  await page.evaluate(async () => {
+    // Comes after what the page has asked, and takes longer than its look at what is kept.
+    for (let i = 0; i < 2; ++i) await (await navigator.serviceWorker.getRegistration()).update();
+  });
+}
+
+const told = (page) => page.waitForSelector('#newer .toast', { timeout: 60_000 });
+
+/** Two tabs, and a newer build on their host; the second has a setting that was typed. */
+async function withNewerBuild(use) {
+  await onChangingHost({}, async (profile, site, at) => {
+    const options = { calm: true, kept: true, before: watchLooks };
+    const story = await openPage(profile, site.url, { ...options, story: true });
+    await untilKept(story.page, site.url);
+    const lab = await openPage(profile, `${site.url}#steps=20`, options);
+    await settled(lab.page);
+    await enter(lab.page, '#set-epsilon', '2');
+    await lab.page.waitForFunction(() => /epsilon=2/.test(location.hash), { polling: 50 });
+    await settled(lab.page);
+    await rebuild(at);
+    await use({ story, lab, site, at });
+    assert.deepEqual([...story.said, ...lab.said], []);
+  });
+}
+
+/** Whether a tab is the document that it was. */
+const isMarked = (page) => page.evaluate(() => window.marked === true);
+
+test('open tabs are told of a newer build once, and load it when they are asked to', () =>
+  withNewerBuild(async ({ story, lab, site }) => {
+    await lab.page.evaluate(() => (window.marked = true));
+    for (const { page } of [story, lab]) {
+      assert.equal(await page.$eval('#newer', (box) => box.getAttribute('role')), 'status');
+      assert.equal(await textOf(page, '#newer'), '');
+    }
+    await lookAgain(story.page);
+    for (const { page } of [story, lab]) {
+      await told(page);
+      assert.match(await textOf(page, '#newer'), /newer version .*table of your own/);
+      await page.setViewport({ width: 320, height: 700 });
+      const box = await page.$eval('#newer .toast', (one) => {
+        const { left, right, bottom } = one.getBoundingClientRect();
+        return left >= 0 && right <= 320 && bottom <= 700;
+      });
+      assert.ok(box, 'it fits into a narrow window');
+    }
+    assert.deepEqual(await complaints(story.page), []);
+    await story.page.focus('#newer button:last-child');
+    await story.page.keyboard.press('Enter');
+    assert.equal(await textOf(story.page, '#newer'), '');
+    await lookAgain(story.page);
+    assert.equal(await textOf(story.page, '#newer'), '', 'a build is spoken of once');
+    assert.ok(await isMarked(lab.page), 'nothing is loaded unasked');
+    const { hash } = new URL(lab.page.url());
+    await Promise.all([lab.page.waitForNavigation(), lab.page.click('#newer button')]);
+    await settled(lab.page);
+    assert.equal(await lab.page.title(), 'a later build');
+    assert.equal(new URL(lab.page.url()).hash, hash);
+    assert.equal(await lab.page.$eval('#set-epsilon', (input) => input.value), '2');
+    await lab.page.waitForFunction(
+      async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
+      { polling: 50 },
+    );
+    await lookAgain(lab.page);
+    assert.equal(await textOf(lab.page, '#newer'), '', 'it is the newest itself');
+    site.close();
+    await lab.page.reload();
+    await settled(lab.page);
+    assert.equal(await lab.page.title(), 'a later build', 'the worker of the one before serves it');
+  }));
+
+test('a tab that slept when a newer build came is told of it once it is seen', () => {
+  const sleeps = () => {
+    const { addEventListener } = EventTarget.prototype;
+    EventTarget.prototype.addEventListener = function (type, ...rest) {
+      if (type !== 'updatefound') addEventListener.call(this, type, ...rest);
+    };
+  };
+  return onChangingHost({}, async (profile, site, at) => {
+    const options = { story: true, calm: true, kept: true, before: sleeps };
+    const { page, said } = await openPage(profile, site.url, options);
+    await untilKept(page, site.url);
+    await rebuild(at);
+    await lookAgain(page);
+    await page.waitForFunction(
+      async () => (await navigator.serviceWorker.getRegistration()).installing === null,
+      { polling: 50 },
+    );
+    await lookAgain(page);
+    await told(page);
+    assert.deepEqual(said, []);
+  });
+});
+
+test('Firefox: an open tab is told of a newer build, and loads it', { skip: withoutFirefox }, async () => {
+  const other = await launchFirefox();
   try {
-    await cp(folder, at, { recursive: true });
-    await onNewHost({ folder: at }, async (profile, site) => {
-      const options = { calm: true, kept: true };
-      const first = await openPage(profile, `${site.url}#steps=20`, options);
-      await untilKept(first.page, site.url);
-      const { script, later } = await rebuild(at);
-      await first.page.reload();
-      await settled(first.page);
-      assert.equal(await first.page.title(), 'a later build');
-      await untilKept(first.page, site.url + later);
-      await first.page.waitForFunction(
-        async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
-        { polling: 50 },
-      );
-      // A page of the same host outside the scope of both workers, so that it keeps none of them.
-      const outside = await profile.newPage();
-      await outside.goto(site.origin);
-      assert.equal((await keptNames(outside)).length, 2);
-      await first.page.close();
-      await outside.waitForFunction(async () => (await caches.keys()).length === 1, { polling: 50 });
-      const [kept] = await keptNames(outside);
-      assert.ok(kept.includes(site.url + later));
-      assert.ok(!kept.includes(site.url + script));
-      site.close();
-      const second = await openPage(profile, `${site.url}#steps=20`, options);
-      await settled(second.page);
-      assert.equal(await second.page.title(), 'a later build');
-      assert.deepEqual([...first.said, ...second.said], []);
+    await onChangingHost({ from: other }, async (profile, site, at) => {
+      const page = await profile.newPage();
+      await page.goto(site.url);
+      const isKept = async (address) =>
+        (await caches.match(address)) !== undefined &&
+        (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated';
+      await becomes(page, isKept, site.url);
+      await rebuild(at);
+      await hideTab(page, false);
+      await becomes(page, () => document.querySelector('#newer .toast') !== null);
+      await Promise.all([page.waitForNavigation(), page.click('#newer button')]);
+      assert.equal(await page.title(), 'a later build');
     });
   } finally {
-    await rm(at, { recursive: true });
+    await other.close();
   }
 });
+
+test('a tab that is seen looks for a newer build every hour, a hidden one when it is seen again', () =>
+  withNewerBuild(async ({ story: { page }, at }) => {
+    await hideTab(page, true);
+    await page.evaluate(() => window.hourPassed());
+    assert.equal(await looks(page), 0);
+    await hideTab(page, false);
+    assert.equal(await looks(page), 1);
+    await page.evaluate(() => window.hourPassed());
+    assert.equal(await looks(page), 2);
+    await told(page);
+    await cp(folder, at, { recursive: true });
+    await lookAgain(page);
+    await becomes(page, () => document.getElementById('newer').textContent === ''); // It is the newest again.
+  }));
 
 test('a build that is replaced while it is being kept is never kept in part', async () => {
   const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));

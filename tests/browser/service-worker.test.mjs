@@ -31,7 +31,7 @@ function workerOf(build, code = built) {
 }
 const source = workerOf('first');
 /** The worker of a build whose scripts have other names. */
-const laterSource = workerOf('second', built.replaceAll('assets/', 'assets/later-'));
+const laterSource = workerOf('second', built.replace(/assets\/(?=\w)/g, 'assets/later-'));
 
 const urlOf = (request) => (typeof request === 'string' ? request : request.url);
 
@@ -136,6 +136,8 @@ test('a newer build is seen at once, and kept; the older one goes when its pages
   world.online = false;
   assert.equal(await worker.ask('', opened), `second ${scope}`, 'while pages of the first are open');
   assert.equal(await worker.ask(script), `first ${scope}${script}`);
+  const laterScript = script.replace('assets/', 'assets/later-');
+  assert.equal(await worker.ask(laterScript), `second ${scope}${laterScript}`, 'the page needs it');
   await later.activate();
   const [elsewhere, ...kept] = world.caches.keys();
   assert.deepEqual([elsewhere, kept.length], ['of another page', 1]);

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
+import { becomes, launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
 
 const { site, browser } = await startSite();
 
@@ -26,15 +26,6 @@ const hashOf = (page) => page.evaluate(() => location.hash);
 async function reach(page, scene) {
   await page.$eval(`#scene-${scene}`, (one) => one.scrollIntoView());
   await becomes(page, (id) => document.getElementById(id).dataset.state === 'ready', `scene-${scene}`);
-}
-
-/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
-async function becomes(page, ask, argument) {
-  for (let i = 0; i < 600; ++i) {
-    if (await page.evaluate(ask, argument)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  assert.fail(`${ask} ${argument}`);
 }
 
 /** Reads what a handle says, and everything the scene says in numbers. */

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from '../../dist/index.js';
 import {
+  becomes,
   complaints,
   launchFirefox,
   openPage,
@@ -424,15 +425,6 @@ test('before anything is touched at most 130 KB are transferred, but for the cor
   assert.ok(bytes > 10_000 && bytes < 130 * 1024, `${bytes} bytes`);
   await page.close();
 });
-
-/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
-async function becomes(page, ask, argument, what) {
-  for (let i = 0; i < 600; ++i) {
-    if (await page.evaluate(ask, argument)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  assert.fail(what);
-}
 
 test('Firefox: every scene is mounted, and every handle follows the keyboard', { skip: withoutFirefox }, async () => {
   const other = await launchFirefox();

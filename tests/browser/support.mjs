@@ -3,6 +3,7 @@
 // Shared by the browser tests: a static server with the strictest headers the page claims to work
 // under, a browser, and a page that records everything it says and asks for.
 
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
@@ -102,6 +104,15 @@ export async function launchFirefox() {
   const browser = await puppeteer.launch(options);
   console.log(`browser: ${await browser.version()}`);
   return browser;
+}
+
+/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
+export async function becomes(page, ask, argument, what = `${ask} ${argument}`) {
+  for (let i = 0; i < 600; ++i) {
+    if (await page.evaluate(ask, argument)) return;
+    await sleep(100);
+  }
+  assert.fail(what);
 }
 
 /**

@@ -11,6 +11,7 @@ import { byId, setText } from './page/dom.ts';
 import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
 import type { App } from './page/app.ts';
 import type { QueriesPage } from './page/queries_page.ts';
+import { sayWhetherNewest } from './page/newest.ts';
 import { setUpTheme } from './page/theme.ts';
 import { routeOf } from './story/route.ts';
 import { Story } from './story/story.ts';
@@ -33,7 +34,7 @@ class Page {
     }
     this.open();
     if (SINGLE_FILE) for (const link of document.querySelectorAll('.one-file')) link.remove();
-    else if (!routeOf(location).embedded) keepForOffline();
+    else if (!routeOf(location).embedded) keepForOffline(sayWhetherNewest);
     const table = givenTable();
     if (table !== null) {
       void import('./story/errors/hand_over.ts').then(({ handOver }) => handOver(table));

@@ -27,7 +27,8 @@ interface Scope {
 const worker = globalThis as unknown as Scope;
 const { scope } = worker.registration;
 const cacheName = familyOf(scope) + BUILD;
-const files = new Set(FILES.map((name) => new URL(name, scope).href));
+/** Files of all builds stand in this folder. */
+const folder = new URL('assets/', scope).href;
 const pageName = 'index.html';
 const pages = new Set([scope, new URL(pageName, scope).href]);
 
@@ -85,7 +86,10 @@ async function removeOlder(): Promise<void> {
   await Promise.all(older.map((name) => caches.delete(name)));
 }
 
-/** Files have a hash in their name, so the kept one is the right one. */
+/**
+ * Files have a hash in their name, so the kept one is the right one. It may be of a later build, whose
+ * page was opened while this worker still serves: pages of its own are open.
+ */
 async function fileOf(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
 }
@@ -109,5 +113,5 @@ worker.addEventListener('fetch', (event) => {
   const address = origin + pathname;
   if (request.method !== 'GET') return;
   if (request.mode === 'navigate' && pages.has(address)) event.respondWith(pageOf(request));
-  else if (files.has(address)) event.respondWith(fileOf(request));
+  else if (address.startsWith(folder)) event.respondWith(fileOf(request));
 });
