@@ -3,9 +3,23 @@
 // A table of one's own: taken in, learned from, refused with row and column, and never sent.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { readKey, settled, startSite, stepOf, textOf } from './support.mjs';
+import {
+  readKey,
+  root,
+  runCpp,
+  runProgram,
+  savesOf,
+  settled,
+  startSite,
+  stepOf,
+  textOf,
+  withoutCpp,
+} from './support.mjs';
 
 const { open } = await startSite();
 const library = await load();
@@ -262,6 +276,68 @@ for (const { text, button, total, rows, listed } of [
     await chooseClip(page);
     await ranSteps(page, rows);
     await settled(page);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+/** Prints of programs and command from the table that the page saves, the program in C++ last. */
+async function printedElsewhere(page) {
+  await page.click('#export-open');
+  const [javascript, command, cpp] = await Promise.all(
+    ['javascript', 'command', 'cpp'].map((name) => textOf(page, `#export-${name}`)),
+  );
+  await savesOf(page, '#export-table');
+  const saved = await page.evaluate(() => window.saved.text());
+  await page.keyboard.press('Escape');
+  const folder = await mkdtemp(path.join(root, 'build/table-'));
+  try {
+    const file = path.relative(root, path.join(folder, 'data.csv'));
+    await writeFile(path.join(folder, 'data.csv'), saved);
+    const [program, same, words] = [javascript, cpp, command].map((text) =>
+      text.replace('data.csv', file),
+    );
+    const shell = `set -- ${words.trim()}; shift; exec "$0" dist/cli.js "$@" --quiet`;
+    const options = { cwd: root, encoding: 'utf8' };
+    const lines = execFileSync('sh', ['-c', shell, process.execPath], options).trim().split('\n');
+    const released = [Number(lines.at(-1).split(',').at(-2))];
+    return [runProgram(program), released, ...(withoutCpp ? [] : [await runCpp(same)])];
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+for (const { what, rows, repairs } of [
+  {
+    what: 'semicolons, quotation marks and decimal commas',
+    rows: [
+      '\uFEFFday;member;"paid, in ""€"""',
+      '2026-01-01;"b, c";"1,5"',
+      '2026-01-01;"say ""a""";2',
+      '2026-01-02;"b, c";0,25',
+      '2026-01-03;"say ""a""";n/a',
+      '2026-01-04;"b, c";3',
+    ],
+    repairs: ['Read “1,5” as 1.5', 'Leave out its row'],
+  },
+  {
+    what: 'commas in numbers',
+    rows: ['visits,bought', '"1,400",1', '2,0', '-,1', '5,0'],
+    repairs: ['Read “1,400” as 1400', 'Count it as 0'],
+  },
+]) {
+  test(`programs and command read the table as the page read it: ${what}`, async (t) => {
+    if (withoutCpp) t.diagnostic(withoutCpp);
+    const { page, said } = await open('steps=20');
+    await paste(page, `${rows.join('\n')}\n`);
+    await page.waitForSelector('.faults li p');
+    for (const repair of repairs) await press(page, '.faults button', repair);
+    await page.waitForFunction(() => document.querySelector('.faults').hidden);
+    await chooseClip(page);
+    await page.waitForFunction(() => /data=own/.test(location.hash));
+    await settled(page);
+    const key = await readKey(page, '#sums');
+    for (const printed of await printedElsewhere(page)) assert.deepEqual(printed, [key.release]);
     assert.deepEqual(said, []);
     await page.close();
   });

@@ -168,6 +168,7 @@ for (const hash of [
   'mechanism=banded-toeplitz&bands=5&steps=60&participation=separated&participations=3&min-separation=9',
   'mechanism=tree&steps=60&participation=epochs&participations=4',
   'data=shop_day&column=items&column=revenue&label=-&steps=840&clip=20&mechanism=banded-toeplitz&bands=9',
+  'data=pendulum&label=label&steps=300',
 ]) {
   test(`programs and command print what the page shows: #${hash}`, async (t) => {
     const { page, said } = await open(hash);

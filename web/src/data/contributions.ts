@@ -11,7 +11,7 @@ import {
   WANTED,
   type Bucket,
 } from '../../../wasm/src/shared/calendar.ts';
-import { CsvError, findColumn, placeOf, type Column, type Csv } from './csv.ts';
+import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from './csv.ts';
 
 export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/shared/calendar.ts';
 
@@ -79,12 +79,9 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
 /** The cells of a column as they are written: two texts are two persons, also where a number is one. */
 function personsOf(csv: Csv, name: string): string[] {
   const column = columnOf(csv, name, 'person');
-  const persons = Array.from(column.values, String);
-  for (const { row, text } of column.written) persons[row] = text;
-  for (const { row, text } of column.faults) {
-    persons[row] = text.trim();
-    if (persons[row] === '') refuse(csv, row, column, 'person', 'is missing');
-  }
+  const persons = textsOf(column);
+  const missing = persons.indexOf('');
+  if (missing >= 0) refuse(csv, missing, column, 'person', 'is missing');
   return persons;
 }
 

@@ -4,7 +4,7 @@
 // makes its column unusable until someone says how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
-import { CsvFault, CsvParser, isBlank, seenSeparators } from '../../../wasm/src/shared/csv.ts';
+import { csvCell, CsvFault, CsvParser, isBlank, seenSeparators } from '../../../wasm/src/shared/csv.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 
 export class CsvError extends Error {}
@@ -213,6 +213,24 @@ export function findColumn(csv: Csv, name: string): Column {
   const fault = faultText(csv, column);
   if (fault !== null) throw new CsvError(fault);
   return column;
+}
+
+/** The cells of a column as they are written. */
+export function textsOf({ values, faults, written }: Column): string[] {
+  const texts = Array.from(values, String);
+  for (const { row, text } of written) texts[row] = text;
+  for (const { row, text } of faults) texts[row] = text.trim();
+  return texts;
+}
+
+/** The table with numbers as they were read, and the cells that tell persons apart as they stand. */
+export function csvText(csv: Csv, person: string): string {
+  const columns = csv.columns.map((column) =>
+    textsOf(column.name === person ? column : { ...column, written: [] }),
+  );
+  const lines = [csv.columns.map(({ name }) => name)];
+  for (let row = 0; row < csv.numRows; ++row) lines.push(columns.map((texts) => texts[row]!));
+  return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 
 /** Row of the first label that the logistic loss cannot learn; -1 if there is none. */

@@ -20,6 +20,7 @@ import {
 } from './contributions.ts';
 import {
   CsvError,
+  csvText,
   findColumn,
   firstUnfit,
   labelColumn,
@@ -228,12 +229,19 @@ export class DataPanel {
     return chosen.length === 0 ? suggestColumns(this.csv, label) : chosen;
   }
 
-  /** The file and columns that a run only sums; null for a learner and for made-up records. */
+  /** The file of a run and what it takes from it; null for made-up records. */
   fileOf(settings: Settings): SnippetSource['file'] {
-    if (settings.source === 'synthetic' || learnsFrom(settings)) return null;
-    const name = settings.source === 'own' ? 'data.csv' : `examples/${settings.source}.csv`;
+    const { csv } = this;
+    if (settings.source === 'synthetic' || csv === null) return null;
+    const isOwn = settings.source === 'own';
     const { person, time, bucket, from, to } = settings;
-    return { name, columns: this.columnsOf(settings), person, time, bucket, from, to };
+    return {
+      name: isOwn ? 'data.csv' : `examples/${settings.source}.csv`,
+      columns: this.columnsOf(settings),
+      label: learnsFrom(settings) ? settings.label : '',
+      ...{ person, time, bucket, from, to },
+      text: isOwn ? () => csvText(csv, person) : null,
+    };
   }
 
   private choose(source: string): void {

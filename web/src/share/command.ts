@@ -46,7 +46,7 @@ function roleFlags(
 
 /** A command that writes all releases; null where the command cannot do it. */
 export function commandOf({ options, file }: SnippetSource): string | null {
-  if (file === null || typeof options.mechanism === 'object') return null;
+  if (file === null || file.label !== '' || typeof options.mechanism === 'object') return null;
   const parts = ['dp-ftrl release'];
   for (const [name, value] of Object.entries(options)) {
     // The command counts the buckets up to --to by itself.

@@ -4,7 +4,7 @@
 
 import type { Participation, SimulationOptions } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
-import { hasRoles, seeded, type SnippetSource, type Source } from './source.ts';
+import { hasRoles, saved, seeded, type SnippetSource, type Source } from './source.ts';
 
 /** Members of the core's options whose names are not those of the package in its spelling. */
 const members: Readonly<Record<string, string>> = {
@@ -62,15 +62,23 @@ function valueOf(name: string, value: unknown, numSteps: number): string {
 /** Reads a file, for programs in C++. */
 const readRows = `using Row = std::vector<std::string>;
 
-/// Cells with commas between them, without quotation marks; the first row has the names.
+/// Cells with commas between them, which may stand in quotation marks; the first row has the names.
 std::vector<Row> read(const std::string& file) {
   std::ifstream input(file);
   std::vector<Row> rows;
   for (std::string line; std::getline(input, line);) {
     if (line.ends_with('\\r')) line.pop_back();
-    std::istringstream rest(line);
-    rows.emplace_back();
-    for (std::string cell; std::getline(rest, cell, ',');) rows.back().push_back(cell);
+    rows.emplace_back(1);
+    bool is_quoted = false;
+    char last = ',';
+    for (const char letter : line) {
+      if (letter == ',' && !is_quoted) rows.back().emplace_back();
+      if (letter == '"' ? last == '"' && !is_quoted : letter != ',' || is_quoted) {
+        rows.back().back() += letter;
+      }
+      if (letter == '"') is_quoted = !is_quoted;
+      last = letter;
+    }
   }
   return rows;
 }
@@ -83,8 +91,8 @@ std::size_t place(const std::vector<Row>& rows, const std::string& name) {
 
 `;
 
-/** Makes a table of columns. */
-const makeTable = `dpftrl::Table table_of(const std::vector<Row>& rows, const std::vector<std::string>& columns) {
+/** Makes a table of columns, with the labels of one where they are learned. */
+const makeTable = (label: string): string => `dpftrl::Table table_of(const std::vector<Row>& rows, const std::vector<std::string>& columns) {
   const std::size_t num_rows = rows.size() - 1;
   dpftrl::Table table{.features = dpftrl::Matrix(num_rows, columns.size()), .labels = {}};
   for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -93,23 +101,30 @@ const makeTable = `dpftrl::Table table_of(const std::vector<Row>& rows, const st
       table.features(i, j) = std::stod(rows[i + 1].at(at));
     }
   }
-  return table;
+${
+  label === ''
+    ? ''
+    : `  const std::size_t label = place(rows, ${JSON.stringify(label)});
+  table.labels.emplace(num_rows);
+  for (std::size_t i = 0; i < num_rows; ++i) (*table.labels)(i) = std::stod(rows[i + 1].at(label));
+`
+}  return table;
 }
 
 `;
 
 const included = (...names: readonly string[]): string =>
   names.map((name) => `#include ${name}\n`).join('');
-const ofFiles = ['<algorithm>', '<fstream>', '<iostream>', '<sstream>', '<string>', '<vector>'];
+const ofFiles = ['<algorithm>', '<fstream>', '<iostream>', '<string>', '<vector>'];
+
+const indented = (line: string): string => line && `  ${line}`;
 
 const listOf = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(', ');
 
 /** A program for the C++ library: prints the last release. Null where it cannot be written down. */
 export function cppOf({ options, file }: SnippetSource): string | null {
-  const { table } = options;
-  if (typeof options.mechanism === 'object' || (table !== undefined && file === null)) return null;
-  if (file !== null && hasRoles(file)) return eventsOf(options, file);
-  return simulationOf(options, table === undefined ? null : file);
+  if (typeof options.mechanism === 'object') return null;
+  return file !== null && hasRoles(file) ? eventsOf(options, file) : simulationOf(options, file);
 }
 
 function simulationOf(options: SimulationOptions, file: Source | null): string {
@@ -117,7 +132,7 @@ function simulationOf(options: SimulationOptions, file: Source | null): string {
   const lines = Object.entries(rest).map(
     ([name, value]) => `  options.${memberOf(name)} = ${valueOf(name, value, options.numSteps)};\n`,
   );
-  const reads = file === null ? '' : `${readRows}${makeTable}`;
+  const reads = file === null ? '' : `${readRows}${makeTable(file.label)}`;
   return (
     `${included(...(file === null ? ['<iostream>'] : ofFiles))}\n` +
     `#include "dpftrl/learn/simulation.hpp"\n\n${reads}int main() {\n  ${seeded}` +
@@ -126,7 +141,7 @@ function simulationOf(options: SimulationOptions, file: Source | null): string {
     lines.join('') +
     (file === null
       ? ''
-      : `  options.table = table_of(read(${JSON.stringify(file.name)}), {${listOf(file.columns)}});\n`) +
+      : `${indented(saved(file))}  options.table = table_of(read(${JSON.stringify(file.name)}), {${listOf(file.columns)}});\n`) +
     '  dpftrl::Simulation simulation(options);\n' +
     '  const dpftrl::SimulationChunk chunk = simulation.advance(simulation.num_steps());\n' +
     '  std::cout.precision(17);\n' +
@@ -182,10 +197,10 @@ function eventsOf(options: SimulationOptions, file: Source): string {
   return (
     included('<algorithm>', ...(time === '' ? [] : ['<chrono>']), '<cstdint>') +
     included(...(time === '' ? [] : ['<cstdio>']), '<fstream>', '<iostream>') +
-    included(...(person === '' ? [] : ['<map>']), '<sstream>', '<string>', '<vector>') +
+    included(...(person === '' ? [] : ['<map>']), '<string>', '<vector>') +
     `\n#include "dpftrl/release/${header}.hpp"\n\n${readRows}` +
     `${time === '' ? '' : readTimes(bucket)}int main() {\n` +
-    `  const std::vector<Row> rows = read(${JSON.stringify(file.name)});\n` +
+    `${indented(saved(file))}  const std::vector<Row> rows = read(${JSON.stringify(file.name)});\n` +
     `  const std::vector<std::string> columns{${listOf(columns)}};\n` +
     (time === ''
       ? ''

@@ -10,7 +10,7 @@ import { download, downloadPicture } from './download.ts';
 import { commandOf } from './command.ts';
 import { cppOf } from './cpp.ts';
 import { javascriptOf } from './javascript.ts';
-import type { SnippetSource } from './source.ts';
+import type { SnippetSource, Source } from './source.ts';
 
 export interface Exported {
   run: Run;
@@ -85,6 +85,28 @@ function snippet(id: string, title: string, text: string): HTMLElement {
   return h('section', {}, h('h3', {}, title), copy, code);
 }
 
+const withoutCommand = (file: Source | null): string =>
+  file === null ? 'there is none here' : 'what is summed here are gradients';
+
+/** Offers the file that the programs read, unless they find it beside them. */
+function tableOf({ name, text }: Source): HTMLElement | null {
+  if (text === null) return null;
+  const save = h('button', { type: 'button', id: 'export-table' }, 'Download the table as the page read it');
+  save.addEventListener('click', () => download(name, text(), 'text/csv'));
+  return h(
+    'section',
+    {},
+    h('h3', {}, 'The same elsewhere'),
+    h(
+      'p',
+      { class: 'hint' },
+      `Programs and command read ${name}: your table with commas between its cells, whatever they were, ` +
+        'and with numbers where cells or rows were mended here.',
+    ),
+    save,
+  );
+}
+
 /** Opens the dialog; `taken` says what is on the page at that time, null if there is nothing. */
 export function connectExport(taken: () => Exported | null): void {
   const dialog = byId<HTMLDialogElement>('export');
@@ -99,9 +121,10 @@ export function connectExport(taken: () => Exported | null): void {
     byId('export-parts').replaceChildren(
       h('p', {}, save),
       figures(exported.pictures),
+      (file && tableOf(file)) ?? '',
       snippet('export-javascript', 'The same in JavaScript', javascript),
       command === null
-        ? h('p', { class: 'hint' }, 'The command releases tables, and there is none here.')
+        ? h('p', { class: 'hint' }, `The command releases tables, and ${withoutCommand(file)}.`)
         : snippet('export-command', 'The same as a command', command),
       ...(cpp === null ? [] : [snippet('export-cpp', 'The same in C++', cpp)]),
     );

@@ -4,7 +4,7 @@
 
 import type { SimulationOptions } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
-import { hasRoles, seeded, type SnippetSource, type Source } from './source.ts';
+import { hasRoles, saved, seeded, type SnippetSource, type Source } from './source.ts';
 
 /** Options as they stand in a program, with further lines of them at the end. */
 const objectOf = (options: object, ...more: readonly string[]): string =>
@@ -13,23 +13,34 @@ const objectOf = (options: object, ...more: readonly string[]): string =>
     .replace(/\n}$/, ['', ...more].join(',\n  ') + ',\n}');
 
 /** Reads a file whose rows a program sums. */
-const readRows = ({ name, columns }: Source): string =>
+const readRows = (file: Source): string =>
   `import { readFileSync } from 'node:fs';\n\n` +
-  `// Cells have commas between them, and no quotation marks.\n` +
-  `const [names, ...rows] = readFileSync('${name}', 'utf8')\n` +
-  `  .trim()\n  .split('\\n')\n  .map((line) => line.split(',').map((cell) => cell.trim()));\n` +
-  `const columns = ${JSON.stringify(columns)};\n` +
+  '/** Cells have commas between them, and may stand in quotation marks, but in one line. */\n' +
+  'const cellsOf = (line) =>\n' +
+  '  [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(\n' +
+  `    ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim(),\n  );\n` +
+  saved(file) +
+  `const [names, ...rows] = readFileSync('${file.name}', 'utf8').trim().split('\\n').map(cellsOf);\n` +
+  `const columns = ${JSON.stringify(file.columns)};\n` +
   `const valuesOf = (row) => columns.map((name) => Number(row[names.indexOf(name)]));\n`;
+
+/** Makes a table of such rows, with labels where they are learned. */
+const makeTable = ({ label }: Source): string => {
+  const labels =
+    label === ''
+      ? ''
+      : `  labels: Float64Array.from(rows, (row) => Number(row[names.indexOf(${JSON.stringify(label)})])),\n`;
+  return (
+    'const table = {\n  numRows: rows.length,\n  numColumns: columns.length,\n' +
+    `  values: Float64Array.from(rows.flatMap(valuesOf)),\n${labels}};\n`
+  );
+};
 
 /** A program for Node or a browser: prints the last release. */
 export function javascriptOf({ options, file }: SnippetSource): string {
   if (file !== null && hasRoles(file)) return eventsOf(options, file);
   const { table, ...rest } = options;
-  const reads =
-    table === undefined || file === null
-      ? ''
-      : `${readRows(file)}const table = {\n  numRows: rows.length,\n  numColumns: columns.length,\n` +
-        `  values: Float64Array.from(rows.flatMap(valuesOf)),\n};\n`;
+  const reads = file === null ? '' : `${readRows(file)}${makeTable(file)}`;
   return (
     `import { load } from 'dp-ftrl';\n${reads}\nconst dp = await load();\n${seeded}` +
     `const simulation = dp.simulation(${objectOf(rest, ...(table === undefined ? [] : ['table']))});\n` +

@@ -5,16 +5,29 @@
 import type { SimulationOptions } from 'dp-ftrl';
 import type { Roles } from '../data/contributions.ts';
 
+interface SourceFile extends Roles {
+  name: string;
+  columns: readonly string[];
+  /** Column that is learned from the others; '' where columns are only summed. */
+  label: string;
+  /** Writes the file as the page read it; null for one that the programs find beside them. */
+  text: (() => string) | null;
+}
+
 export interface SnippetSource {
   options: SimulationOptions;
-  /** File and columns that are summed; null where records are made up or learned from. */
-  file: (Roles & { name: string; columns: readonly string[] }) | null;
+  /** File and columns that are summed or learned from; null where records are made up. */
+  file: SourceFile | null;
 }
 
 export type Source = NonNullable<SnippetSource['file']>;
 
 /** True if rows have persons or times, so that a step has any number of them. */
 export const hasRoles = ({ person, time }: Source): boolean => person !== '' || time !== '';
+
+/** Comment in programs about a file that the page writes. */
+export const saved = ({ text }: Source): string =>
+  text === null ? '' : '// The table as the page read it, which it saves beside this program.\n';
 
 /** Comment in all programs. */
 export const seeded =
