@@ -467,7 +467,7 @@ test('numbers are written for readers', () => {
 
 test('names of files and columns are one word each of the command that a shell reads', () => {
   const strange = ["Ada's day", '$(id)', 'a "b" \\ c', '; ls', 'plain.csv'];
-  const file = { name: strange[0], columns: strange, person: '', time: '' };
+  const file = { name: strange[0], columns: strange, label: '', person: '', time: '' };
   const command = parts.command.commandOf({ options: {}, file });
   const script = `dp_ftrl() { printf '%s\\n' "$@"; }\n${command.replace('dp-ftrl', 'dp_ftrl')}`;
   const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
