@@ -3,10 +3,9 @@
 // dp-ftrl choose: what a CSV file has most of, or in the middle.
 
 import { load } from '../../index.js';
-import { Delimiter } from '../input/delimiter.js';
+import { inputFormat, outputFormat } from '../input/format.js';
 import type { Domain } from '../input/domain.js';
 import { Misuse } from '../failure.js';
-import { csvCell } from '../../shared/csv.js';
 import {
   HISTOGRAM_OPTIONS,
   readDomains,
@@ -16,6 +15,7 @@ import {
 import { required, type Args, type Known } from '../options/args.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
+import { RowText } from '../output/row-text.js';
 import { warnWeak } from '../output/weak.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { pureCosts } from '../state/composition.js';
@@ -68,13 +68,13 @@ export async function run(args: Args): Promise<void> {
   const seed = args.seed();
   const budget = Budget.read(args);
   const domains = readDomains(args);
-  const delimiter = Delimiter.read('choose', args);
+  const format = inputFormat('choose', args);
   if (text !== undefined && (domains.length > 1 || args.has('other'))) {
     throw new Misuse('--quantile needs one --column, whose values are in order: no --other');
   }
   const quantile = text === undefined ? undefined : readQuantile(text);
   const dp = await load();
-  const histogram = await readHistogram(args, { domains, people, delimiter });
+  const histogram = await readHistogram(args, { domains, people, format });
   const choice = text === undefined ? 'winner' : `quantile ${text}`;
   const given = {
     histogram,
@@ -103,7 +103,7 @@ export async function run(args: Args): Promise<void> {
   }
   const values = Object.fromEntries(columns.map((column, i) => [column, cells[i]!]));
   const about = { private: seed === undefined, protects: whom.unit, neighbours, epsilon, choice };
-  const csv = `${columns.map(csvCell).join(',')}\n${cells.map(csvCell).join(',')}\n`;
+  const rows = new RowText(columns, outputFormat(args));
   const json = `${JSON.stringify({ ...about, values })}\n`;
-  await new StandardOutput().write(args.has('json') ? json : csv);
+  await new StandardOutput().write(args.has('json') ? json : rows.head() + rows.line(cells));
 }

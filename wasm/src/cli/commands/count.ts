@@ -8,8 +8,8 @@ import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
 import { PLOT_OPTIONS } from '../charts/file.js';
-import { Delimiter, DELIMITER_OPTIONS } from '../input/delimiter.js';
 import { Domain } from '../input/domain.js';
+import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../input/time.js';
@@ -27,7 +27,7 @@ export const options: Known = {
   epsilon: 'value',
   delta: 'value',
   ...TIME_OPTIONS,
-  ...DELIMITER_OPTIONS,
+  ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   sort: 'flag',
   by: 'value',
@@ -107,7 +107,7 @@ export function run(args: Args): Promise<void> {
   const categories = readCategories(args);
   if (categories) requireSeparate(categories.column, args);
   const settings = readSettings(args.with('clip', CLIP));
-  const { json, showTrue, quiet } = settings;
+  const { json, written, showTrue, quiet } = settings;
   if (times.last === undefined && !quiet) {
     const [edges, verb] =
       times.first === undefined
@@ -122,13 +122,14 @@ export function run(args: Args): Promise<void> {
       columns: [],
       onlyTexts: true,
       categories,
-      delimiter: Delimiter.read('count', args),
+      format: inputFormat('count', args),
       missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
     },
     sorts: args.has('sort'),
     writer: (run) =>
       new CountWriter(run.sink, {
         json,
+        format: written,
         showTrue,
         timeColumn: times.column,
         by: categories?.column,

@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http';
 import { basename } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { Misuse } from '../failure.js';
+import { formatOfName } from '../input/format.js';
 import { openInput } from '../input/input.js';
 import { textOf } from '../input/records.js';
 import type { Args, Known } from '../options/args.js';
@@ -48,10 +49,11 @@ async function readPage(): Promise<string> {
 
 /** The table as a block of data, which no script runs and no tag of its own ends. */
 async function readTable(files: readonly string[]): Promise<string> {
-  if (files.length === 0) return '';
+  const [path] = files;
+  if (path === undefined) return '';
+  if (formatOfName(path) === 'jsonl') throw new Misuse(`the page reads CSV, and ${path} is JSON lines`);
   let text = '';
   for await (const piece of textOf(await openInput(files))) text += piece;
-  const [path] = files as [string];
   const name = path === '-' ? 'table.csv' : basename(path);
   const data = JSON.stringify({ name, text }).replaceAll('<', '\\u003c');
   return `<script type="application/json" id="given-table">${data}</script>`;

@@ -5,17 +5,18 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
 import { endOfRows, Misuse } from '../failure.js';
-import { Delimiter, DELIMITER_OPTIONS } from '../input/delimiter.js';
+import { FORMAT_OPTIONS, inputFormat, outputFormat, type Format } from '../input/format.js';
 import type { Batch } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { required, type Args, type Known } from '../options/args.js';
 import { readJsonFile } from '../options/json-file.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
+import { RowText } from '../output/row-text.js';
 
 export const options: Known = {
   model: 'value',
-  ...DELIMITER_OPTIONS,
+  ...FORMAT_OPTIONS,
   output: 'value',
   json: 'flag',
   quiet: 'flag',
@@ -62,13 +63,16 @@ async function readModel(dp: DpFtrl, path: string): Promise<LearnedModel> {
   return model;
 }
 
+/** Predictions as they are written: `rows`, or JSON where it is missing. */
+type Shown = Predictor & { rows: RowText | undefined };
+
 /** Writes a line for each row of a batch. */
-function linesOf(scores: Float64Array, batch: Batch, { names, values, json }: Predictor & { json: boolean }) {
+function linesOf(scores: Float64Array, batch: Batch, { names, values, rows }: Shown): string {
   const width = scores.length / batch.numRows;
   return Array.from({ length: batch.numRows }, (_, i) => {
     const row = batch.firstRow + i;
     const found = values([...scores.subarray(i * width, (i + 1) * width)]);
-    if (!json) return `${[row, ...found].join(',')}\n`;
+    if (rows) return rows.line([row, ...found]);
     const named = Object.fromEntries(names.map((name, j) => [name, found[j]]));
     return `${row === 1 ? '' : ','}\n${JSON.stringify({ row, ...named })}`;
   }).join('');
@@ -77,19 +81,21 @@ function linesOf(scores: Float64Array, batch: Batch, { names, values, json }: Pr
 async function write(
   dp: DpFtrl,
   sink: Sink,
-  { model, rows, json }: { model: LearnedModel; rows: RowStream; json: boolean },
+  { model, rows, format }: { model: LearnedModel; rows: RowStream; format: Format | 'json' },
 ): Promise<void> {
-  const predictor = { ...predictorOf(model), json };
+  const predictor = predictorOf(model);
+  const text = format === 'json' ? undefined : new RowText(['row', ...predictor.names], format);
   const { loss, protects } = model;
   const head = JSON.stringify({ loss, modelIsPrivate: model.private, protects });
-  await sink.write(json ? `${head.slice(0, -1)},"rows":[` : `row,${predictor.names.join(',')}\n`);
+  await sink.write(text ? text.head() : `${head.slice(0, -1)},"rows":[`);
   let fault: Misuse | undefined;
   for await (const batch of rows.rows()) {
-    const text = linesOf(dp.predict(model, batch.values), batch, predictor);
-    if (text !== '') await sink.write(text);
+    const scores = dp.predict(model, batch.values);
+    const lines = linesOf(scores, batch, { ...predictor, rows: text });
+    if (lines !== '') await sink.write(lines);
     fault = batch.fault;
   }
-  if (json) await sink.write(endOfRows(fault, {}));
+  if (!text) await sink.write(endOfRows(fault, {}));
   if (fault) throw fault;
   await sink.commit();
 }
@@ -97,19 +103,19 @@ async function write(
 export async function run(args: Args): Promise<void> {
   const path = required('model', args.text('model'));
   const output = args.text('output');
-  const delimiter = Delimiter.read('predict', args);
+  const format = inputFormat('predict', args);
   await requireWritable(output);
   const dp = await load();
   const model = await readModel(dp, path);
   const columns = model.inputs.map(({ name }) => name);
-  const rows = await RowStream.open(args.files, { columns, texts: [], delimiter });
+  const rows = await RowStream.open(args.files, { columns, texts: [], format });
   warnNotPrivate('predict', { [`--model ${path} says so of itself`]: !model.private });
   if (!args.has('quiet')) {
     say('predict', 'predictions tell of the rows they are made for: nothing protects those');
   }
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   try {
-    await write(dp, sink, { model, rows, json: args.has('json') });
+    await write(dp, sink, { model, rows, format: args.has('json') ? 'json' : outputFormat(args) });
   } catch (error) {
     await sink.abandon();
     throw error;

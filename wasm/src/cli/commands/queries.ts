@@ -9,7 +9,7 @@ import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
 import { answersFigure } from '../charts/answers.js';
 import { PLOT_OPTIONS, PlotFile } from '../charts/file.js';
 import { Misuse } from '../failure.js';
-import { Delimiter } from '../input/delimiter.js';
+import { inputFormat, outputFormat } from '../input/format.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { required, type Args, type Known } from '../options/args.js';
@@ -20,7 +20,7 @@ import { warnWeak } from '../output/weak.js';
 import { roundedUp } from '../../shared/number.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { gaussianCosts, pureCosts } from '../state/composition.js';
-import { answersOf, asCsv, asJson } from './queries/answers.js';
+import { answersOf, asJson, asRows } from './queries/answers.js';
 import { readWorkload, type Workload } from './queries/asked.js';
 
 export const options: Known = {
@@ -69,7 +69,8 @@ function readSettings(args: Args) {
     seed: args.seed(),
     budget: Budget.read(args),
     domains: readDomains(args),
-    delimiter: Delimiter.read('queries', args),
+    format: inputFormat('queries', args),
+    written: outputFormat(args),
     asked: required('workload', args.text('workload')),
     output: args.text('output'),
     plot: PlotFile.read(args),
@@ -138,11 +139,11 @@ async function write(
   queries: Queries,
   { released, names, numRows }: { released: QueryAnswers; names: Workload; numRows: number },
 ): Promise<void> {
-  const { whom, epsilon, delta, fractions, output, plot, json } = settings;
+  const { whom, epsilon, delta, fractions, output, plot, json, written } = settings;
   const answers = answersOf(queries, released, { names, whole: fractions ? numRows : 1 });
   const about = { private: !released.insecure, protects: whom.unit, epsilon, delta };
   const shown = { ...about, ...(fractions && { fractionsOf: numRows }) };
-  const text = json ? asJson(answers, queries, shown) : asCsv(answers, fractions);
+  const text = json ? asJson(answers, queries, shown) : asRows(answers, { isFraction: fractions, format: written });
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   await writeWhole(sink, text);
   const unit = fractions ? 'share of rows' : 'rows';

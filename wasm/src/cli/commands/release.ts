@@ -6,7 +6,7 @@ import { load } from '../../index.js';
 import type { DpFtrl, Participation, PrefixSumOptions, Totals } from '../../types/all.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
-import { Delimiter } from '../input/delimiter.js';
+import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
@@ -214,17 +214,22 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
 
 export function run(args: Args): Promise<void> {
   const settings = readSettings(args);
-  const { json, showTrue, times } = settings;
+  const { json, written, showTrue, times } = settings;
   return releaseTable(args, {
     command: 'release',
     settings,
     wanted: {
       columns: args.texts('column'),
-      delimiter: Delimiter.read('release', args),
+      format: inputFormat('release', args),
       missing: readMissing(args, { areSteps: times === undefined }),
     },
     writer: ({ sink, prepared }) =>
-      new Writer(sink, prepared.rows.columns, { json, showTrue, timeColumn: times?.column }),
+      new Writer(sink, prepared.rows.columns, {
+        json,
+        format: written,
+        showTrue,
+        timeColumn: times?.column,
+      }),
     chart: ({ prepared }) =>
       new TotalsChart({
         columns: prepared.rows.columns,

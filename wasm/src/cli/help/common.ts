@@ -28,10 +28,14 @@ export const WORKLOAD = `\
                    without header: a column of learning rates (FILE,momentum=B for rates with
                    momentum), or a square lower-triangular matrix`;
 
-export const DELIMITER = `\
-  --delimiter D    comma, semicolon or tab (or the character itself): what separates cells. Default:
-                   what the header has most of, named on standard error where it is no comma; a
-                   header that has two of them equally often is refused`;
+export const FORMAT = `\
+  --format F       csv (default) or jsonl: of the table and of rows that are written, where no name
+                   of a file says so (.csv, .tsv, .jsonl, .ndjson). JSON lines have an object a
+                   line; the keys of the first name the columns. A missing key or null is an empty
+                   cell, and a list or an object in a column that is needed is refused
+  --delimiter D    of CSV: comma, semicolon or tab (or the character itself), which separates cells.
+                   Default: what the header has most of, named on standard error where it is no
+                   comma; a header that has two of them equally often is refused`;
 
 export const PLOT = `\
   --plot FILE      draws what is released, with twice the standard deviation of its noise up and

@@ -2,7 +2,7 @@
 
 // Everything about the commands that answer queries on histograms.
 
-import { COUNTED, DELIMITER, PLOT, SKIPPED } from './common.js';
+import { COUNTED, FORMAT, PLOT, SKIPPED } from './common.js';
 
 export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
@@ -25,7 +25,7 @@ has is printed, and proved.
   --delta D        privacy target, below 1. 0: pure, by Laplace noise. Above 1e-3 there is a
                    warning, and with replace-one above one over the number of rows
 ${COUNTED}
-${DELIMITER}
+${FORMAT}
 ${SKIPPED}.
                    Not with replace-one
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
@@ -74,7 +74,7 @@ depends on the counts: let nobody measure it.
   --other          every domain has one more value, other, for all that it does not list
   --epsilon E      privacy target, 2^-30 to 2^20. Above 20 there is a warning
 ${COUNTED}
-${DELIMITER}
+${FORMAT}
 ${SKIPPED}.
                    Not with replace-one
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other

@@ -2,7 +2,7 @@
 
 // Everything about the commands that learn models and use them.
 
-import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 
 export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 
@@ -33,7 +33,7 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
   --huber-threshold H
                    errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
-${DELIMITER}
+${FORMAT}
   --missing M      rows with an empty cell: refuse (default); zero: a missing feature is 0, a label
                    is refused; skip: the row adds no gradient, and takes its place in a step all
                    the same. The guarantee stays: no other row moves to another step. Rows of --test
@@ -135,7 +135,7 @@ The model protects the rows that it was learned from. A prediction tells of the 
 for, which nothing protects.
 
   --model FILE     the model, as --model or --json of dp-ftrl learn wrote it
-${DELIMITER}
+${FORMAT}
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: loss, modelIsPrivate, protects, rows, complete
   --quiet          no notice on standard error

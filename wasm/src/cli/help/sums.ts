@@ -2,7 +2,7 @@
 
 // Everything about the commands that release counts and sums.
 
-import { DELIMITER, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
+import { FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
 import { SKIPPED, STRATEGY, TIME_FORMAT } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
@@ -36,7 +36,7 @@ ${TIME_FORMAT}
                    protects persons: column ID says whose row it is. All rows of a person in a
                    bucket count as 1 together (two categories as 0.71 each), in the first K buckets
                    that are at least S (default 1) apart, and the others not at all
-${DELIMITER}
+${FORMAT}
 ${SKIPPED}
   --sort           rows may come in any order of time; all are read before the first count, and kept
                    in memory. The guarantee stays: the bucket of a row follows from its own time
@@ -83,7 +83,7 @@ ${STRATEGY}
                    is written
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
-${DELIMITER}
+${FORMAT}
   --missing M      rows with an empty cell: refuse (default); zero: a missing number is 0; skip: the
                    row is released as zeros, a step all the same, or with --time-column left out.
                    The guarantee stays: what becomes of a row follows from that row alone, and no

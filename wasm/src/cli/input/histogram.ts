@@ -6,7 +6,7 @@ import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
-import { DELIMITER_OPTIONS, type Delimiter } from './delimiter.js';
+import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { MISSING_OPTIONS, readMissing } from './missing.js';
 import { openInput } from './input.js';
@@ -19,7 +19,7 @@ export const HISTOGRAM_OPTIONS: Known = {
   domain: 'values',
   other: 'flag',
   neighbours: 'value',
-  ...DELIMITER_OPTIONS,
+  ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   ...PEOPLE_OPTIONS,
 };
@@ -88,13 +88,13 @@ class FirstRows {
 export interface HistogramInput {
   domains: readonly Domain[];
   people: People | undefined;
-  delimiter: Delimiter;
+  format: TableFormat;
 }
 
 /** Counts or refuses every row; of persons, up to their number of contributions. */
 export async function readHistogram(
   args: Args,
-  { domains, people, delimiter }: HistogramInput,
+  { domains, people, format }: HistogramInput,
 ): Promise<Float64Array> {
   const size = domains.reduce((product, { labels }) => product * labels.length, 1);
   const histogram = new Float64Array(size);
@@ -105,7 +105,7 @@ export async function readHistogram(
     columns: [],
     texts,
     onlyTexts: true,
-    delimiter,
+    format,
     missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
   });
   for await (const batch of table.batches) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes of the input as CSV records.
+// Bytes of the input as records.
 
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
 import type { Delimiter } from './delimiter.js';
+import type { TableFormat } from './format.js';
+import { JsonLines, type TableRecord } from './json-lines.js';
 
 /** Returns what `read` returns; a text that is no CSV is a misuse. */
 function parsed(read: () => CsvRecord[]): CsvRecord[] {
@@ -58,4 +60,27 @@ export async function* csvRecords(
   const last = parser ?? parserOf(delimiter!, waiting, true)!;
   const rest = parsed(() => [...last.push(waiting), ...last.end()]);
   if (rest.length > 0) yield rest;
+}
+
+async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRecord[]> {
+  const lines = new JsonLines();
+  /** Hands out the records before a fault first. */
+  async function* all(completed: Generator<TableRecord>): AsyncGenerator<TableRecord[]> {
+    const records: TableRecord[] = [];
+    try {
+      for (const record of completed) records.push(record);
+    } finally {
+      if (records.length > 0) yield records;
+    }
+  }
+  for await (const text of textOf(bytes)) yield* all(lines.push(text));
+  yield* all(lines.end());
+}
+
+/** Records of a table, as many at a time as each piece completes; the first names the columns. */
+export function tableRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  format: TableFormat,
+): AsyncGenerator<TableRecord[]> {
+  return format.kind === 'csv' ? csvRecords(bytes, format.delimiter) : jsonRecords(bytes);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From CSV records to rows of numbers and of texts, with every cell that is not one named.
+// From records to rows of numbers and of texts, with every cell that is not one named.
 
-import { isBlank, type CsvRecord } from '../../shared/csv.js';
+import { isBlank } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
-import type { Delimiter } from './delimiter.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
+import type { TableFormat } from './format.js';
+import type { TableRecord } from './json-lines.js';
 import type { Missing } from './missing.js';
-import { csvRecords } from './records.js';
+import { tableRecords } from './records.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
 export interface Batch {
@@ -33,7 +34,7 @@ export interface Wanted {
   columns: readonly string[];
   texts: readonly string[];
   onlyTexts?: boolean;
-  delimiter: Delimiter;
+  format: TableFormat;
   /** Default: refuse. */
   missing?: Missing;
   /** A column that is refused where a number is missing in it and others would be 0. */
@@ -102,7 +103,7 @@ class Rows {
     return this.values.subarray(this.lines.length * this.width);
   }
 
-  add({ cells, line }: CsvRecord, isBlanked: boolean): void {
+  add({ cells, line }: TableRecord, isBlanked: boolean): void {
     if (isBlanked) this.blank.add(this.lines.length);
     this.lines.push(line);
     this.textIndices.forEach((index, j) => this.texts[j]!.push(cells[index]!));
@@ -136,7 +137,7 @@ class RowReader {
   ) {}
 
   /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
-  *read(records: CsvRecord[]): Generator<Batch> {
+  *read(records: TableRecord[]): Generator<Batch> {
     const { categories, indices } = this;
     const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
     const countsAll = !categories && indices.length === 0;
@@ -145,7 +146,7 @@ class RowReader {
     let rows = rowsIn(new Float64Array(records.length * width).fill(countsAll ? 1 : 0));
     for (const record of records) {
       // Blank lines at the end are common and harmless; anywhere else a value is missing.
-      if (isBlank(record)) {
+      if (isBlank(record) && !record.object) {
         this.blank ??= { row: this.numRows + 1, line: record.line };
         continue;
       }
@@ -176,16 +177,37 @@ class RowReader {
     return new Rows(new Float64Array(), 1, this.numRows + 1, this.textIndices).batch(fault);
   }
 
-  /** Whether a cell is empty that the row needs. */
-  private lacks({ cells }: CsvRecord): boolean {
-    if (cells.length !== this.header.length) return false;
+  /** Places of the cells that a row needs. */
+  private get needed(): number[] {
     const { categories, indices, textIndices } = this;
-    const needed = [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
-    return needed.some((index) => cells[index]!.trim() === '');
+    return [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
+  }
+
+  /** Whether a cell is empty that the row needs. */
+  private lacks({ cells, object }: TableRecord): boolean {
+    if (cells.length !== this.header.length) return false;
+    return this.needed.some((index) => cells[index]!.trim() === '' && !object?.nested.has(index));
+  }
+
+  /** Refuses an object that has more than single values under the names of the first one. */
+  private requireFlat({ object, line }: TableRecord): void {
+    if (!object) return;
+    const row = this.numRows + 1;
+    const where = `row ${row} (line ${line})`;
+    if (object.hasMore && this.allColumns) {
+      const hint = '--column NAME picks columns';
+      const what = `${where} has a key that the first row does not have; ${hint}`;
+      throw new Misuse(what, { code: 'unknown_key', row, line });
+    }
+    const index = this.needed.find((each) => object.nested.has(each));
+    if (index === undefined) return;
+    const column = columnName(this.header, index);
+    const message = `${where}, ${columnText(this.header, index)} is a list or an object`;
+    throw new Misuse(message, { code: 'nested', row, line, ...(column !== undefined && { column }) });
   }
 
   /** Reads the numbers of a row; returns whether it is one of zeros because something is missing. */
-  private readRow(record: CsvRecord, out: Float64Array): boolean {
+  private readRow(record: TableRecord, out: Float64Array): boolean {
     const { cells, line } = record;
     const row = this.numRows + 1;
     const where = `row ${row} (line ${line})`;
@@ -193,6 +215,7 @@ class RowReader {
       const what = `${where} has ${cells.length} cells, the header has ${this.header.length}`;
       throw new Misuse(what, { code: 'wrong_width', row, line });
     }
+    this.requireFlat(record);
     const { policy, never } = this.missing;
     if (policy === 'blank' && this.lacks(record)) {
       out.fill(0);
@@ -229,8 +252,8 @@ export async function readTable(
   bytes: AsyncIterable<Uint8Array>,
   wanted: Wanted,
 ): Promise<NumericTable> {
-  const pieces = csvRecords(bytes, wanted.delimiter);
-  let records: CsvRecord[] = [];
+  const pieces = tableRecords(bytes, wanted.format);
+  let records: TableRecord[] = [];
   while (records.length === 0) {
     const piece = await pieces.next();
     if (piece.done) throw new Misuse('the input is empty; the first row must name the columns');
@@ -261,7 +284,7 @@ export async function readTable(
         if (batch.numRows > 0 || batch.fault) yield batch;
         if (batch.fault) return;
       }
-      let piece: IteratorResult<CsvRecord[]>;
+      let piece: IteratorResult<TableRecord[]>;
       try {
         piece = await pieces.next();
       } catch (error) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts as text: CSV with a line for each bucket and category, or one JSON object.
+// Counts as text: a row for each bucket and category, or one JSON object.
 
-import { csvCell } from '../../../shared/csv.js';
 import type { Certificate, Totals } from '../../../types/all.js';
-import { endOfRows, Misuse } from '../../failure.js';
-import { shortName } from '../../input/header.js';
+import { endOfRows } from '../../failure.js';
+import type { Format } from '../../input/format.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
+import { RowText } from '../../output/row-text.js';
 import { Differences } from './differences.js';
 
 interface Counted {
   json: boolean;
+  format: Format;
   showTrue: boolean;
   timeColumn: string;
   /** The column of the categories, and these; undefined where all rows are counted together. */
@@ -32,7 +33,7 @@ interface Line {
 /** Writes the counts of one bucket after the other. */
 export class CountWriter {
   private rows = 0;
-  private readonly header: string[];
+  private readonly rowText: RowText;
   private readonly noisy = new Differences();
   private readonly exact = new Differences();
 
@@ -40,20 +41,16 @@ export class CountWriter {
     private readonly sink: Sink,
     private readonly options: Counted,
   ) {
-    const { timeColumn, by, showTrue } = options;
+    const { timeColumn, by, showTrue, format } = options;
     const names = [timeColumn, ...(by === undefined ? [] : [by])];
     const trueNames = showTrue ? ['count_true', 'total_true'] : [];
-    this.header = [...names, 'count', 'count_std', 'total', 'total_std', ...trueNames];
-    const twice = this.header.find((name, i) => this.header.indexOf(name) < i);
-    if (twice !== undefined) {
-      const name = JSON.stringify(shortName(twice));
-      throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
-    }
+    const header = [...names, 'count', 'count_std', 'total', 'total_std', ...trueNames];
+    this.rowText = new RowText(header, format);
   }
 
   async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
     const { json, by, labels } = this.options;
-    if (!json) return this.sink.write(`${this.header.map(csvCell).join(',')}\n`);
+    if (!json) return this.sink.write(this.rowText.head());
     const head = { ...about, certificate, ...(labels && { by, categories: labels }) };
     await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   }
@@ -94,9 +91,9 @@ export class CountWriter {
     const { json, labels } = this.options;
     if (!json) {
       const texts = lines.map(({ count, total, countTrue, totalTrue }, j) => {
-        const names = labels === undefined ? [time] : [time, csvCell(labels[j]!)];
-        const truths = countTrue === undefined ? [] : [countTrue, totalTrue];
-        return `${[...names, count, std.count, total, std.total, ...truths].join(',')}\n`;
+        const names = labels === undefined ? [time] : [time, labels[j]!];
+        const truths = countTrue === undefined ? [] : [countTrue, totalTrue!];
+        return this.rowText.line([...names, count, std.count, total, std.total, ...truths]);
       });
       return texts.join('');
     }

@@ -5,8 +5,8 @@
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
 import type { LearnerOptions, Twin } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
-import type { Delimiter } from '../../input/delimiter.js';
 import { Examples, survey } from '../../input/examples.js';
+import type { TableFormat } from '../../input/format.js';
 import type { Labelled } from '../../input/labels.js';
 import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
@@ -89,11 +89,11 @@ export class Hindsight {
  * with it shows before anything is paid for.
  */
 export async function openTest(
-  { file, delimiter, missing }: { file: string; delimiter: Delimiter; missing: Missing },
+  { file, format, missing }: { file: string; format: TableFormat; missing: Missing },
   { columns, label, target }: { columns: readonly string[]; label: string; target: Labelled },
 ): Promise<RowStream> {
   try {
-    const wanted = { columns, texts: [], delimiter, missing, neverZero: label };
+    const wanted = { columns, texts: [], format, missing, neverZero: label };
     const rows = await RowStream.open([file], wanted);
     const examples = new Examples(rows.columns, label);
     const how = { inputs: [], fromData: false, target, numKept: 0 };

@@ -29,13 +29,14 @@ const MAX_KEPT = 2 ** 24;
 /** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
 export async function readProblem(
   args: Args,
-  { label, target, passes, fromData, setup, delimiter, missing }: Settings,
+  { label, target, passes, fromData, setup, format, missing }: Settings,
   given: number | undefined,
 ): Promise<Problem> {
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
-  const rows = await RowStream.open(args.files, { columns, texts: [], delimiter, missing, neverZero: label });
+  const table = { columns, texts: [], format, missing, neverZero: label };
+  const rows = await RowStream.open(args.files, table);
   if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
   const examples = new Examples(rows.columns, label);
   const stated = readInputs(args, examples.features);

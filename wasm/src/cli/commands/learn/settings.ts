@@ -7,7 +7,7 @@ import { NUM_PASSES } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
-import { Delimiter, DELIMITER_OPTIONS } from '../../input/delimiter.js';
+import { FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../../input/missing.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
@@ -48,7 +48,7 @@ export const options: Known = {
   passes: 'value',
   average: 'value',
   ...PARTICIPATION_OPTIONS,
-  ...DELIMITER_OPTIONS,
+  ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
@@ -137,7 +137,7 @@ function readTest(args: Args) {
   if (file === undefined) return undefined;
   return {
     file,
-    delimiter: Delimiter.read('learn', args, `--test ${file}`),
+    format: formatOf('learn', args, 'test'),
     missing: readMissing(args, { areSteps: false }),
   };
 }
@@ -175,7 +175,7 @@ export function readSettings(args: Args) {
     fromData: args.has('ranges-from-data'),
     showTrue: args.has('show-nonprivate'),
     test: readTest(args),
-    delimiter: Delimiter.read('learn', args),
+    format: inputFormat('learn', args),
     missing: readMissing(args, { areSteps: true }),
     model: args.text('model'),
     plot: PlotFile.read(args),

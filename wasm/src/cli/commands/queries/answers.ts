@@ -3,7 +3,8 @@
 // Answers of dp-ftrl queries as text.
 
 import type { Queries, QueryAnswers } from '../../../types/all.js';
-import { csvCell } from '../../../shared/csv.js';
+import type { Format } from '../../input/format.js';
+import { RowText } from '../../output/row-text.js';
 import type { Workload } from './asked.js';
 
 /** Output for one query. */
@@ -26,12 +27,16 @@ export function answersOf(
   }));
 }
 
-export function asCsv(answers: readonly Answer[], isFraction: boolean): string {
+export function asRows(
+  answers: readonly Answer[],
+  { isFraction, format }: { isFraction: boolean; format: Format },
+): string {
+  const rows = new RowText(['query', 'answer', 'std'], format);
   const lines = answers.map(({ query, answer, std }) => {
     const shown = Number(isFraction ? answer.toPrecision(9) : answer.toFixed(6)) + 0;
-    return `${csvCell(query)},${shown},${Number(std.toPrecision(6))}\n`;
+    return rows.line([query, shown, Number(std.toPrecision(6))]);
   });
-  return `query,answer,std\n${lines.join('')}`;
+  return `${rows.head()}${lines.join('')}`;
 }
 
 export function asJson(

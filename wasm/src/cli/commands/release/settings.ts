@@ -3,7 +3,7 @@
 // The options of dp-ftrl release, read and checked against each other.
 
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
-import { DELIMITER_OPTIONS } from '../../input/delimiter.js';
+import { FORMAT_OPTIONS, outputFormat } from '../../input/format.js';
 import { MISSING_OPTIONS } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
@@ -24,7 +24,7 @@ export const options: Known = {
   ...PARTICIPATION_OPTIONS,
   ...PEOPLE_OPTIONS,
   ...TIME_OPTIONS,
-  ...DELIMITER_OPTIONS,
+  ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   ...STATE_OPTIONS,
@@ -55,6 +55,7 @@ export function readSettings(args: Args) {
     seed: args.seed(),
     showTrue: args.has('show-nonprivate'),
     output: args.text('output'),
+    written: outputFormat(args),
     plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases as text: CSV, or one JSON object with a row a line.
+// Releases as text: rows, or one JSON object with a row a line.
 
 import type { Certificate, Totals } from '../../../types/all.js';
-import { endOfRows, Misuse } from '../../failure.js';
-import { csvCell } from '../../../shared/csv.js';
-import { shortName } from '../../input/header.js';
+import { endOfRows } from '../../failure.js';
+import type { Format } from '../../input/format.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
+import { RowText } from '../../output/row-text.js';
 
 interface Line {
   step: number;
@@ -20,23 +20,22 @@ interface Line {
 /** Writes one release after the other. */
 export class Writer {
   private rows = 0;
-  private readonly header: string[];
+  private readonly text: RowText;
 
   constructor(
     private readonly sink: Sink,
     private readonly columns: string[],
-    private readonly options: { json: boolean; showTrue: boolean; timeColumn: string | undefined },
+    private readonly options: {
+      json: boolean;
+      format: Format;
+      showTrue: boolean;
+      timeColumn: string | undefined;
+    },
   ) {
-    const { showTrue, timeColumn } = options;
+    const { format, showTrue, timeColumn } = options;
     const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
     const times = timeColumn === undefined ? [] : [timeColumn];
-    const header = ['step', ...times, ...columns, ...trueNames, 'std'];
-    const twice = header.find((name, i) => header.indexOf(name) < i);
-    if (twice !== undefined) {
-      const name = JSON.stringify(shortName(twice));
-      throw new Misuse(`the output would have two columns ${name}; rename the one in the input`);
-    }
-    this.header = header;
+    this.text = new RowText(['step', ...times, ...columns, ...trueNames, 'std'], format);
   }
 
   async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
@@ -44,7 +43,7 @@ export class Writer {
       const head = { ...about, certificate, columns: this.columns };
       await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
     } else {
-      await this.sink.write(`${this.header.map(csvCell).join(',')}\n`);
+      await this.sink.write(this.text.head());
     }
   }
 
@@ -71,7 +70,7 @@ export class Writer {
   private line({ step, time, noisy, truth, std }: Line): string {
     const times = time === undefined ? [] : [time];
     if (!this.options.json) {
-      return `${[step, ...times, ...noisy, ...(truth ?? []), std].join(',')}\n`;
+      return this.text.line([step, ...times, ...noisy, ...(truth ?? []), std]);
     }
     const named = (values: ArrayLike<number>) =>
       Object.fromEntries(this.columns.map((name, j) => [name, values[j]]));

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// JSON lines as records: an object a line, its first one naming the columns. Cells are the texts of
+// the values as they stand there, so that no two ids become one number.
+
+import { Misuse } from '../failure.js';
+import type { CsvRecord } from '../../shared/csv.js';
+
+/** A record, perhaps made of an object. */
+export interface TableRecord extends CsvRecord {
+  object?: {
+    /** Places, 0-based, of lists and objects. */
+    nested: ReadonlySet<number>;
+    /** Whether it has a key that the first object has not. */
+    hasMore: boolean;
+  };
+}
+
+const MAX_LINE = 1 << 20;
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+interface Member {
+  key: string;
+  /** Its text; undefined for a list or an object. */
+  value: string | undefined;
+}
+
+function fault(line: number, what: string): Misuse {
+  return new Misuse(`line ${line} ${what}`, { code: 'malformed_json', line });
+}
+
+/** Returns the text of a single value. */
+function textOfValue(token: string): string {
+  if (token === 'null') return '';
+  return token.startsWith('"') ? (JSON.parse(token) as string) : token;
+}
+
+/** The members of an object that is known to be well formed, in their order. */
+function membersOf(text: string): Member[] {
+  const members: Member[] = [];
+  let depth = 0;
+  let key: string | undefined;
+  for (const [token] of text.matchAll(TOKEN)) {
+    const opens = token === '{' || token === '[';
+    if (depth === 1 && key !== undefined && token !== ':') {
+      members.push({ key, value: opens ? undefined : textOfValue(token) });
+      key = undefined;
+    } else if (depth === 1 && token.startsWith('"')) key = JSON.parse(token) as string;
+    if (opens) ++depth;
+    else if (token === '}' || token === ']') --depth;
+  }
+  return members;
+}
+
+function parseObject(text: string, line: number): Member[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw fault(line, 'is not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw fault(line, 'is not an object');
+  }
+  const members = membersOf(text);
+  if (new Set(members.map(({ key }) => key)).size < members.length) {
+    throw fault(line, 'has a key twice');
+  }
+  return members;
+}
+
+/** Takes text, and hands out the records that it completes: first one that names the columns. */
+export class JsonLines {
+  private places: Map<string, number> | undefined;
+  private line = 0;
+  private rest = '';
+
+  *push(text: string): Generator<TableRecord> {
+    const lines = `${this.rest}${text}`.split('\n');
+    this.rest = lines.pop()!;
+    for (const each of lines) yield* this.take(each);
+    if (this.rest.length > MAX_LINE) this.refuseLong(this.line + 1);
+  }
+
+  /** Hands out the last record, if the text does not end with a line end. */
+  *end(): Generator<TableRecord> {
+    if (this.rest !== '') yield* this.take(this.rest);
+  }
+
+  private refuseLong(line: number): never {
+    throw fault(line, `has more than ${MAX_LINE} characters`);
+  }
+
+  private *take(text: string): Generator<TableRecord> {
+    const line = ++this.line;
+    if (text.length > MAX_LINE) this.refuseLong(line);
+    const clean = line === 1 ? text.replace(/^\ufeff/, '') : text;
+    if (clean.trim() === '') return yield { cells: [''], line };
+    const members = parseObject(clean, line);
+    if (!this.places) {
+      if (members.length === 0) throw fault(line, 'has no keys, which name the columns');
+      this.places = new Map(members.map(({ key }, i) => [key, i]));
+      yield { cells: [...this.places.keys()], line };
+    }
+    yield this.record(members, line);
+  }
+
+  private record(members: readonly Member[], line: number): TableRecord {
+    const cells = Array.from(this.places!, () => '');
+    const nested = new Set<number>();
+    let hasMore = false;
+    for (const { key, value } of members) {
+      const place = this.places!.get(key);
+      if (place === undefined) hasMore = true;
+      else if (value !== undefined) cells[place] = value;
+      else nested.add(place);
+    }
+    return { cells, line, object: { nested, hasMore } };
+  }
+}
