@@ -6,14 +6,34 @@
 //   usage: node bench/page.mjs [RUNS]     (5 by default; scripts/build page first)
 //
 // Beside times by the clock stands the processor time of the page's own thread, which neighbours on a
-// shared machine disturb less. Figures are medians, with the least and the greatest. Never fails
-// because of a figure.
+// shared machine disturb less. Figures are medians, with the least and the greatest. Where there is a
+// bar, the median stands beside it, and whether it passes. Never fails because of a figure.
 
 import { loadavg } from 'node:os';
 import { launch, openPage, serveSite, settled, transferred } from '../tests/browser/support.mjs';
 import { longestTasks, threadTime } from '../tests/browser/trace.mjs';
 
 const numRuns = Number(process.argv[2] ?? 5);
+
+/** Greatest values that the page may have, by how much slower the tab is made. */
+const bars = {
+  1: {
+    'story: transferred, bytes': 130 * 1024,
+    'story: longest task, ms of processor': 200,
+    'story: frames while the day plays, p95, ms': 25,
+    'story: layout shift': 0.02,
+    'laboratory: transferred, bytes': 130 * 1024,
+    'laboratory: longest task, ms of processor': 200,
+    'laboratory: frames while it plays, p95, ms': 25,
+    'laboratory: layout shift': 0.02,
+  },
+  4: {
+    'story: first paint, ms': 1000,
+    'story: first scene ready, ms': 2000,
+    'story: layout shift': 0.02,
+    'laboratory: layout shift': 0.02,
+  },
+};
 
 /** Notes shifts and the moment in which the first scene is ready; runs in the page. */
 function observe() {
@@ -132,9 +152,14 @@ try {
     for (const name of Object.keys(runs[0])) {
       const values = runs.map((figures) => figures[name]);
       const text = (value) => Number(value.toPrecision(4)).toLocaleString('en');
-      const [median, least, most] = [0.5, 0, 1].map((part) => text(share(values, part)));
-      console.log(`${name.padEnd(60)} ${median.padStart(9)}  (${least} to ${most})`);
+      const [median, least, most] = [0.5, 0, 1].map((part) => share(values, part));
+      const range = `(${text(least)} to ${text(most)})`;
+      const bar = bars[slower][name];
+      const judged = bar === undefined ? '' : `at most ${text(bar)}: ${median <= bar ? 'pass' : 'FAIL'}`;
+      console.log(`${name.padEnd(60)} ${text(median).padStart(9)}  ${range.padEnd(24)} ${judged}`.trimEnd());
     }
+    const missing = Object.keys(bars[slower]).filter((name) => !(name in runs[0]));
+    if (missing.length > 0) throw new Error(`bars of what is not measured: ${missing}`);
   }
 } finally {
   await browser.close();

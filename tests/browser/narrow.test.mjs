@@ -90,6 +90,13 @@ test('the links to start from are within the window', async () => {
   await page.close();
 });
 
+test('what the privacy claim rests on fits in two columns of a window of 768 px', async () => {
+  const { page } = await open('steps=50&compare=independent', { width: 768, height: 900 });
+  const [wanted, room] = await page.$eval('#certificate', (one) => [one.scrollWidth, one.clientWidth]);
+  assert.ok(room > 600 && wanted <= room, `${wanted} px in ${room} px`);
+  await page.close();
+});
+
 test('the knob on an axis leaves its texts free', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
   for (const id of ['tree', 'yours']) {

@@ -68,7 +68,7 @@ class Funnel {
     );
     this.levels = this.plane.add('path', { class: 'levels' });
     this.words = this.plane.add('text', { class: 'level-word', 'text-anchor': 'start' });
-    this.words.textContent = 'noise on every total';
+    this.words.textContent = 'fresh noise on each total';
   }
 
   show(numSteps: number): void {
@@ -95,7 +95,7 @@ class Funnel {
     const level = unit * Math.sqrt(numSteps);
     const text = count(Math.round(10 * level) / 10);
     const own = 'fresh noise for each person';
-    const total = `noise on every total: ± ${text}`;
+    const total = `fresh noise on each total: ± ${text}`;
     const run = (ghost: number): number[] => x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
     return {
       title: `Off by ± ${text} after ${count(numSteps)} people`,

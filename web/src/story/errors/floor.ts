@@ -69,8 +69,9 @@ class FloorScene implements SceneView {
         'p',
         {},
         'Each bar shows how much of an earlier noise is part of the noise of a step; below zero, it ' +
-          'is taken back. The bars start as the “square root”: applied twice, it takes back all of the ' +
-          'previous noise. Drag the bars and try to bring the worst step down to the floor.',
+          'is taken back. The bars start as the “square root”, half a step of taking back: done twice, ' +
+          'they take back all of the previous noise. Drag them, and try to bring the worst step down ' +
+          'to the floor.',
       ),
       h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
       this.starts(),
