@@ -46,7 +46,7 @@ function colourOf(panel, pattern) {
 const coloured = {
   hero: [{ 'noise that is taken back later': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
   attacker: [{ came: 'private', 'stayed away': 'muted' }],
-  naive: [{ 'each person': 'fresh', 'every total': 'secret' }],
+  naive: [{ 'each person': 'fresh', 'each total': 'secret' }],
   take_back: [{ 'fresh noise': 'fresh', 'taken back': 'private' }, { λ: 'private' }],
   tree: [
     { 'blocks of': 'second', 'all 1,024': 'muted' },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two ways that come to mind first: fresh noise for every person, and noise on every total.
+// The two ways that come to mind first: fresh noise for every person, and noise on each total.
 
 import './naive.css';
 import { h, setText } from '../page/dom.ts';
