@@ -4,7 +4,7 @@
 //
 //     node wasm/build.mjs [--core FOLDER] [--code]
 //
-// FOLDER holds dp-ftrl.mjs and dp-ftrl.wasm; default: build/wasm/wasm. --code leaves the
+// FOLDER holds dp-ftrl and counter, each as .mjs and .wasm; default: build/wasm/wasm. --code leaves the
 // declarations of the last build as they are, and types unchecked: the quick way to another dist/.
 
 import { execFileSync } from 'node:child_process';
@@ -24,7 +24,9 @@ const { values: flags } = parseArgs({
 const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
-const browserEntries = ['index', 'external', 'worker', 'worker-client', 'indexed-db'];
+const browserEntries = ['index', 'external', 'counter', 'worker', 'worker-client', 'indexed-db'];
+/** Modules of the core, and the names under which the sources import their glue. */
+const modules = { 'dp-ftrl': 'dp-ftrl:glue', counter: 'dp-ftrl:counter-glue' };
 const nodeEntries = ['file-store'];
 /** Stands for the WebAssembly text while the code around it is broken into lines. */
 const placeholder = '@@wasm@@';
@@ -66,13 +68,15 @@ function cleanGlue(text) {
   return clean;
 }
 
-/** Resolves `dp-ftrl:glue` and `dp-ftrl:wasm-base64`; entries stay separate files. */
-function corePlugin(glue) {
+/** Resolves the glues and `dp-ftrl:wasm-base64`; entries stay separate files. */
+function corePlugin(glues) {
   return {
     name: 'core',
     setup(builder) {
       builder.onResolve({ filter: /^dp-ftrl:/ }, ({ path }) => ({ path, namespace: 'core' }));
-      builder.onLoad({ filter: /^dp-ftrl:glue$/, namespace: 'core' }, () => ({ contents: glue }));
+      builder.onLoad({ filter: /glue$/, namespace: 'core' }, ({ path }) => ({
+        contents: glues[path],
+      }));
       builder.onLoad({ filter: /^dp-ftrl:wasm-base64$/, namespace: 'core' }, () => ({
         contents: `export default ${JSON.stringify(placeholder)};`,
       }));
@@ -84,7 +88,7 @@ function corePlugin(glue) {
   };
 }
 
-async function bundle(out, glue, wasm, version) {
+async function bundle(out, glues, wasm, version) {
   const common = {
     bundle: true,
     format: 'esm',
@@ -95,7 +99,7 @@ async function bundle(out, glue, wasm, version) {
     charset: 'utf8',
     sourcemap: false,
     define: { PACKAGE_VERSION: JSON.stringify(version) },
-    plugins: [corePlugin(glue)],
+    plugins: [corePlugin(glues)],
     logLevel: 'warning',
     outdir: out,
   };
@@ -197,9 +201,13 @@ async function printSizes(out) {
   }
 }
 
-const glue = cleanGlue((await readCore('dp-ftrl.mjs')).toString('utf8'));
-const wasm = await readCore('dp-ftrl.wasm');
-if (!WebAssembly.validate(wasm)) fail('dp-ftrl.wasm is not valid WebAssembly');
+const glues = {};
+const binaries = {};
+for (const [name, glue] of Object.entries(modules)) {
+  glues[glue] = cleanGlue((await readCore(`${name}.mjs`)).toString('utf8'));
+  binaries[name] = await readCore(`${name}.wasm`);
+  if (!WebAssembly.validate(binaries[name])) fail(`${name}.wasm is not valid WebAssembly`);
+}
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
 const dist = join(root, 'dist');
@@ -207,10 +215,12 @@ const scratch = join(root, 'build/package');
 const out = join(scratch, 'dist');
 await rm(scratch, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
-await bundle(out, glue, wasm, version);
+await bundle(out, glues, binaries['dp-ftrl'], version);
 const isKept = flags.code && (await keepDeclarations(dist, out));
 if (!isKept) await declarations(out, join(scratch, 'types'));
-await writeFile(join(out, 'dp-ftrl.wasm'), wasm);
+for (const [name, binary] of Object.entries(binaries)) {
+  await writeFile(join(out, `${name}.wasm`), binary);
+}
 await manPage(out, scratch, version);
 await check(out);
 // dist/ changes all at once: a failed build leaves the old one.

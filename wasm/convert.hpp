@@ -36,6 +36,11 @@ inline emscripten::val owned_array(std::span<const double> values) {
   return owned_array(values.data(), values.size());
 }
 
+template <typename EigenArray>
+emscripten::val owned_eigen(const EigenArray& array) {
+  return owned_array(array.data(), static_cast<std::size_t>(array.size()));
+}
+
 inline emscripten::val owned_bytes(std::span<const std::byte> bytes) {
   return owned_array(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }

@@ -34,6 +34,9 @@ NoiseStreamOptions stream_options(const val& options) {
           .first_coordinate = count(options, "firstCoordinate")};
 }
 
+/// Noise of totals, of steps, or of steps with what a target requires.
+using NoiseRows = std::variant<NoiseStream, NoiseIncrements, GradientNoise>;
+
 /// Rows of totals, increments, or increments for sums of gradients where there is a target.
 std::unique_ptr<NoiseRows> rows_of(const val& options) {
   if (!options["epsilon"].isUndefined())

@@ -105,6 +105,23 @@ test('chromium: `./external` streams its file, and reads it when the type is wro
   }
 });
 
+const useCounter = async () => {
+  const { load } = await import('/counter.js');
+  const dp = await load();
+  const options = { mechanism: 'honaker', numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
+  return [...dp.prefixSum(options).releaseMany([1, 0, 1, 1])];
+};
+
+test('chromium: `./counter` streams its file, with the bits of the whole package in Node', () => {
+  const policy = strict.replace("connect-src 'none'", "connect-src 'self'");
+  return serving({ ...dist, policy }, async (address) => {
+    const { result, said } = await inPage(`${address}/empty.html`, useCounter);
+    assert.deepEqual(said, []);
+    const options = { mechanism: 'honaker', numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
+    assert.deepEqual(result, [...dp.prefixSum(options).releaseMany([1, 0, 1, 1])]);
+  });
+});
+
 const useLedger = async () => {
   const { load } = await import('/index.js');
   const { IndexedDbStore } = await import('/indexed-db.js');

@@ -20,7 +20,12 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 442_000);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 425_000);
+});
+
+test('size: the counter, its module and its code', (t) => {
+  check(t, 'counter.wasm', sizeOf('counter.wasm'), 138_500);
+  check(t, 'counter.js', sizeOf('counter.js'), 15_800);
 });
 
 test('size: the glue', (t) => {
@@ -56,6 +61,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
   for (const [specifier, name] of [
     ['dp-ftrl', 'DpError'],
     ['dp-ftrl/external', 'DpError'],
+    ['dp-ftrl/counter', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore'],
   ]) {
     const code = await bundled(specifier, name);
@@ -69,6 +75,7 @@ test('size: the table of the README is what was measured', async () => {
   const table = [
     ['`dp-ftrl`: everything', sizeOf('index.js')],
     ['`dp-ftrl/external`', sizeOf('external.js'), sizeOf('dp-ftrl.wasm')],
+    ['`dp-ftrl/counter`', sizeOf('counter.js'), sizeOf('counter.wasm')],
     ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
     ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js')],
     ['`dp-ftrl/indexed-db`', brotli(await bundled('dp-ftrl', 'DpError'))],

@@ -2,14 +2,20 @@
 
 /** The package with its WebAssembly in a file beside it, streamed where the host can. */
 
+import glue from 'dp-ftrl:glue';
+import { makeApi } from './api/api.js';
 import { createFrom, makeLoad } from './api/loader.js';
 import { compileSource } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
-const compile = (signal: AbortSignal) =>
-  compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal);
+const edition = {
+  glue,
+  makeApi,
+  compile: (signal: AbortSignal) =>
+    compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal),
+};
 /** Made at the first call: whoever imports something else can leave all of it out. */
-let loadOnce: ReturnType<typeof makeLoad> | undefined;
+let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
 
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
@@ -24,7 +30,7 @@ let loadOnce: ReturnType<typeof makeLoad> | undefined;
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
-  loadOnce ??= makeLoad(compile);
+  loadOnce ??= makeLoad(edition);
   return loadOnce(options);
 }
 
@@ -43,7 +49,7 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
  * ```
  */
 export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
-  return createFrom(compile, options);
+  return createFrom(edition, options);
 }
 
 export { DpError } from './core/errors.js';

@@ -2,7 +2,9 @@
 
 /** The package with its WebAssembly inside: needs no network, no file and no bundler plugin. */
 
+import glue from 'dp-ftrl:glue';
 import base64 from 'dp-ftrl:wasm-base64';
+import { makeApi } from './api/api.js';
 import { createFrom, makeLoad } from './api/loader.js';
 import { compileBytes } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
@@ -14,9 +16,13 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-const compile = () => compileBytes(decode(base64), 'the inlined module');
+const edition = {
+  glue,
+  makeApi,
+  compile: () => compileBytes(decode(base64), 'the inlined module'),
+};
 /** Made at the first call: whoever imports something else can leave all of it out. */
-let loadOnce: ReturnType<typeof makeLoad> | undefined;
+let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
 
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
@@ -31,7 +37,7 @@ let loadOnce: ReturnType<typeof makeLoad> | undefined;
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
-  loadOnce ??= makeLoad(compile);
+  loadOnce ??= makeLoad(edition);
   return loadOnce(options);
 }
 
@@ -50,7 +56,7 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
  * ```
  */
 export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
-  return createFrom(compile, options);
+  return createFrom(edition, options);
 }
 
 export { DpError } from './core/errors.js';

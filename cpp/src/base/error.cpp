@@ -58,17 +58,6 @@ void fail_argument(std::string_view function, std::string_view parameter,
        value);
 }
 
-// Not std::to_chars: in WebAssembly its tables are 100 KB, a quarter of the package.
-std::string to_text(double value) {
-  if (std::isnan(value)) return "NaN";
-  std::array<char, 32> buffer{};
-  for (int digits = 6; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
-    std::snprintf(buffer.data(), buffer.size(), "%.*g", digits, value);
-    if (std::strtod(buffer.data(), nullptr) == value) break;
-  }
-  return buffer.data();
-}
-
 std::string to_text(std::int64_t value) {
   return std::to_string(value);
 }

@@ -1,65 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All families, in the order in which they are best explained. A new one is declared here, and
-/// defined beside its strategy. Internal to the core.
+/// The families of strategies. A new one is declared and listed in families.cpp, and defined beside
+/// its strategy. Internal to the core.
 
-#include <array>
+#include <span>
 
 #include "strategy/family_row.hpp"
 
 namespace dpftrl {
 
-FamilyRow independent_family();
-FamilyRow output_family();
+struct StrategyOptions;
+
+/// The families in the order in which they are best explained. A module with fewer of them links a
+/// definition of its own, which takes the place of the library's, families.cpp.
+std::span<FamilyRow (*const)()> family_makers();
+
 FamilyRow tree_family();
 FamilyRow honaker_family();
-FamilyRow honaker_full_family();
-FamilyRow haar_family();
-FamilyRow kary_family();
-FamilyRow smooth_family();
-FamilyRow hybrid_family();
-FamilyRow square_root_family();
-FamilyRow normalized_square_root_family();
-FamilyRow group_algebra_family();
-FamilyRow nu_family();
-FamilyRow log_perturbed_family();
-FamilyRow banded_square_root_family();
-FamilyRow banded_inverse_square_root_family();
-FamilyRow lambda_cgd_family();
-FamilyRow blt_rational_family();
-FamilyRow blt_family();
-FamilyRow blt_normalized_family();
-FamilyRow blt_scaled_family();
-FamilyRow banded_toeplitz_family();
-FamilyRow banded_family();
-FamilyRow optimal_family();
+/// The family blt from given buffers alone, without the search for them.
+FamilyRow given_blt_family();
+/// The family optimal without solvers: from a plan, or from the dual in closed form, which is close
+/// to the optimum (docs/math/optimal.md).
+FamilyRow closed_form_optimal_family();
 
-inline constexpr std::array kFamilies = {
-    independent_family,
-    output_family,
-    tree_family,
-    honaker_family,
-    honaker_full_family,
-    haar_family,
-    kary_family,
-    smooth_family,
-    hybrid_family,
-    square_root_family,
-    normalized_square_root_family,
-    group_algebra_family,
-    nu_family,
-    log_perturbed_family,
-    banded_square_root_family,
-    banded_inverse_square_root_family,
-    lambda_cgd_family,
-    blt_rational_family,
-    blt_family,
-    blt_normalized_family,
-    blt_scaled_family,
-    banded_toeplitz_family,
-    banded_family,
-    optimal_family,
-};
+/// A family for what its own maker does not do: workloads other than prefix sums, epochs, and
+/// columns scaled to norm 1.
+StrategyPointer adapted_strategy(const FamilyRow& family, const StrategyOptions& options,
+                                 const Workload& workload);
 
 }  // namespace dpftrl

@@ -7,7 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "optimal/realisation.hpp"
 #include "optimal/resolvent.hpp"
-#include "strategy/toeplitz/filtered.hpp"
+#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
@@ -18,8 +18,8 @@ using detail::InverseRoot;
 /// Full accuracy: the loss is of second order in this.
 constexpr double kFullAccuracy = 1e-12;
 
-/// Near the optimum without a solver: the duals for prefix sums, to about 10^-4 of the mean error
-/// and 2 * 10^-2 of the largest (docs/math/optimal.md).
+/// Near the optimum without a solver: the duals for prefix sums, to 10^-4 of the mean error and
+/// 2.8 * 10^-2 of the largest, up to 2^18 steps (docs/math/optimal.md).
 std::vector<double> closed_form_weights(std::int64_t num_steps, Objective objective) {
   std::vector<double> weights(static_cast<std::size_t>(num_steps));
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -136,44 +136,37 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
   return plan;
 }
 
-OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOptions& options) {
-  require_between("optimal", "num_buffers", options.num_buffers, 0, OptimalStrategy::kMaxBuffers);
-  const OptimumProblem problem = optimum_problem(workload, options.objective);
-  if (!options.use_solver)
-    return {.plan = plan_for_weights(problem, options.num_buffers, nullptr),
-            .status = SolverStatus::stopped,
-            .iterations = 0,
-            .gap = 0,
-            .lower_bound = 0};
-  const Optimum optimum = find_optimum(problem, options.solver);
-  return {.plan = plan_for_weights(problem, options.num_buffers, &optimum),
-          .status = optimum.status,
-          .iterations = optimum.iterations,
-          .gap = optimum.upper_bound / optimum.lower_bound - 1,
-          .lower_bound = optimum.lower_bound};
-}
-
-std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan) {
-  if (has_optimum(workload, plan.objective))
-    return std::make_shared<const OptimalStrategy>(workload, std::move(plan));
-  return decoded_strategy(std::make_shared<const OptimalStrategy>(
-                              Workload::prefix_sums(workload.num_steps()), std::move(plan)),
-                          workload);
-}
-
 OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
     : VaryingBufferedStrategy(workload, parts_of(workload, plan)), plan_(std::move(plan)) {}
 
-Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective objective,
-                                                          const Participation&) const {
-  // The largest error is at least the mean one; one participation is among any others.
-  const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
-  if (!is_for_it) return {};
-  const OptimumProblem problem = optimum_problem(workload(), plan_.objective);
-  std::vector<double> weights = plan_.column_weights;
-  for (std::size_t j = 0; j < problem.rates.size(); ++j)
-    weights[j] /= problem.rates[j] * problem.rates[j];
-  return {.value = optimum_bounds(problem, weights, kPlanGap / 100).lower};
+FamilyRow closed_form_optimal_family() {
+  return {.info = {.name = OptimalStrategy::kName,
+                   .summary = "the certified optimum, streamed with few buffers",
+                   .step_cost = "O(num_buffers)",
+                   .memory_cost = "num_buffers vectors",
+                   .parameters = "num_buffers, objective",
+                   .workloads = WorkloadSupport::adapted,
+                   .max_steps = OptimalStrategy::kMaxSteps,
+                   .is_causal = true},
+          .makes = Makes::any,
+          .make = [](const ToeplitzRequest& request,
+                     const StrategyParameters& parameters) -> StrategyPointer {
+            return std::make_shared<const OptimalStrategy>(
+                request.workload,
+                plan_for_weights(optimum_problem(request.workload, objective_of(parameters)),
+                                 parameters.num_buffers.value_or(kDefaultPlanBuffers), nullptr));
+          },
+          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay"},
+          .from_plan = [](const StrategyPlan& plan, const Workload& workload) -> StrategyPointer {
+            return std::make_shared<const OptimalStrategy>(
+                workload, OptimalPlan{.objective = plan.objective,
+                                      .decay = plan.number("decay"),
+                                      .column_weights = plan.list("column_weights"),
+                                      .row_weights = plan.list("row_weights"),
+                                      .shifts = plan.list("shifts"),
+                                      .weights = plan.list("weights"),
+                                      .direct = plan.number("direct")});
+          }};
 }
 
 }  // namespace dpftrl

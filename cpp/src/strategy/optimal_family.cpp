@@ -158,35 +158,23 @@ StrategyPointer dense_from_plan(const StrategyPlan& plan, const Workload& worklo
 
 StrategyPointer from_plan(const StrategyPlan& plan, const Workload& workload) {
   if (plan.has("columns")) return dense_from_plan(plan, workload);
-  return strategy_of_plan(workload, {.objective = plan.objective,
-                                     .decay = plan.number("decay"),
-                                     .column_weights = plan.list("column_weights"),
-                                     .row_weights = plan.list("row_weights"),
-                                     .shifts = plan.list("shifts"),
-                                     .weights = plan.list("weights"),
-                                     .direct = plan.number("direct")});
+  const FamilyRow streamed = closed_form_optimal_family();
+  if (has_optimum(workload, plan.objective)) return streamed.from_plan(plan, workload);
+  return decoded_strategy(streamed.from_plan(plan, Workload::prefix_sums(workload.num_steps())),
+                          workload);
 }
 
 }  // namespace
 
 FamilyRow optimal_family() {
-  return {.info = {.name = OptimalStrategy::kName,
-                   .summary = "the certified optimum, streamed with few buffers",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers, objective",
-                   .workloads = WorkloadSupport::adapted,
-                   .max_steps = OptimalStrategy::kMaxSteps,
-                   .is_causal = true},
-          .makes = Makes::any,
-          .make =
-              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                return optimal_strategy(request.workload, parameters.num_buffers,
-                                        objective_of(parameters), request.participation);
-              },
-          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay",
-                         "columns", kColumnDuals, kRowDuals},
-          .from_plan = from_plan};
+  FamilyRow row = closed_form_optimal_family();
+  row.make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+    return optimal_strategy(request.workload, parameters.num_buffers, objective_of(parameters),
+                            request.participation);
+  };
+  row.plan_lists.insert(row.plan_lists.end(), {"columns", kColumnDuals, kRowDuals});
+  row.from_plan = from_plan;
+  return row;
 }
 
 }  // namespace dpftrl

@@ -7,7 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "optimal/banded/banded_rows.hpp"
 #include "strategy/dense.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 #include "strategy/toeplitz/banded.hpp"
 
 namespace dpftrl {

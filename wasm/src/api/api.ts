@@ -2,6 +2,7 @@
 
 import { float64s, optionsObject, Reader } from '../core/check.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
+import { readCatalogue } from './catalogue.js';
 import { compare, makeComparison, SAME } from './compare.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
@@ -16,8 +17,6 @@ import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
 import { makeOptimization, optimize } from './optimization.js';
-import { camelCase } from '../core/names.js';
-import type { ParameterName } from '../shared/parameters.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
@@ -25,7 +24,6 @@ import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import type {
   Calibration,
-  CatalogueEntry,
   CheckedCertificate,
   Composition,
 } from '../types/all.js';
@@ -123,16 +121,6 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
       raisedByNormalizing: isRaised(core, given, unit),
     }),
   });
-}
-
-function readCatalogue(core: Core): CatalogueEntry[] {
-  return core.call('catalogue').map((entry) => ({
-    ...entry,
-    summary: camelCase(entry.summary),
-    stepCost: camelCase(entry.stepCost),
-    memoryCost: camelCase(entry.memoryCost),
-    parameters: (camelCase(entry.parameters).match(/\w+/g) ?? []) as ParameterName[],
-  }));
 }
 
 /** The API of one instance. */

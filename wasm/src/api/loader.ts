@@ -3,49 +3,61 @@
 // load(): one instance a source, failures forgotten, every caller free to give up.
 // createInstance(): a new instance every time.
 
+import type { Glue } from 'dp-ftrl:glue';
 import { optionsObject, wrongType } from '../core/check.js';
 import { Core, type Renewal } from '../core/core.js';
 import { DpError } from '../core/errors.js';
 import { compileSource, type WasmSource } from '../core/source.js';
-import type { DpFtrl, LoadOptions } from '../types/all.js';
-import { makeApi } from './api.js';
+import type { LoadOptions } from '../types/all.js';
 
-interface Entry {
-  promise: Promise<DpFtrl>;
+/** A module of the core, and what is made of an instance of it. */
+export interface Edition<Api> {
+  glue: Glue;
+  makeApi(core: Core): Api;
+  /** Compiles the module that comes with the package. */
+  compile(signal: AbortSignal): Promise<WebAssembly.Module>;
+}
+
+interface Entry<Api> {
+  promise: Promise<Api>;
   controller: AbortController;
   waiting: number;
   settled: boolean;
 }
 
 /** Results by source: text by its value, everything else by identity. */
-class Cache {
-  private readonly texts = new Map<string, Entry>();
-  private readonly objects = new WeakMap<object, Entry>();
+class Cache<Api> {
+  private readonly texts = new Map<string, Entry<Api>>();
+  private readonly objects = new WeakMap<object, Entry<Api>>();
 
-  get(source: WasmSource | undefined): Entry | undefined {
+  get(source: WasmSource | undefined): Entry<Api> | undefined {
     return typeof source === 'object' && !(source instanceof URL)
       ? this.objects.get(source)
       : this.texts.get(String(source));
   }
 
-  set(source: WasmSource | undefined, entry: Entry): void {
+  set(source: WasmSource | undefined, entry: Entry<Api>): void {
     if (typeof source === 'object' && !(source instanceof URL)) this.objects.set(source, entry);
     else this.texts.set(String(source), entry);
   }
 
   /** Forgets the entry, unless another one has taken its place. */
-  drop(source: WasmSource | undefined, entry: Entry): void {
+  drop(source: WasmSource | undefined, entry: Entry<Api>): void {
     if (this.get(source) !== entry) return;
     if (typeof source === 'object' && !(source instanceof URL)) this.objects.delete(source);
     else this.texts.delete(String(source));
   }
 }
 
-async function instantiate(module: WebAssembly.Module, renewal: Renewal): Promise<DpFtrl> {
+async function instantiate<Api>(
+  edition: Edition<Api>,
+  module: WebAssembly.Module,
+  renewal: Renewal,
+): Promise<Api> {
   let core: Core;
   let version: string;
   try {
-    core = await Core.create(module, renewal);
+    core = await Core.create(edition.glue, module, renewal);
     version = core.call('version');
   } catch (cause) {
     const what = `load: the WebAssembly module is not the one of dp-ftrl ${PACKAGE_VERSION}`;
@@ -57,7 +69,7 @@ async function instantiate(module: WebAssembly.Module, renewal: Renewal): Promis
       `load: the WebAssembly module is of dp-ftrl ${version}, the package is ${PACKAGE_VERSION}`,
     );
   }
-  return makeApi(core);
+  return edition.makeApi(core);
 }
 
 /** The promise, or the reason of a signal that is aborted before. */
@@ -79,7 +91,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 }
 
 /** Waits for a shared load; the last caller to give up cancels it. */
-async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () => void) {
+async function wait<Api>(entry: Entry<Api>, signal: AbortSignal | undefined, forget: () => void) {
   ++entry.waiting;
   if (!signal) return entry.promise;
   try {
@@ -92,8 +104,7 @@ async function wait(entry: Entry, signal: AbortSignal | undefined, forget: () =>
   }
 }
 
-type Compile = (signal: AbortSignal) => Promise<WebAssembly.Module>;
-type Load = (options?: LoadOptions) => Promise<DpFtrl>;
+type Load<Api> = (options?: LoadOptions) => Promise<Api>;
 
 const OPTIONS = ['wasm', 'signal'];
 
@@ -110,19 +121,20 @@ function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
   return given;
 }
 
-/** A `load` with a default source: the one difference between the entries of the package. */
-export function makeLoad(compileDefault: Compile): Load {
-  const cache = new Cache();
+/** A `load` for an edition: the one difference between the entries of the package. */
+export function makeLoad<Api>(edition: Edition<Api>): Load<Api> {
+  const cache = new Cache<Api>();
 
-  function start(source: WasmSource | undefined): Entry {
+  function start(source: WasmSource | undefined): Entry<Api> {
     const controller = new AbortController();
     const compiled =
       source === undefined
-        ? compileDefault(controller.signal)
+        ? edition.compile(controller.signal)
         : compileSource(source, controller.signal);
     const onAbort = () => cache.drop(source, entry);
-    const entry: Entry = {
-      promise: compiled.then((module) => instantiate(module, { onAbort, how: 'load() again' })),
+    const renewal = { onAbort, how: 'load() again' };
+    const entry: Entry<Api> = {
+      promise: compiled.then((module) => instantiate(edition, module, renewal)),
       controller,
       waiting: 0,
       settled: false,
@@ -138,21 +150,21 @@ export function makeLoad(compileDefault: Compile): Load {
     return entry;
   }
 
-  return async function load(options: LoadOptions = {}): Promise<DpFtrl> {
+  return async function load(options: LoadOptions = {}): Promise<Api> {
     const { wasm: source, signal } = readLoadOptions('load', options);
     const entry = cache.get(source) ?? start(source);
     return wait(entry, signal, () => cache.drop(source, entry));
   };
 }
 
-/** `createInstance` with a default source. */
-export async function createFrom(
-  compileDefault: Compile,
+/** `createInstance` of an edition. */
+export async function createFrom<Api>(
+  edition: Edition<Api>,
   options: LoadOptions = {},
-): Promise<DpFtrl> {
+): Promise<Api> {
   const { wasm: source, signal } = readLoadOptions('createInstance', options);
   const until = signal ?? new AbortController().signal;
-  const compiled = source === undefined ? compileDefault(until) : compileSource(source, until);
+  const compiled = source === undefined ? edition.compile(until) : compileSource(source, until);
   const module = await unlessAborted(compiled, signal);
-  return instantiate(module, { onAbort() {}, how: 'createInstance()' });
+  return instantiate(edition, module, { onAbort() {}, how: 'createInstance()' });
 }

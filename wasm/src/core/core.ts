@@ -2,7 +2,7 @@
 
 // The compiled core: what crosses the boundary, and the one door through which calls go.
 
-import createCore from 'dp-ftrl:glue';
+import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
@@ -412,10 +412,10 @@ export class Core {
     private readonly renewal: Renewal,
   ) {}
 
-  /** Instantiates a compiled module. */
-  static async create(module: WebAssembly.Module, renewal: Renewal): Promise<Core> {
-    const glue = await new Promise<unknown>((resolve, reject) => {
-      createCore({
+  /** Instantiates a compiled module with the glue that was made with it. */
+  static async create(glue: Glue, module: WebAssembly.Module, renewal: Renewal): Promise<Core> {
+    const functions = await new Promise<unknown>((resolve, reject) => {
+      glue({
         print: () => {},
         printErr: () => {},
         instantiateWasm(imports, receive) {
@@ -426,7 +426,7 @@ export class Core {
         },
       }).then(resolve, reject);
     });
-    return new Core(glue as Record<string, (...args: unknown[]) => Reply>, renewal);
+    return new Core(functions as Record<string, (...args: unknown[]) => Reply>, renewal);
   }
 
   /** True when the instance trapped and can no longer be used. */

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Declarations of the two names that the build replaces.
+// Declarations of the names that the build replaces.
 
 declare module 'dp-ftrl:glue' {
   /** Emscripten's module factory. */
-  export default function createCore(options: {
+  export type Glue = (options: {
     instantiateWasm(
       imports: WebAssembly.Imports,
       receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
     ): object;
     print(line: string): void;
     printErr(line: string): void;
-  }): Promise<unknown>;
+  }) => Promise<unknown>;
+  const glue: Glue;
+  export default glue;
+}
+
+declare module 'dp-ftrl:counter-glue' {
+  export { default } from 'dp-ftrl:glue';
 }
 
 declare module 'dp-ftrl:wasm-base64' {

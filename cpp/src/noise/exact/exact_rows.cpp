@@ -812,8 +812,31 @@ Enclosure Normals::recall(std::int64_t measurement) {
 
 std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
                                            std::int64_t first_measurement) {
-  return std::visit(MakeRows{{normals, first_measurement}}, form);
+  return exact_rows_makers()[form.index()](form, normals, first_measurement);
 }
+
+template <class Form>
+std::unique_ptr<ExactRows> exact_rows_of(const Form& form, Normals& normals,
+                                         std::int64_t first_measurement) {
+  return MakeRows{{normals, first_measurement}}(form);
+}
+
+using RowsPointer = std::unique_ptr<ExactRows>;
+template RowsPointer exact_rows_of(const IdentityDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const RunningSumDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const DyadicDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const KaryDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const SmoothDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const HaarDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const ToeplitzDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const BandedDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const BandedInverseDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const MovingSumDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const BufferedDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const VaryingBufferedDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const VaryingBandedDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const BlockDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const FilteredDecoder&, Normals&, std::int64_t);
 
 std::int64_t num_exact_rows(const DecoderForm& form) {
   return std::min(std::visit(NumRows{}, form), kMaxNumSteps);

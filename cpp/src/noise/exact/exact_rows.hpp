@@ -4,11 +4,14 @@
 /// Rows of B Z at one coordinate as enclosures, for every form of B (internal header;
 /// docs/math/grid.md section 4 has the sums and proves the bounds).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <variant>
 #include <vector>
 
+#include "base/variant_index.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "math/fixed_point.hpp"
@@ -64,6 +67,32 @@ class ExactRows {
 /// @param first_measurement  where the form's measurements begin.
 std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
                                            std::int64_t first_measurement);
+
+/// Rows of one form, instantiated for every form.
+template <class Form>
+std::unique_ptr<ExactRows> exact_rows_of(const Form& form, Normals& normals,
+                                         std::int64_t first_measurement);
+
+/// Makes the rows of one form, as make_exact_rows.
+using ExactRowsMaker = std::unique_ptr<ExactRows> (*)(const DecoderForm&, Normals&, std::int64_t);
+/// By DecoderForm::index(); nullptr for a form that this program never has.
+using ExactRowsMakers = std::array<ExactRowsMaker, std::variant_size_v<DecoderForm::variant>>;
+
+/// Makers for all forms. A module with fewer families links a definition with fewer forms, which
+/// takes the place of the library's, noise/forms.cpp.
+const ExactRowsMakers& exact_rows_makers();
+
+/// The makers for the alternatives of a variant.
+template <class... Forms>
+constexpr ExactRowsMakers exact_rows_makers_of(Alternatives<std::variant<Forms...>>) {
+  ExactRowsMakers makers{};
+  ((makers[index_in<Forms>(Alternatives<DecoderForm::variant>{})] =
+        [](const DecoderForm& form, Normals& normals, std::int64_t first_measurement) {
+          return exact_rows_of(*std::get_if<Forms>(&form), normals, first_measurement);
+        }),
+   ...);
+  return makers;
+}
 
 /// Number of rows that the form defines, at most kMaxNumSteps.
 std::int64_t num_exact_rows(const DecoderForm& form);

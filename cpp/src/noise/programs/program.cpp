@@ -70,7 +70,7 @@ void fill_measurement(const ProgramOptions& options, std::int64_t measurement,
 
 ProgramPointer make_program(const ProgramOptions& options, const DecoderForm& form,
                             SlotAllocator& slots) {
-  return std::visit([&](const auto& decoder) { return make(options, decoder, slots); }, form);
+  return program_makers()[form.index()](options, form, slots);
 }
 
 bool adds_up(const DecoderForm& form) {

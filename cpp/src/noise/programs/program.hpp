@@ -4,14 +4,17 @@
 /// Programs that make the rows of one DecoderForm in order: one class a form, which emits the
 /// operations of a step and bounds their error. docs/math/grid.md derives every bound.
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
+#include "base/variant_index.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "noise/programs/step_operations.hpp"
@@ -175,5 +178,26 @@ ProgramPointer make(const ProgramOptions&, const VaryingBufferedDecoder&, SlotAl
 ProgramPointer make(const ProgramOptions&, const VaryingBandedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BlockDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const FilteredDecoder&, SlotAllocator&);
+
+/// Makes the program of one form.
+using ProgramMaker = ProgramPointer (*)(const ProgramOptions&, const DecoderForm&, SlotAllocator&);
+/// By DecoderForm::index(); nullptr for a form that this program never has.
+using ProgramMakers = std::array<ProgramMaker, std::variant_size_v<DecoderForm::variant>>;
+
+/// Makers for all forms. A module with fewer families links a definition with fewer forms, which
+/// takes the place of the library's, noise/forms.cpp.
+const ProgramMakers& program_makers();
+
+/// The makers for the alternatives of a variant.
+template <class... Forms>
+constexpr ProgramMakers program_makers_of(Alternatives<std::variant<Forms...>>) {
+  ProgramMakers makers{};
+  ((makers[index_in<Forms>(Alternatives<DecoderForm::variant>{})] =
+        [](const ProgramOptions& options, const DecoderForm& form, SlotAllocator& slots) {
+          return make(options, *std::get_if<Forms>(&form), slots);
+        }),
+   ...);
+  return makers;
+}
 
 }  // namespace dpftrl::noise

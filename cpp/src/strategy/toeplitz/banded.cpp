@@ -6,7 +6,7 @@
 #include "dpftrl/base/error.hpp"
 #include "math/toeplitz.hpp"
 #include "optimal/family_optimum.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 #include "strategy/toeplitz/filtered.hpp"
 #include "strategy/toeplitz/square_root.hpp"
 

@@ -187,6 +187,10 @@ std::shared_ptr<const Strategy> buffered(std::string_view name, const Workload& 
                               .parameters = numbers_of(parameters)});
 }
 
+bool has_given_buffers(const StrategyParameters& parameters) {
+  return !parameters.decays.empty() || !parameters.weights.empty();
+}
+
 /// e^x from + and * alone: parameters have the same bits on every platform. By doubling of e^y - 1.
 double portable_exp(double x) {
   constexpr int kDoublings = 12;
@@ -313,33 +317,47 @@ FamilyRow blt_rational_family() {
           }};
 }
 
+FamilyRow given_blt_family() {
+  return {
+      .info = {.name = kBlt,
+               .summary = "few buffers, optimised or given by decays and weights",
+               .step_cost = "O(num_buffers)",
+               .memory_cost = "num_buffers vectors",
+               .parameters = "num_buffers, objective, decays, weights",
+               .workloads = WorkloadSupport::decoded,
+               .max_steps = kMaxBufferedSteps,
+               .is_causal = true},
+      .makes = Makes::toeplitz,
+      .make =
+          [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+            if (!has_given_buffers(parameters))
+              fail(ErrorCode::unsupported, kBlt, "decays",
+                   "and {weights} must be given, or a saved strategy: this module has no search");
+            return blt_strategy(request, {parameters.decays, parameters.weights});
+          },
+      .plan_lists = {"decays", "weights"},
+      .from_plan =
+          [](const StrategyPlan& plan, const Workload& workload) {
+            return buffered(kBlt, workload, {plan.list("decays"), plan.list("weights")});
+          }};
+}
+
 FamilyRow blt_family() {
-  return {.info = {.name = kBlt,
-                   .summary = "few buffers, optimised or given by decays and weights",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers, objective, decays, weights",
-                   .workloads = WorkloadSupport::decoded,
-                   .max_steps = kMaxBufferedSteps,
-                   .is_causal = true},
-          .makes = Makes::toeplitz,
-          .make =
-              [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                const bool is_given = !parameters.decays.empty() || !parameters.weights.empty();
-                return blt_strategy(
-                    request, is_given ? BufferParameters{parameters.decays, parameters.weights}
-                                      : optimal_buffers({.num_steps = request.workload.num_steps(),
-                                                         .objective = objective_of(parameters),
-                                                         .participation = request.participation,
-                                                         .num_buffers = parameters.num_buffers}));
-              },
-          .plan_lists = {"decays", "weights"},
-          .from_plan =
-              [](const StrategyPlan& plan, const Workload& workload) {
-                return decoded_toeplitz_strategy(workload, [&](const ToeplitzRequest& request) {
-                  return blt_strategy(request, {plan.list("decays"), plan.list("weights")});
-                });
-              }};
+  FamilyRow row = given_blt_family();
+  row.make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
+    return blt_strategy(request, has_given_buffers(parameters)
+                                     ? BufferParameters{parameters.decays, parameters.weights}
+                                     : optimal_buffers({.num_steps = request.workload.num_steps(),
+                                                        .objective = objective_of(parameters),
+                                                        .participation = request.participation,
+                                                        .num_buffers = parameters.num_buffers}));
+  };
+  row.from_plan = [](const StrategyPlan& plan, const Workload& workload) {
+    return decoded_toeplitz_strategy(workload, [&](const ToeplitzRequest& request) {
+      return blt_strategy(request, {plan.list("decays"), plan.list("weights")});
+    });
+  };
+  return row;
 }
 
 FamilyRow blt_normalized_family() {

@@ -7,7 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "optimal/realisation.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 #include "strategy/toeplitz/filtered.hpp"
 
 namespace dpftrl {

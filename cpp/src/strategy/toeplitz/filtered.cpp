@@ -10,7 +10,7 @@
 #include "dpftrl/base/error.hpp"
 #include "math/linear_algebra.hpp"
 #include "math/toeplitz.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
 #include "strategy/toeplitz/scaled_toeplitz.hpp"
 #include "strategy/toeplitz/square_root.hpp"
@@ -219,7 +219,8 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   for (Eigen::Index t = rows.rows() - 1; t > 0; --t) rows.row(t) -= rows.row(t - 1);
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
     rows.row(t) *= column_scales[static_cast<std::size_t>(t)];
-  if (workload.kind() == Workload::Kind::matrix) return detail::multiply_lower(workload.matrix(), rows);
+  if (workload.kind() == Workload::Kind::matrix)
+    return detail::multiply_lower(workload.matrix(), rows);
   const Matrix inputs = workload.kind() == Workload::Kind::window ? rows : Matrix();
   const auto width = static_cast<Eigen::Index>(workload.width());
   for (Eigen::Index t = 1; t < rows.rows(); ++t)

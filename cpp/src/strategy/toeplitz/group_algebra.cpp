@@ -10,7 +10,7 @@
 #include "dpftrl/base/error.hpp"
 #include "math/fft.hpp"
 #include "math/toeplitz.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "math/toeplitz.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 namespace {

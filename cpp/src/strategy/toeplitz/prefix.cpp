@@ -3,7 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 

@@ -3,7 +3,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "math/toeplitz.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 namespace {

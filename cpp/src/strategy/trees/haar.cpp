@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "dpftrl/base/error.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 #include "strategy/trees/digits.hpp"
 
 namespace dpftrl {

@@ -8,7 +8,7 @@
 
 #include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
-#include "strategy/families.hpp"
+#include "strategy/family_row.hpp"
 
 namespace dpftrl {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The functions the TypeScript facade calls. Internal wiring: the facade checks types and
-/// integers, the core checks ranges, and guard.hpp turns every exception into {code, message}.
+/// Budgets, errors and bounds of mechanisms, and searches for them.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -19,44 +18,15 @@
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
-#include "dpftrl/learn/simulation.hpp"
 #include "dpftrl/problem/privacy.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
-#include "losses.hpp"
-#include "rows.hpp"
-#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
-
-val version() {
-  return guarded([] { return std::string(DPFTRL_VERSION); });
-}
-
-val catalogue() {
-  return guarded([] {
-    val list = val::array();
-    for (const StrategyInfo& info : strategy_catalogue()) {
-      val entry = val::object();
-      entry.set("name", std::string(info.name));
-      entry.set("summary", std::string(info.summary));
-      entry.set("stepCost", std::string(info.step_cost));
-      entry.set("memoryCost", std::string(info.memory_cost));
-      entry.set("parameters", std::string(info.parameters));
-      entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
-      entry.set("maxSteps", static_cast<double>(info.max_steps));
-      entry.set("causal", info.is_causal);
-      entry.set("pureDp", info.allows_pure_dp);
-      list.call<double>("push", entry);
-    }
-    return list;
-  });
-}
 
 val limits() {
   return guarded([] {
@@ -303,11 +273,6 @@ val gradient_variances(const val& options) {
   });
 }
 
-template <typename EigenArray>
-val owned_eigen(const EigenArray& array) {
-  return owned_array(array.data(), static_cast<std::size_t>(array.size()));
-}
-
 val matrices(const val& options) {
   return guarded([&] {
     constexpr std::int64_t kMaxSteps = 512;
@@ -354,155 +319,9 @@ val planner_result(double handle) {
   return guarded([&] { return to_object(handles().get<Planner>(handle).result()); });
 }
 
-/// Releases row after row, and overwrites them with the totals.
-val prefix_sum_release(double handle, const val& records) {
-  std::vector<double> total;
-  return over_rows<PrefixSum>(handle, records,
-                              [&](PrefixSum& sums, std::span<double> row, std::size_t) {
-                                total.resize(row.size());
-                                sums.release(row, total);
-                                std::ranges::copy(total, row.begin());
-                              });
-}
-
-val pair(double private_value, double twin_value) {
-  val object = val::object();
-  object.set("private", private_value);
-  object.set("twin", twin_value);
-  return object;
-}
-
-std::optional<Table> table_of(const val& options) {
-  const val given = options["table"];
-  if (given.isUndefined()) return std::nullopt;
-  const std::vector<double> values =
-      emscripten::convertJSArrayToNumberVector<double>(given["values"]);
-  const std::int64_t num_rows = count(given, "numRows");
-  const std::int64_t num_columns = count(given, "numColumns");
-  // The facade has checked it; here memory depends on it. Divided, because a product may overflow.
-  const std::int64_t size = std::ssize(values);
-  if (num_rows < 1 || num_columns < 1 || size % num_columns != 0 || size / num_columns != num_rows)
-    fail(ErrorCode::wrong_length, "simulation", "values",
-         "must have {num_rows} * {num_columns} entries");
-  Table table{
-      .features = Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(num_rows),
-                                           static_cast<Eigen::Index>(num_columns)),
-      .labels = std::nullopt};
-  if (!given["labels"].isUndefined()) {
-    const std::vector<double> labels =
-        emscripten::convertJSArrayToNumberVector<double>(given["labels"]);
-    table.labels = Eigen::Map<const Vector>(labels.data(), std::ssize(labels));
-  }
-  return table;
-}
-
-val simulation_create(const val& options) {
-  return guarded([&] {
-    SimulationOptions wanted{.mechanism = learner_mechanism(options),
-                             .dimension = std::nullopt,
-                             .insecure_noise_seed = optional_seed(options, "noiseSeed"),
-                             .grid = std::nullopt,
-                             .table = table_of(options),
-                             .stream = text(options, "stream"),
-                             .stream_seed = options["streamSeed"].as<std::uint64_t>(),
-                             .stream_period = std::nullopt,
-                             .loss = text(options, "loss"),
-                             .loss_parameters = loss_parameters(options),
-                             .domain = text(options, "domain"),
-                             .radius = number(options, "radius"),
-                             .lambda = optional_number(options, "lambda"),
-                             .descent = descent_of(options),
-                             .doubling = options["doubling"].as<bool>(),
-                             .num_regret_prefixes = count(options, "numRegretPrefixes")};
-    if (!options["dimension"].isUndefined()) wanted.dimension = count(options, "dimension");
-    wanted.batch_size = count(options, "batchSize");
-    auto simulation = std::make_unique<Simulation>(wanted);
-
-    val object = val::object();
-    object.set("certificate", to_object(simulation->mechanism().certificate()));
-    object.set("dimension", static_cast<double>(simulation->dimension()));
-    object.set("numSteps", static_cast<double>(simulation->num_steps()));
-    object.set("learns", simulation->learns());
-    object.set("classifies", simulation->classifies());
-    object.set("grid", simulation->grid());
-    const std::optional<SimulationTheory>& theory = simulation->theory();
-    object.set("clippingImpossible", theory && theory->clipping_impossible);
-    object.set("lambda", theory ? pair(theory->private_lambda, theory->twin_lambda) : pair(0, 0));
-    object.set("regretBound",
-               theory && theory->private_bound && theory->twin_bound
-                   ? pair(theory->private_bound->total(), theory->twin_bound->total())
-                   : val::null());
-    object.set("id", handles().add(std::move(simulation)));
-    return object;
-  });
-}
-
-val simulation_step(double handle) {
-  return guarded([&] { return static_cast<double>(handles().get<Simulation>(handle).step()); });
-}
-
-val regret_object(const std::vector<RegretPoint>& points) {
-  std::vector<double> steps, own, twin, gap;
-  for (const RegretPoint& point : points) {
-    steps.push_back(static_cast<double>(point.num_steps));
-    own.push_back(point.private_regret);
-    twin.push_back(point.twin_regret);
-    gap.push_back(point.comparator_gap);
-  }
-  val object = val::object();
-  object.set("steps", owned_array(steps));
-  object.set("private", owned_array(own));
-  object.set("twin", owned_array(twin));
-  object.set("gap", owned_array(gap));
-  return object;
-}
-
-val simulation_advance(double handle, double max_steps) {
-  return guarded([&] {
-    const SimulationChunk chunk = handles().get<Simulation>(handle).advance(count_of(max_steps));
-    val object = val::object();
-    object.set("firstStep", static_cast<double>(chunk.first_step));
-    object.set("numSteps", static_cast<double>(chunk.num_steps));
-    object.set("trueSums", owned_eigen(chunk.true_sums));
-    object.set("noisySums", owned_eigen(chunk.noisy_sums));
-    object.set("stddev", owned_eigen(chunk.stddev));
-    object.set("privateLoss", owned_eigen(chunk.private_loss));
-    object.set("twinLoss", owned_eigen(chunk.twin_loss));
-    object.set("privateCorrect",
-               owned_array(chunk.private_correct.data(), chunk.private_correct.size()));
-    object.set("twinCorrect", owned_array(chunk.twin_correct.data(), chunk.twin_correct.size()));
-    object.set("regret", regret_object(chunk.regret));
-    return object;
-  });
-}
-
-val simulation_held_out_risk(double handle, double num_examples) {
-  return guarded([&] {
-    const HeldOutRisk risk =
-        handles().get<Simulation>(handle).held_out_risk(count_of(num_examples));
-    val object = val::object();
-    object.set("average", pair(risk.private_average, risk.twin_average));
-    object.set("last", pair(risk.private_last, risk.twin_last));
-    return object;
-  });
-}
-
-val dispose(double handle) {
-  return guarded([&] {
-    handles().remove(handle);
-    return val::null();
-  });
-}
-
-val live_handles() {
-  return guarded([] { return handles().size(); });
-}
-
 }  // namespace
 
-EMSCRIPTEN_BINDINGS(dpftrl) {
-  emscripten::function("version", &version);
-  emscripten::function("catalogue", &catalogue);
+EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
   emscripten::function("limits", &limits);
   emscripten::function("calibrate", &calibrate);
   emscripten::function("pureMu", &pure_mu);
@@ -520,16 +339,6 @@ EMSCRIPTEN_BINDINGS(dpftrl) {
   emscripten::function("plannerCreate", &planner_create);
   emscripten::function("plannerAdvance", &planner_advance);
   emscripten::function("plannerResult", &planner_result);
-  emscripten::function("prefixSumCreate", &create_totals<PrefixSum>);
-  emscripten::function("prefixSumStep", &step_of<PrefixSum>);
-  emscripten::function("prefixSumStddev", &release_stddev<PrefixSum>);
-  emscripten::function("prefixSumRelease", &prefix_sum_release);
-  emscripten::function("simulationCreate", &simulation_create);
-  emscripten::function("simulationStep", &simulation_step);
-  emscripten::function("simulationAdvance", &simulation_advance);
-  emscripten::function("simulationHeldOutRisk", &simulation_held_out_risk);
-  emscripten::function("dispose", &dispose);
-  emscripten::function("liveHandles", &live_handles);
 }
 
 }  // namespace dpftrl::wasm

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "analysis/diagonal_blocks.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/optimal/optimum.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Covers the sums of squares of blocks.
+constexpr double kRoundDown = 1 - 0x1p-30;
+/// The bound is below the optimum by about the square of this.
+constexpr double kGap = 1e-3;
+constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
+/// Beyond so many steps three evaluations have to do: what they prove is 10^-5 below the optimum.
+constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
+/// Rates further apart, from each other or from 1, are not for double precision.
+constexpr double kMaxRateRatio = 1e12;
+/// Limit with momentum on the steps of all iterations together, but at least three iterations are
+/// made.
+constexpr std::int64_t kMomentumStepsInAll = 40960;
+constexpr std::int64_t kMaxMomentumIterations = 40;
+constexpr std::int64_t kMaxDenselySolvedSteps = 128;
+constexpr std::int64_t kMaxDenseIterations = 20;
+/// Limit for each block where there are many.
+constexpr std::int64_t kFewDenseIterations = 5;
+/// Longest horizon of workloads whose blocks differ from each other.
+constexpr std::int64_t kMaxDenseBlocksSteps = 4096;
+constexpr std::int64_t kMaxMomentumBlocksSteps = std::int64_t{1} << 17;
+
+/// Solver that finds the dual of one participation.
+enum class Solver { linear, momentum, dense };
+
+Solver solver_for(const Workload& workload) {
+  const bool has_sums =
+      workload.kind() != Workload::Kind::window && workload.kind() != Workload::Kind::matrix;
+  if (!has_sums) return Solver::dense;
+  if (workload.momentum() == 0) return Solver::linear;
+  const bool is_positive = std::ranges::all_of(workload.rates(), [](double x) { return x > 0; });
+  return is_positive ? Solver::momentum : Solver::dense;
+}
+
+std::int64_t longest_block(Solver solver) {
+  if (solver == Solver::linear) return kMaxSolvedSteps;
+  return solver == Solver::momentum ? kMaxMomentumSteps : kMaxDenselySolvedSteps;
+}
+
+/// Blocks that differ take too long beyond these limits.
+bool has_blocks(Solver solver, const Workload& workload) {
+  if (workload.is_toeplitz() || solver == Solver::linear) return true;
+  return workload.num_steps() <=
+         (solver == Solver::momentum ? kMaxMomentumBlocksSteps : kMaxDenseBlocksSteps);
+}
+
+double densely_solved_lower_bound(const Workload& workload, Objective objective,
+                                  std::int64_t max_iterations) {
+  return find_dense_optimum({.queries = workload.matrix(), .objective = objective},
+                            {.gap = kGap, .max_iterations = max_iterations})
+      .lower_bound;
+}
+
+/// At most so many steps as the solver takes. Rates have the bound of the mean error only.
+double solved_lower_bound(const Workload& workload, Objective objective, bool has_momentum) {
+  const std::int64_t n = workload.num_steps();
+  OptimumProblem problem{.num_steps = n,
+                         .objective = workload.is_toeplitz() ? objective : Objective::mean,
+                         .decay = workload.decay(),
+                         .momentum = workload.momentum(),
+                         .rates = workload.rates()};
+  // Without momentum a negative rate is a column of the other sign, which no norm sees.
+  double least = 1, largest = 1;
+  for (double& rate : problem.rates) {
+    rate = std::abs(rate);
+    least = std::min(least, rate);
+    largest = std::max(largest, rate);
+  }
+  if (!(largest <= kMaxRateRatio * least)) return 0;
+  OptimumOptions options{.gap = kGap, .max_iterations = n <= kMaxWellSolvedSteps ? 60 : 3};
+  if (has_momentum)
+    options.max_iterations =
+        std::clamp<std::int64_t>(kMomentumStepsInAll / n, 3, kMaxMomentumIterations);
+  const double bound = find_optimum(problem, options).lower_bound;
+  if (problem.objective == objective || n == 1) return bound;
+  // The largest error over the first half is no larger, but its mean may be.
+  return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
+}
+
+/// Computes the bound from the entries on the diagonal, blocks of one step.
+double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objective) {
+  double largest = 0, sum = 0;
+  for (const double entry : diagonal) {
+    largest = std::max(largest, std::abs(entry));
+    sum += entry * entry / static_cast<double>(diagonal.size());
+  }
+  return objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown;
+}
+
+/// One participation, any workload. The rows of B and the columns of C that belong to a diagonal
+/// block of A are a factorization of that block: its least error is at most theirs.
+LowerBound block_lower_bound(const Workload& workload, Objective objective) {
+  const std::int64_t n = workload.num_steps();
+  const Solver solver = solver_for(workload);
+  const auto method =
+      solver == Solver::dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual;
+  const std::int64_t size = std::min(n, longest_block(solver));
+  // The bound in closed form is better.
+  if (workload.is_prefix() && n > size) return {0, method};
+  if (!has_blocks(solver, workload))
+    return {diagonal_lower_bound(workload.rates(), objective), LowerBoundMethod::schatten};
+  const bool has_many = !workload.is_toeplitz() && n > 4 * size;
+  double largest = 0, sum = 0;
+  detail::visit_diagonal_blocks(workload, size, [&](const Workload& block, std::int64_t times) {
+    const double bound =
+        solver == Solver::dense
+            ? densely_solved_lower_bound(block, objective,
+                                         has_many ? kFewDenseIterations : kMaxDenseIterations)
+            : solved_lower_bound(block, objective, solver == Solver::momentum);
+    const std::int64_t steps = times * block.num_steps();
+    largest = std::max(largest, bound);
+    sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
+  });
+  if (objective == Objective::mean) return {std::sqrt(sum) * kRoundDown, method};
+  // The bound of the largest error itself, of as many steps as can be.
+  const bool has_other = !workload.is_toeplitz() && solver != Solver::dense;
+  const double dense =
+      has_other ? densely_solved_lower_bound(workload.leading(std::min(n, kMaxDenselySolvedSteps)),
+                                             objective, kMaxDenseIterations)
+                : 0;
+  if (dense > largest) return {dense, LowerBoundMethod::dense_dual};
+  return {largest, method};
+}
+
+/// Fixed epochs that are allowed over all steps or, if the largest error is meant, over the first
+/// ones; single if there are none.
+struct Epochs {
+  Participation participation = Participation::single();
+  std::int64_t num_steps;
+};
+
+Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
+                     Objective objective) {
+  const std::int64_t b = participation.separation();
+  const std::int64_t k = std::min(participation.max_participations(), num_steps / b);
+  const bool has_epochs = k > 1 && (objective == Objective::max || k * b == num_steps);
+  if (!has_epochs) return {.num_steps = num_steps};
+  return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
+}
+
+/// Among the patterns of a least separation: those of as many participations as far apart as the
+/// horizon lets them be. Their bound can be the better one.
+Participation spread(std::int64_t num_steps, const Participation& participation) {
+  const std::int64_t k = participation.max_participations();
+  if (participation.kind() != Participation::Kind::min_separation ||
+      num_steps / k <= participation.separation())
+    return participation;
+  return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
+}
+
+/// Computes the bound by dense matrices, for fixed epochs of a short horizon; else 0.
+LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
+  const bool is_single = epochs.participation == Participation::single();
+  if (is_single || epochs.num_steps > kMaxDenselySolvedSteps)
+    return {0, LowerBoundMethod::dense_dual};
+  const DenseOptimum optimum =
+      find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
+                          .objective = objective,
+                          .participation = epochs.participation},
+                         {.gap = kGap, .max_iterations = kMaxDenseIterations});
+  return {.value = optimum.lower_bound,
+          .method = LowerBoundMethod::dense_dual,
+          .min_dimension = least_dimension_of_duals(epochs.participation.max_participations()),
+          .every_dimension = optimum.every_dimension_bound};
+}
+
+std::optional<LowerBound> best_of(std::initializer_list<LowerBound> bounds) {
+  std::optional<LowerBound> best;
+  for (const LowerBound& bound : bounds)
+    if (bound.value > 0) best = better_bound(best, bound);
+  return best;
+}
+
+}  // namespace
+
+std::string_view to_string(LowerBoundMethod method) {
+  if (method == LowerBoundMethod::dual) return "dual";
+  return method == LowerBoundMethod::dense_dual ? "dense dual" : "schatten";
+}
+
+std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
+                                       const std::optional<LowerBound>& b) {
+  if (!a || !b) return a ? a : b;
+  // A bound for more records says more than another of equal size.
+  const bool is_second =
+      b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
+  LowerBound better = is_second ? *b : *a;
+  better.every_dimension = std::max(a->every_dimension, b->every_dimension);
+  return better;
+}
+
+std::optional<LowerBound> certified_lower_bound(const Workload& workload,
+                                                const Participation& participation,
+                                                Objective objective) {
+  const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
+  const LowerBound near = epochs_lower_bound(workload, epochs, objective);
+  LowerBound spread_out = near;
+  const Participation wide = spread(workload.num_steps(), participation);
+  if (wide != participation) {
+    const Epochs far = epochs_within(workload.num_steps(), wide, objective);
+    spread_out = epochs_lower_bound(workload, far, objective);
+  }
+  const double schatten =
+      std::max(error_lower_bound(workload, participation), error_lower_bound(workload, wide));
+  // Epochs of the first steps may prove less than one participation in all of them.
+  return best_of({near,
+                  spread_out,
+                  block_lower_bound(workload, objective),
+                  {schatten, LowerBoundMethod::schatten}});
+}
+
+std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
+                                                const Participation& participation,
+                                                Objective objective) {
+  const Strategy::OwnBound own = strategy.certified_lower_bound(objective, participation);
+  const auto other = [&] {
+    return certified_lower_bound(strategy.workload(), participation, objective);
+  };
+  if (own.value == 0) return other();
+  const LowerBound bound{
+      .value = own.value,
+      .method = own.is_of_dense_search ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
+      .min_dimension = own.min_dimension,
+      .every_dimension = own.every_dimension};
+  // A bound for one participation says little about more; and dual variables need not be good ones,
+  // though those of long horizons are trusted to be.
+  const std::int64_t n = strategy.num_steps();
+  const bool is_repeated = participation.max_participations_within(n) > 1;
+  if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;
+  return best_of({bound, other().value_or(bound)});
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "dpftrl/base/error.hpp"
+
+namespace dpftrl {
+
+// Not std::to_chars: in WebAssembly its tables are 100 KB, a quarter of the package.
+std::string to_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  std::array<char, 32> buffer{};
+  for (int digits = 6; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
+    std::snprintf(buffer.data(), buffer.size(), "%.*g", digits, value);
+    if (std::strtod(buffer.data(), nullptr) == value) break;
+  }
+  return buffer.data();
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The small entry: what it has is what the whole package has, to the bit, and it refuses the rest.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importEntry } from './support/consumer.mjs';
+import { memoryStore } from './support/stores.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl/counter');
+const counter = await load();
+const whole = await (await importEntry('dp-ftrl')).load();
+
+const numSteps = 60;
+const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
+const saved = (mechanism) => whole.optimize({ mechanism, numSteps, buffers: 3 });
+const strategies = [
+  { mechanism: 'tree' },
+  { mechanism: 'honaker' },
+  { mechanism: 'blt', decays: [0.9, 0.5], weights: [0.1, 0.2] },
+  { mechanism: saved('blt') },
+  { mechanism: saved('optimal') },
+];
+const participations = ['single', { epochs: 4 }, { participations: 3, minSeparation: 9 }];
+const records = Float64Array.from({ length: 2 * numSteps }, (_, i) => Math.sin(i));
+
+/** Calls `use` with the options of every strategy under every participation. */
+function each(use) {
+  for (const strategy of strategies) {
+    for (const participation of participations) use({ ...target, ...strategy, participation });
+  }
+}
+
+test('counter: totals and certificates are those of the whole package', () =>
+  each((options) => {
+    const [own, theirs] = [counter, whole].map((dp) => dp.prefixSum({ ...options, dimension: 2 }));
+    assert.deepEqual(own.certificate, theirs.certificate);
+    assert.equal(own.stddev(17), theirs.stddev(17));
+    assert.deepEqual(own.releaseMany(records), theirs.releaseMany(records));
+    assert.throws(() => own.release([0, 0]), { code: 'past_horizon' });
+  }));
+
+test('counter: sums of people are those of the whole package', () =>
+  each((options) => {
+    if (options.participation.epochs) return; // which people do not come by
+    const people = Array.from({ length: numSteps }, (_, i) => `person ${i % 20}`);
+    const [own, theirs] = [counter, whole].map((dp) => {
+      const sums = dp.peopleSum(options);
+      const totals = sums.releaseEach(people, records.subarray(0, numSteps));
+      return { totals, dropped: sums.numDropped };
+    });
+    assert.deepEqual(own, theirs);
+  }));
+
+test('counter: a ledger of either package goes on in the other', async () => {
+  for (const strategy of strategies) {
+    const options = { ...target, ...strategy };
+    const plain = whole.prefixSum(options).releaseMany(records.subarray(0, numSteps));
+    const store = memoryStore();
+    const totals = [];
+    for (const [life, dp] of [counter, whole, counter, whole].entries()) {
+      const ledger = await dp.ledger({ ...options, store });
+      assert.equal(ledger.step, 15 * life);
+      totals.push(...(await ledger.releaseMany(15 * life, records.subarray(15 * life, 15 * life + 15))));
+      ledger.dispose();
+    }
+    assert.deepEqual(totals, [...plain]);
+  }
+});
+
+test('counter: optimal without a saved strategy is that in closed form, up to 2.8 % above the best', () => {
+  for (const steps of [1, 2, 12, 1024]) {
+    const options = { ...target, numSteps: steps };
+    const plan = whole.optimize({ mechanism: 'optimal', numSteps: steps, solver: 'none' });
+    const own = counter.prefixSum({ ...options, mechanism: 'optimal' });
+    const theirs = whole.prefixSum({ ...options, mechanism: plan });
+    assert.deepEqual(own.certificate, theirs.certificate);
+    const best = whole.error({ mechanism: 'optimal', numSteps: steps });
+    const ratio = own.certificate.maxError / best.maxError;
+    assert.ok(ratio > 1 - 1e-9 && ratio < 1.028, `${steps} steps: ${ratio}`);
+    const zeros = new Float64Array(steps);
+    assert.deepEqual(own.releaseMany(zeros), theirs.releaseMany(zeros));
+  }
+});
+
+test('counter: its mechanisms are four of the whole, with the same words', () => {
+  const known = whole.mechanisms();
+  const own = counter.mechanisms();
+  assert.deepEqual(own.map(({ name }) => name).sort(), ['blt', 'honaker', 'optimal', 'tree']);
+  for (const entry of own) {
+    assert.deepEqual(entry, known.find(({ name }) => name === entry.name));
+  }
+});
+
+test('counter: what it has not is refused by its name', () => {
+  for (const [options, code, message] of [
+    [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
+    [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
+    [{ mechanism: 'tree', mode: 'lattice' }, 'unsupported', /mode must be left out: .*whole package/],
+    [{ mechanism: 'tree', epochLength: 4 }, 'unsupported', /epochLength must be left out: .*whole/],
+    [{ mechanism: 'tree', normalizeColumns: true }, 'unsupported', /normalizeColumns must be left out/],
+    [{ mechanism: 'tree', epsilon: -1e-7 }, 'invalid_argument', /epsilon must be .*got -1e-7/],
+    [{ mechanism: 'tree', epsilon: NaN }, 'invalid_argument', /epsilon must be .*got NaN/],
+  ]) {
+    assert.throws(
+      () => counter.prefixSum({ ...target, ...options }),
+      (error) => error.code === code && message.test(error.message),
+      String(message),
+    );
+  }
+  assert.deepEqual(
+    Object.keys(counter).sort(),
+    ['ledger', 'liveHandles', 'mechanisms', 'peopleSum', 'prefixSum', 'version'],
+  );
+});
+
+test('counter: a module that is another one is refused', async () => {
+  const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+  await assert.rejects(load({ wasm: empty }), (error) => {
+    assert.ok(error instanceof DpError);
+    return error.code === 'load_failed' && /not the one of dp-ftrl/.test(error.message);
+  });
+});

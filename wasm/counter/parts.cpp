@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parts of the core that the counter has. Definitions here take the place of the library's:
+/// what only those reach is not linked.
+
+#include <emscripten/val.h>
+
+#include <array>
+
+#include "analysis/sensitivity/level_sensitivity.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/release/lattice/lattice.hpp"
+#include "dpftrl/strategy/optimal.hpp"
+#include "noise/exact/exact_rows.hpp"
+#include "noise/programs/program.hpp"
+#include "release/release_engine.hpp"
+#include "strategy/families.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::array kFamilies = {tree_family, honaker_family, given_blt_family,
+                                  closed_form_optimal_family};
+
+/// The forms of the decoders of these families.
+using Forms = std::variant<DyadicDecoder, BufferedDecoder, VaryingBufferedDecoder, FilteredDecoder>;
+
+[[noreturn]] void fail_absent(std::string_view parameter, std::string_view what) {
+  fail(ErrorCode::unsupported, "counter", parameter,
+       std::string("must be left out: ") + std::string(what) + " are in the whole package");
+}
+
+}  // namespace
+
+std::span<FamilyRow (*const)()> family_makers() {
+  return kFamilies;
+}
+
+StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& options,
+                                 const Workload&) {
+  if (options.parameters.epoch_length) fail_absent("epoch_length", "epochs");
+  if (options.parameters.normalize_columns)
+    fail_absent("normalize_columns", "columns scaled to norm 1");
+  fail_absent("workload", "workloads other than prefix sums");
+}
+
+/// JavaScript has the shortest digits already.
+std::string to_text(double value) {
+  return emscripten::val(value).call<std::string>("toString");
+}
+
+/// Columns of trees have a search of their own, and no other family here has levels.
+std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participation&) {
+  return std::nullopt;
+}
+
+void require_known_errors(const StrategyOptions&) {}
+
+/// No certificate of the counter has a bound.
+Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Participation&) const {
+  return {};
+}
+
+std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(std::shared_ptr<const Mechanism>,
+                                                               const LatticeOptions&) {
+  fail_absent("mode", "releases in mode lattice");
+}
+double LatticeMechanism::release_stddev(std::int64_t) const {
+  return 0;
+}
+std::string_view to_string(LatticeNoise) {
+  return {};
+}
+
+namespace detail {
+
+std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const LatticeMechanism>,
+                                                   const PrefixSumOptions&) {
+  return nullptr;
+}
+
+const ExactRowsMakers& exact_rows_makers() {
+  static constexpr ExactRowsMakers kMakers = exact_rows_makers_of(Alternatives<Forms>{});
+  return kMakers;
+}
+
+}  // namespace detail
+
+namespace noise {
+
+const ProgramMakers& program_makers() {
+  static constexpr ProgramMakers kMakers = program_makers_of(Alternatives<Forms>{});
+  return kMakers;
+}
+
+}  // namespace noise
+
+}  // namespace dpftrl

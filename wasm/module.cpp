@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Facts about a module: its version and mechanisms, and the objects that it keeps for JavaScript.
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <string>
+
+#include "convert.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+val version() {
+  return guarded([] { return std::string(DPFTRL_VERSION); });
+}
+
+val catalogue() {
+  return guarded([] {
+    val list = val::array();
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      val entry = val::object();
+      entry.set("name", std::string(info.name));
+      entry.set("summary", std::string(info.summary));
+      entry.set("stepCost", std::string(info.step_cost));
+      entry.set("memoryCost", std::string(info.memory_cost));
+      entry.set("parameters", std::string(info.parameters));
+      entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
+      entry.set("maxSteps", static_cast<double>(info.max_steps));
+      entry.set("causal", info.is_causal);
+      entry.set("pureDp", info.allows_pure_dp);
+      list.call<double>("push", entry);
+    }
+    return list;
+  });
+}
+
+val dispose(double handle) {
+  return guarded([&] {
+    handles().remove(handle);
+    return val::null();
+  });
+}
+
+val live_handles() {
+  return guarded([] { return handles().size(); });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_module) {
+  emscripten::function("version", &version);
+  emscripten::function("catalogue", &catalogue);
+  emscripten::function("dispose", &dispose);
+  emscripten::function("liveHandles", &live_handles);
+}
+
+}  // namespace dpftrl::wasm

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Private counters alone, in a quarter of the bytes: running totals of records and of persons, and
+ * their ledgers, by four mechanisms. Their WebAssembly is a file of its own beside this one.
+ */
+
+import glue from 'dp-ftrl:counter-glue';
+import { makeCounterApi as makeApi } from './api/counter.js';
+import { createFrom, makeLoad } from './api/loader.js';
+import { compileSource } from './core/source.js';
+import type { DpCounter, LoadOptions } from './types/all.js';
+
+const edition = {
+  glue,
+  makeApi,
+  compile: (signal: AbortSignal) =>
+    compileSource(new URL('./counter.wasm', import.meta.url), signal),
+};
+/** Made at the first call: whoever imports something else can leave all of it out. */
+let loadOnce: ReturnType<typeof makeLoad<DpCounter>> | undefined;
+
+/**
+ * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
+ * moved it. Calls with the same source share one instance; a failed load is not remembered.
+ *
+ * @example
+ * ```js
+ * import { load } from 'dp-ftrl/counter';
+ *
+ * const dp = await load();
+ * console.log(dp.version, dp.mechanisms().length);
+ * ```
+ */
+export function load(options?: LoadOptions): Promise<DpCounter> {
+  loadOnce ??= makeLoad(edition);
+  return loadOnce(options);
+}
+
+/**
+ * Starts another instance, with a memory of its own that goes when the instance does: for one
+ * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
+ * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ *
+ * @example
+ * ```js
+ * import { createInstance } from 'dp-ftrl/counter';
+ *
+ * const [one, other] = await Promise.all([createInstance(), createInstance()]);
+ * one.prefixSum({ mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6 });
+ * console.log(one.liveHandles, other.liveHandles); // 1 0
+ * ```
+ */
+export function createInstance(options?: LoadOptions): Promise<DpCounter> {
+  return createFrom(edition, options);
+}
+
+export { DpError } from './core/errors.js';
+export type * from './types/all.js';

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Running totals of one record a step.
+
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "dpftrl/release/prefix_sum.hpp"
+#include "rows.hpp"
+#include "totals.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+/// Releases row after row, and overwrites them with the totals.
+val prefix_sum_release(double handle, const val& records) {
+  std::vector<double> total;
+  return over_rows<PrefixSum>(handle, records,
+                              [&](PrefixSum& sums, std::span<double> row, std::size_t) {
+                                total.resize(row.size());
+                                sums.release(row, total);
+                                std::ranges::copy(total, row.begin());
+                              });
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_sums) {
+  emscripten::function("prefixSumCreate", &create_totals<PrefixSum>);
+  emscripten::function("prefixSumStep", &step_of<PrefixSum>);
+  emscripten::function("prefixSumStddev", &release_stddev<PrefixSum>);
+  emscripten::function("prefixSumRelease", &prefix_sum_release);
+}
+
+}  // namespace dpftrl::wasm
