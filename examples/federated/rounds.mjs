@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Federated learning with correlated noise: devices clip their own gradients, the server adds one row
+// of noise a round, and only noisy sums are ever used.
+//
+//   node examples/federated/rounds.mjs [SEED]
+//
+// A device takes part in at most 4 rounds, 25 rounds apart: that is what is protected, all records of
+// a device together. SEED is that of the made-up data; the noise is always fresh. Prints the mean
+// squared error of the first and of the last model.
+
+import { load } from 'dp-ftrl';
+
+const NUM_DEVICES = 2000;
+const NUM_ROUNDS = 100;
+const GROUP = NUM_DEVICES / 25;
+const TRUTH = [0.8, -0.5, 0.3];
+
+/** A generator of uniform numbers, so that a run can be repeated. Not for noise. */
+function uniforms(seed) {
+  let state = (seed >>> 0) + 1;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const random = uniforms(Number(process.argv[2] ?? 1));
+const devices = Array.from({ length: NUM_DEVICES }, () =>
+  Array.from({ length: 5 }, () => {
+    const x = TRUTH.map(() => 2 * random() - 1);
+    return { x, y: TRUTH.reduce((sum, w, i) => sum + w * x[i], 0.2 * (random() - 0.5)) };
+  }),
+);
+
+const residual = (weights, { x, y }) => weights.reduce((sum, w, i) => sum + w * x[i], -y);
+
+/** What a device sends: the gradient of its own examples, of norm at most 1. */
+function clippedGradient(weights, examples) {
+  const gradient = weights.map((_, i) =>
+    examples.reduce((sum, one) => sum + residual(weights, one) * one.x[i], 0),
+  );
+  const norm = Math.hypot(...gradient);
+  return norm > 1 ? gradient.map((g) => g / norm) : gradient;
+}
+
+const error = (weights) => {
+  const all = devices.flat();
+  return all.reduce((sum, one) => sum + residual(weights, one) ** 2, 0) / all.length;
+};
+
+const dp = await load();
+const noise = dp.noise({
+  increments: true,
+  numSteps: NUM_ROUNDS,
+  participation: { participations: 4, minSeparation: 25 },
+  epsilon: 2,
+  delta: 1e-6,
+  clipNorm: 1,
+  dimension: TRUTH.length,
+});
+
+let weights = TRUTH.map(() => 0);
+const before = error(weights);
+for (let round = 0; round < NUM_ROUNDS; round++) {
+  // The devices of a round come back 25 rounds later.
+  const group = devices.slice((round % 25) * GROUP, ((round % 25) + 1) * GROUP);
+  const sum = TRUTH.map(() => 0);
+  for (const device of group) {
+    clippedGradient(weights, device).forEach((g, i) => (sum[i] += g));
+  }
+  const noisy = noise.addNoiseTo(sum, round);
+  weights = weights.map((w, i) => w - (0.5 * noisy[i]) / GROUP);
+}
+noise.dispose();
+console.log(before.toFixed(4), error(weights).toFixed(4));

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A service that publishes, after each hour, a private running total of its visits. It may be
+// stopped and started, or killed, at any time.
+//
+//   node examples/server/visits.mjs [FOLDER]
+//
+// POST /visit counts a visit; GET /totals answers with the totals of the hours that are over, one
+// line each: the hour since the start, and the total. PORT and HOUR_MS are read from the environment.
+//
+// Who visits once is protected. A visit counts once its hour is over: a kill loses those of the hour
+// that is not, and no total ever had them. FOLDER holds the state, which is as secret as the visits,
+// and the totals, which are public.
+
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import { load } from 'dp-ftrl/counter';
+import { FileStore } from 'dp-ftrl/file-store';
+
+const [folder = 'visits'] = process.argv.slice(2);
+const { PORT = '8080', HOUR_MS = '3600000' } = process.env;
+const hourLength = Number(HOUR_MS);
+mkdirSync(folder, { recursive: true });
+const published = join(folder, 'totals.txt');
+
+const dp = await load();
+const store = await FileStore.open(join(folder, 'state'));
+const year = { mechanism: 'honaker', numSteps: 365 * 24, epsilon: 1, delta: 1e-6 };
+const ledger = await dp.ledger({ ...year, store });
+
+// The start of hour 0 is kept with the state.
+if (!ledger.memo) await ledger.releaseSteps(0, [], Buffer.from(String(Date.now())));
+const start = Number(Buffer.from(ledger.memo));
+const hourNow = () => Math.floor((Date.now() - start) / hourLength);
+
+let hour = hourNow();
+let visits = 0;
+
+/** Releases all hours that are over, those among them in which the service did not run. */
+async function endHours() {
+  const first = ledger.step;
+  const over = Math.min(hourNow(), ledger.numSteps) - first;
+  if (over <= 0) return;
+  const steps = Array.from({ length: over }, (_, i) =>
+    first + i === hour ? new Array(visits).fill(1) : [],
+  );
+  hour = first + over;
+  visits = 0;
+  const totals = await ledger.releaseSteps(first, steps);
+  // Stored by now: no later run releases these hours for other visits.
+  const lines = Array.from(totals, (total, i) => `${first + i} ${total}\n`);
+  appendFileSync(published, lines.join(''));
+}
+
+let last = Promise.resolve();
+const endHoursInTurn = () => (last = last.then(endHours));
+await endHoursInTurn();
+setInterval(endHoursInTurn, Math.min(hourLength / 4, 60_000));
+
+const server = http.createServer((request, response) => {
+  if (request.method === 'POST' && request.url === '/visit') {
+    if (ledger.step === ledger.numSteps) return response.writeHead(410).end('the year is over\n');
+    visits += 1;
+    return response.writeHead(204).end();
+  }
+  if (request.method === 'GET' && request.url === '/totals') {
+    response.setHeader('content-type', 'text/plain');
+    return response.end(existsSync(published) ? readFileSync(published) : '');
+  }
+  return response.writeHead(404).end();
+});
+server.listen(Number(PORT), '127.0.0.1', () => {
+  console.log(`http://127.0.0.1:${server.address().port}`);
+});
