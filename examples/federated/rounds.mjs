@@ -35,7 +35,7 @@ const devices = Array.from({ length: NUM_DEVICES }, () =>
 
 const residual = (weights, { x, y }) => weights.reduce((sum, w, i) => sum + w * x[i], -y);
 
-/** What a device sends: the gradient of its own examples, of norm at most 1. */
+/** Returns the gradient that a device sends: that of its own examples, of norm at most 1. */
 function clippedGradient(weights, examples) {
   const gradient = weights.map((_, i) =>
     examples.reduce((sum, one) => sum + residual(weights, one) * one.x[i], 0),
