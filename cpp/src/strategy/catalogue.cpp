@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/closest.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "strategy/families.hpp"
@@ -21,10 +22,18 @@ const std::vector<FamilyRow>& families() {
 
 const FamilyRow& find_family(std::string_view name) {
   std::string known;
+  std::string_view closest;
+  std::size_t least = 3;  // more letters than that are another name
   for (const FamilyRow& family : families()) {
     if (family.info.name == name) return family;
     known.append(known.empty() ? "" : ", ").append(family.info.name);
+    const std::size_t distance = detail::edit_distance(name.substr(0, 64), family.info.name);
+    if (distance < least) {
+      least = distance;
+      closest = family.info.name;
+    }
   }
+  if (!closest.empty()) known.append(" (did you mean ").append(closest).append("?)");
   fail_argument("make_strategy", "strategy", "one of " + known, "\"" + std::string(name) + "\"");
 }
 

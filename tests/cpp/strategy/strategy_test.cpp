@@ -215,6 +215,8 @@ TEST(Strategy, bad_input_is_refused_by_name) {
                "square-root: num_steps must be between 1 and 16777216, got 16777217");
   EXPECT_ERROR(make("fft", 8), "invalid_argument",
                "strategy must be one of independent, output, tree, honaker, honaker-full, haar, ");
+  EXPECT_ERROR(make("honacker", 8), "invalid_argument",
+               ", optimal (did you mean honaker?), got \"honacker\"");
   EXPECT_ERROR(make("fft", 8), "invalid_argument", ", optimal, got \"fft\"");
   EXPECT_ERROR(make("tree", 8)->row_norm_squared(8), "invalid_argument",
                "tree: step must be between 0 and 7, got 8");
