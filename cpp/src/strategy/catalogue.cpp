@@ -23,7 +23,8 @@ const std::vector<FamilyRow>& families() {
 const FamilyRow& find_family(std::string_view name) {
   std::string known;
   std::string_view closest;
-  std::size_t least = 3;  // more letters than that are another name
+  // With more letters that differ it is another name.
+  std::size_t least = std::min<std::size_t>(2, name.size() / 3) + 1;
   for (const FamilyRow& family : families()) {
     if (family.info.name == name) return family;
     known.append(known.empty() ? "" : ", ").append(family.info.name);
