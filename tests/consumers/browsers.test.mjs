@@ -4,6 +4,7 @@
 // A browser that is missing skips its tests, and fails them where CI is set; WebKit never does.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -90,6 +91,31 @@ async function rollupBuild() {
   return withAssets(dir);
 }
 
+/** Parcel reads exports of packages where the project's package.json says so, as ours does. */
+async function parcelBuild() {
+  const folder = project('parcel');
+  page(folder, moduleScript('found.js'));
+  const distDir = join(folder, 'out');
+  const { Parcel } = await bundler('@parcel/core');
+  const made = new Parcel({
+    entries: join(folder, 'index.html'),
+    defaultConfig: '@parcel/config-default',
+    mode: 'production',
+    shouldDisableCache: true,
+    defaultTargetOptions: { distDir, publicUrl: './', sourceMaps: false },
+  });
+  await made.run();
+  return distDir;
+}
+
+/** The strict policy with the hash of the import map that Parcel writes into the page. */
+function withImportMap(folder) {
+  const html = readFileSync(join(folder, 'index.html'), 'utf8');
+  const [, map] = /<script type="?importmap"?>([^<]*)<\/script>/.exec(html);
+  const hash = createHash('sha256').update(map).digest('base64');
+  return strictPolicy.replace("script-src 'self'", `script-src 'self' 'sha256-${hash}'`);
+}
+
 async function esbuildBuild() {
   const folder = project('esbuild');
   const outdir = join(folder, 'out');
@@ -152,12 +178,12 @@ function inBrowsers(name, use) {
   }
 }
 
-/** A consumer that is built once and served under the strict policy. */
-function served(name, make, parts, policy = strictPolicy) {
+/** A consumer that is built once and served under the strict policy, or one made for its folder. */
+function served(name, make, parts, policyFor = () => strictPolicy) {
   inBrowsers(name, async (browser) => {
     const folder = (made[name] ??= await make());
     const show = async (address) => assertWorks(await outcomeOf(browser, address), parts);
-    await serving(folder, show, policy);
+    await serving(folder, show, policyFor(folder));
   });
 }
 
@@ -165,6 +191,7 @@ served('Vite 8 build', () => viteBuild('vite8', vite8));
 served('Vite 7 build', async () => viteBuild('vite7', await bundler('vite7')));
 served('webpack 5', webpackBuild);
 served('Rollup 4', rollupBuild);
+served('Parcel 2', parcelBuild, undefined, withImportMap);
 served('esbuild', esbuildBuild);
 served('module script', plain);
 served(
@@ -177,7 +204,7 @@ served(
     return folder;
   },
   ['inline'],
-  strictPolicy.replace("connect-src 'self'", "connect-src 'none'"),
+  () => strictPolicy.replace("connect-src 'self'", "connect-src 'none'"),
 );
 served(
   'module worker',

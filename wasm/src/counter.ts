@@ -8,14 +8,14 @@
 import glue from 'dp-ftrl:counter-glue';
 import { makeCounterApi as makeApi } from './api/counter.js';
 import { createFrom, makeLoad } from './api/loader.js';
-import { compileSource } from './core/source.js';
+import { compileBeside } from './core/source.js';
 import type { DpCounter, LoadOptions } from './types/all.js';
 
 const edition = {
   glue,
   makeApi,
   compile: (signal: AbortSignal) =>
-    compileSource(new URL('./counter.wasm', import.meta.url), signal),
+    compileBeside(() => new URL('./counter.wasm', import.meta.url), signal),
 };
 /** Made at the first call: whoever imports something else can leave all of it out. */
 let loadOnce: ReturnType<typeof makeLoad<DpCounter>> | undefined;

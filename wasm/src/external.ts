@@ -5,14 +5,14 @@
 import glue from 'dp-ftrl:glue';
 import { makeApi } from './api/api.js';
 import { createFrom, makeLoad } from './api/loader.js';
-import { compileSource } from './core/source.js';
+import { compileBeside } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
 const edition = {
   glue,
   makeApi,
   compile: (signal: AbortSignal) =>
-    compileSource(new URL('./dp-ftrl.wasm', import.meta.url), signal),
+    compileBeside(() => new URL('./dp-ftrl.wasm', import.meta.url), signal),
 };
 /** Made at the first call: whoever imports something else can leave all of it out. */
 let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;

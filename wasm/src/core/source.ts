@@ -169,3 +169,19 @@ export async function compileSource(
     source,
   );
 }
+
+/** Compiles the file beside an entry; hosts that bundle modules may not say where that is. */
+export async function compileBeside(
+  find: () => URL,
+  signal: AbortSignal,
+): Promise<WebAssembly.Module> {
+  let file: URL;
+  try {
+    file = find();
+  } catch (cause) {
+    const what = 'load: this host does not say where the WebAssembly is';
+    const hint = 'pass its address or its WebAssembly.Module as options.wasm';
+    throw new DpError('load_failed', `${what}; ${hint}`, { cause });
+  }
+  return compileSource(file, signal);
+}

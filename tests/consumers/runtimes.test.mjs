@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Runtimes beside Node and browsers: Bun, Deno, and workerd, in which nothing compiles WebAssembly
+// while a program runs. One whose binary the registry does not have skips its tests.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { build as esbuild } from 'esbuild';
+import { installed, run } from '../js/support/consumer.mjs';
+import { assertWorks, prepare, project, workshop } from './support.mjs';
+
+before(prepare);
+
+/** The program of a package that has one for each platform: that of this one, if it is installed. */
+function programOf(scope, name) {
+  const folder = join(workshop, 'node_modules', scope);
+  const packages = existsSync(folder) ? readdirSync(folder).sort() : [];
+  return packages.map((each) => join(folder, each, name)).find(existsSync);
+}
+
+/** A test of a runtime; `use` gets its program. */
+function runsIn(name, [scope, file], use) {
+  test(name, { timeout: 120_000 }, async (t) => {
+    const program = programOf(scope, file);
+    if (program === undefined) return t.skip(`no ${scope} found`);
+    return use(program);
+  });
+}
+
+const main = `import { load } from 'dp-ftrl';
+  import { load as loadExternal } from 'dp-ftrl/external';
+  import { connect } from 'dp-ftrl/worker-client';
+  import { use } from './use.js';
+  console.log(JSON.stringify(await use({ load, loadExternal, connect })));`;
+
+async function printsTotals(name, program, args, env = {}) {
+  const cwd = project(name);
+  writeFileSync(join(cwd, 'main.mjs'), main);
+  const all = { ...process.env, ...env };
+  const { code, stdout, stderr } = await run(program, [...args, 'main.mjs'], { cwd, env: all });
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+  assertWorks({ outcome: JSON.parse(stdout), said: [] });
+}
+
+runsIn('Bun', ['@oven', 'bin/bun'], (bun) => printsTotals('bun', bun, ['run']));
+
+runsIn('Deno', ['@deno', 'deno'], (deno) =>
+  // Only files may be read: nothing is fetched, written or asked for.
+  printsTotals('deno', deno, ['run', '--no-prompt', '--no-remote', '--allow-read'], {
+    DENO_NO_UPDATE_CHECK: '1',
+    DENO_DIR: join(workshop, 'deno-cache'),
+  }),
+);
+
+const worker = `import { load as loadInline } from 'dp-ftrl';
+  import { load } from 'dp-ftrl/external';
+  import { use } from './use.js';
+  import wasm from './dp-ftrl.wasm';
+  export default {
+    async fetch() {
+      const outcome = await use({ load: () => load({ wasm }) });
+      const failed = ({ name, code }) => ({ name, code });
+      const bare = await load().catch(failed);
+      const inline = await loadInline().catch(failed);
+      return Response.json({ outcome, bare, inline });
+    },
+  };`;
+
+const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [
+    (name = "main.js", esModule = embed "main.js"),
+    (name = "dp-ftrl.wasm", wasm = embed "dp-ftrl.wasm"),
+  ],
+  compatibilityDate = "2025-11-01",
+);
+`;
+
+runsIn('workerd, with the WebAssembly as a module', ['@cloudflare', 'bin/workerd'], async (workerd) => {
+  const cwd = project('workerd');
+  writeFileSync(join(cwd, 'worker.js'), worker);
+  writeFileSync(join(cwd, 'config.capnp'), config);
+  cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(cwd, 'dp-ftrl.wasm'));
+  const { warnings } = await esbuild({
+    entryPoints: [join(cwd, 'worker.js')],
+    outfile: join(cwd, 'main.js'),
+    bundle: true,
+    format: 'esm',
+    external: ['./dp-ftrl.wasm'],
+    logLevel: 'silent',
+  });
+  assert.deepEqual(warnings, []);
+  const server = spawn(workerd, ['serve', '--control-fd=1', 'config.capnp'], { cwd });
+  let said = '';
+  server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+  try {
+    let events = '';
+    server.stdout.setEncoding('utf8').on('data', (text) => (events += text));
+    while (!/"port":/.test(events)) await Promise.race([once(server.stdout, 'data'), failed(server, () => said)]);
+    const [, port] = /"port":(\d+)/.exec(events);
+    const { outcome, bare, inline } = await (await fetch(`http://127.0.0.1:${port}/`)).json();
+    assertWorks({ outcome, said: [] }, ['inline']);
+    // Without the module there is no file to be found, and no text that may be compiled.
+    assert.deepEqual(bare, { name: 'DpError', code: 'load_failed' });
+    assert.deepEqual(inline, { name: 'DpError', code: 'compilation_blocked' });
+    assert.equal(said, '');
+  } finally {
+    server.kill();
+  }
+});
+
+/** Fails where a process ends instead of answering. */
+async function failed(child, said) {
+  const [code] = await once(child, 'close');
+  throw new Error(`it ended with ${code}: ${said()}`);
+}
