@@ -89,6 +89,23 @@ test('experiment: the tree is worse than the square root by the predicted factor
   });
 });
 
+test('experiment: no more streams than allowed leave the bound for all steps, and it is close', async () => {
+  const repeats = 4000;
+  const result = await experiment('error-tail', 64, repeats);
+  const shares = found(result, /share of streams beyond/);
+  const ratios = found(result, /the bound over/);
+  assert.equal(shares.length, 3);
+  // Fixed seeds; 5 standard deviations beforehand. With 2/3 of the bound more than 0.3 would leave it.
+  for (const share of shares) assert.ok(share < 0.05 + 5 * Math.sqrt(0.05 / repeats), `${share}`);
+  for (const ratio of ratios) assert.ok(ratio > 0.96 && ratio < 1.1, `${ratio}`);
+  const [panel] = result.panels;
+  assert.deepEqual(panel.series.map(({ of }) => of ?? ''), ['', 'tree', '', 'square-root', '', 'optimal']);
+  for (const { x, y } of panel.series) {
+    assert.equal(x.length, 9);
+    y.forEach((value, i) => assert.ok(i === 0 || value >= y[i - 1]));
+  }
+});
+
 test('experiment: correlated noise beats a tree, and both learn from more budget', async () => {
   const result = await experiment('sgd', 128, 2);
   for (const panel of [0, 1]) {
@@ -220,7 +237,7 @@ test('experiment: long names fit, and few values have ticks between them', async
 });
 
 test('experiment: what is wrong is refused by name', async () => {
-  await fails(['experiment'], 2, /give an experiment: error-per-step, regret/);
+  await fails(['experiment'], 2, /give an experiment: error-per-step, error-tail/);
   await fails(['experiment', 'regrets'], 2, /experiment.*regrets/);
   await fails(['experiment', 'regret', '--steps', '3'], 2, /--steps must be a whole number from 4/);
   const path = join(folder, 'damaged.json');

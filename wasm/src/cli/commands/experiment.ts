@@ -7,6 +7,7 @@ import { load } from '../../index.js';
 import { Args, type Known } from '../options/args.js';
 import { epochs } from '../experiments/epochs.js';
 import { errorPerStep } from '../experiments/error-per-step.js';
+import { errorTail } from '../experiments/error-tail.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { lowerBound } from '../experiments/lower-bound.js';
 import { momentum } from '../experiments/momentum.js';
@@ -21,6 +22,7 @@ import { table } from '../output/table.js';
 
 const EXPERIMENTS: Record<string, Experiment> = {
   'error-per-step': errorPerStep,
+  'error-tail': errorTail,
   regret,
   'tree-ratio': treeRatio,
   sgd,

@@ -10,6 +10,7 @@ there is a formula beside what it expects, and saves it: numbers as JSON, and a 
 them. Seeds are fixed, so that the same run finds the same numbers. Synthetic data only.
 
   error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
+  error-tail       largest error of all steps of a stream, and the bound a share of them keeps to
   regret           regret against epsilon, every mechanism on three streams
   tree-ratio       mean squared error of the binary tree over that of the square root
   sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
