@@ -13,6 +13,7 @@ import {
   root,
   runCpp,
   runProgram,
+  savedPanels,
   savesOf,
   settled,
   startSite,
@@ -57,7 +58,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   const before = await readKey(page, '#sums');
   await paste(page, visits);
   await page.waitForSelector('#clip-guide .ask');
-  const boxes = await page.$$eval('.columns label', (all) =>
+  const boxes = await page.$$eval('.columns label:not(.unit)', (all) =>
     all.map((label) => [
       label.querySelector('input').value,
       label.querySelector('input').checked,
@@ -182,7 +183,7 @@ test('a column with a hole is not chosen; choosing it names the cell', async () 
   await chooseClip(page);
   await ranSteps(page, 4);
   await settled(page);
-  const boxes = await page.$$eval('.columns input', (all) => all.map((b) => [b.value, b.checked]));
+  const boxes = await page.$$eval('.columns input[type=checkbox]', (all) => all.map((b) => [b.value, b.checked]));
   assert.deepEqual(boxes, [
     ['count', false],
     ['sum', true],
@@ -208,7 +209,7 @@ test('a column with a hole is not chosen; choosing it names the cell', async () 
 });
 
 const totals = (page) =>
-  page.$$eval('.columns label', (all) =>
+  page.$$eval('.columns label:not(.unit)', (all) =>
     Object.fromEntries(
       all.map((label) => [
         label.querySelector('input').value,
@@ -343,6 +344,63 @@ for (const { what, rows, repairs } of [
   });
 }
 
+test('a column has a unit, in which its numbers are told; numbers stay as they are', async () => {
+  const { page, said } = await open('steps=20');
+  await paste(page, visits);
+  await page.waitForSelector('#clip-guide .ask');
+  const type = async (column, unit) => {
+    await page.$$eval(
+      '.columns .unit',
+      (all, name) => all.find((one) => one.textContent.endsWith(` of ${name}`)).querySelector('input').focus(),
+      column,
+    );
+    await page.keyboard.type(unit);
+    await page.keyboard.press('Tab');
+  };
+  await type('visits', 'min');
+  assert.equal((await totals(page)).visits, 'total 6.5 min');
+  assert.match(await textOf(page, '#clip-guide li'), /^Clip at 4 min/);
+  assert.equal(await page.evaluate(() => document.activeElement.value), 'bought', 'Tab goes on');
+  await chooseClip(page);
+  await page.waitForFunction(() => /column=visits&unit=min/.test(location.hash));
+  await settled(page);
+  const key = await readKey(page, '#sums');
+  assert.equal(await textOf(page, '#sums .key-at'), 'step 5, in min');
+  assert.match(await textOf(page, '#target-worst-hint'), /of the worst total, in min\./);
+  assert.match(await textOf(page, '#target-noise-hint'), /, in min\.$/);
+  assert.match(await textOf(page, '#summary'), /^After 5 steps, in min: /);
+  assert.match(await page.$eval('#sums .plot', (one) => one.ariaValueText), /^step 5, in min: /);
+  assert.equal(await page.$eval('#sums-view', (select) => select.selectedOptions[0].text), 'visits (min)');
+  await page.click('#export-open');
+  await savesOf(page, '[data-picture=totals]');
+  assert.ok((await savedPanels(page))[0].texts.includes('total, in min'));
+  await page.keyboard.press('Escape');
+  await page.click('.columns input[value=bought]');
+  await page.waitForFunction(() => /column=bought/.test(location.hash));
+  await settled(page);
+  await page.select('#sums-view', 'norm');
+  assert.equal(await textOf(page, '#sums .key-at'), 'step 5', 'no unit is that of both columns');
+  await type('bought', 'min');
+  await page.waitForFunction(() => /unit=min&column=bought&unit=min/.test(location.hash));
+  assert.equal(await textOf(page, '#sums .key-at'), 'step 5, in min');
+  await page.click('.columns input[value=bought]');
+  await page.waitForFunction(() => !/bought/.test(location.hash));
+  await settled(page);
+  assert.equal((await readKey(page, '#sums')).release, key.release, 'the numbers are what they were');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('the unit of a column is in its address; one that is too long is refused', async () => {
+  const { page } = await open('data=shop_day&column=items&column=revenue&unit=EUR&label=-&steps=30');
+  const options = await page.$$eval('#sums-view option', (all) => all.map((one) => one.text));
+  assert.deepEqual(options.slice(1), ['items', 'revenue (EUR)']);
+  const hash = `data=shop_day&column=items&unit=${'x'.repeat(21)}&label=-&steps=30`;
+  const other = await open(hash);
+  assert.match(await textOf(other.page, '#notice'), /unit must have at most 20 letters, got “x{21}”/);
+  await Promise.all([page.close(), other.page.close()]);
+});
+
 test('rows of another width are left out when someone says so', async () => {
   const { page } = await open('steps=20');
   await paste(page, 'a,b\n1,2\n3\n5,6\n');
@@ -432,7 +490,7 @@ test('semicolons, quotes, a byte order mark and a dropped file are understood', 
   await ranSteps(page, 2);
   await settled(page);
   assert.equal(await page.$eval('#set-source', (select) => select.value), 'own');
-  assert.deepEqual(await page.$$eval('.columns input', (all) => all.map((box) => box.value)), [
+  assert.deepEqual(await page.$$eval('.columns input[type=checkbox]', (all) => all.map((box) => box.value)), [
     'visits; all',
     'b',
   ]);

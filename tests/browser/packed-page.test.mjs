@@ -64,7 +64,7 @@ async function openTable(url) {
 }
 
 const columnsOf = (page) =>
-  page.$$eval('.columns label', (all) =>
+  page.$$eval('.columns label:not(.unit)', (all) =>
     all.map((label) => `${label.querySelector('input').value}: ${label.querySelector('data').textContent}`),
   );
 

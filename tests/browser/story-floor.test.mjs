@@ -216,7 +216,7 @@ test('yours: a file given to the story is read in the laboratory', async () => {
     // The example that the laboratory opens with has a guide of its own.
     await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
     await page.waitForSelector('#clip-guide li', { visible: true });
-    const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
+    const columns = await page.$$eval('.columns label:not(.unit)', (all) => all.map((one) => one.textContent));
     assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
   }, { calm: true });
 });
@@ -240,7 +240,7 @@ test('a file dropped anywhere on the story is read in the laboratory', async () 
     await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
     assert.equal(await page.$eval('html', ({ dataset }) => dataset.view), 'lab');
     assert.equal(await page.$('html.dropping'), null);
-    const columns = await page.$$eval('.columns label', (all) => all.map((one) => one.textContent));
+    const columns = await page.$$eval('.columns label:not(.unit)', (all) => all.map((one) => one.textContent));
     assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
     await page.goBack();
     await page.waitForFunction(() => document.documentElement.dataset.view === 'story');

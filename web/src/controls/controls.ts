@@ -9,7 +9,7 @@ import { hints, neighboursText, streamText } from './explain.ts';
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
-import { rules, type Key, type Settings } from './settings.ts';
+import { isListed, rules, type Key, type Settings } from './settings.ts';
 
 type Rule = { read(text: string): unknown; write(value: unknown): string };
 
@@ -133,7 +133,7 @@ export class Controls {
   /** The values in force everywhere, whatever was typed or refused meanwhile. */
   restore(settings: Settings): void {
     for (const [key, control] of this.controls) {
-      if (key === 'columns' || control.input instanceof HTMLFieldSetElement) continue;
+      if (isListed(key) || control.input instanceof HTMLFieldSetElement) continue;
       this.error(key, null);
       if (!ofData.has(key)) control.input.value = (rules[key] as Rule).write(settings[key]);
     }
@@ -143,7 +143,7 @@ export class Controls {
   /** Shows the values in force, except where a refused text still waits to be corrected. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {
-      if (key === 'columns' || ofData.has(key)) continue;
+      if (isListed(key) || ofData.has(key)) continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
       // Leaves alone the text that is being typed.
@@ -189,7 +189,7 @@ export class Controls {
   /** After a good run: only what still cannot be read stays marked. */
   clearResolved(): void {
     for (const [key, { input }] of this.controls) {
-      if (key === 'columns' || input instanceof HTMLFieldSetElement) this.error(key, null);
+      if (isListed(key) || input instanceof HTMLFieldSetElement) this.error(key, null);
       else if (readable(key, input.value)) this.error(key, null);
     }
   }
@@ -273,7 +273,7 @@ function setSlider({ input, said }: Slider, epsilon: number, moves = true): void
   if (said !== null) setText(said, `ε = ${quantity(epsilon)}`);
 }
 
-function readable(key: Exclude<Key, 'columns'>, text: string): boolean {
+function readable(key: Exclude<Key, 'columns' | 'units'>, text: string): boolean {
   try {
     rules[key].read(text);
     return true;
@@ -284,7 +284,7 @@ function readable(key: Exclude<Key, 'columns'>, text: string): boolean {
 
 /** Two spellings of one value: what was typed stays as it was typed. */
 function sameValue(key: Key, typed: string, text: string): boolean {
-  if (key === 'columns') return false;
+  if (isListed(key)) return false;
   try {
     const rule = rules[key] as Rule;
     return rule.write(rule.read(typed)) === text;

@@ -33,6 +33,7 @@ import {
   OBJECTIVES,
 } from '../../../wasm/src/shared/defaults.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
+import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
@@ -61,6 +62,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   source: string;
   /** Columns to sum; empty: the page's choice. */
   columns: string[];
+  /** Units of measure, by column. */
+  units: Units;
   /** Column to learn; '-': none; '': the page's choice. */
   label: string;
   /** Column that says whose row it is; '': none, a row is protected. */
@@ -102,6 +105,9 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
 
 export type Key = keyof Settings;
 
+/** Settings that are no single text: several parts of the address make them. */
+export const isListed = (key: Key): key is 'columns' | 'units' => ['columns', 'units'].includes(key);
+
 /** A value that a setting cannot take. */
 export class SettingError extends Error {
   constructor(
@@ -136,6 +142,7 @@ export const defaults: Readonly<Settings> = {
   clipNorm: DEFAULT_CLIP_NORM,
   source: 'synthetic',
   columns: [],
+  units: {},
   label: '',
   person: '',
   time: '',
@@ -172,6 +179,7 @@ const viewKeys = [
   'ghosts',
   'errors',
   'ranking',
+  'units',
   'budget',
   'releases',
   'histogram',
@@ -304,7 +312,7 @@ const parameterRules = Object.fromEntries(
   parameterKeys.map((key) => [key, parameterRule(key)]),
 ) as { readonly [K in ParameterKey]: Rule<K> };
 
-export const rules: { readonly [K in Exclude<Key, 'columns'>]: Rule<K> } = {
+export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K> } = {
   mechanism: choice('mechanism', 'mechanism', mechanismNames),
   compare: choice('compare', 'compare', ['none', ...mechanismNames]),
   ...parameterRules,

@@ -4,20 +4,23 @@
 // others follow.
 
 import type { Certificate } from 'dp-ftrl';
+import { inUnit } from '../data/units.ts';
 import { h, setText } from '../page/dom.ts';
 import { quantity } from '../page/format.ts';
 
 /** Standard deviation of the noise of one measurement, or twice that of the worst total. */
 type Target = 'noise' | 'worst';
 
-const texts: Readonly<Record<Target, { label: string; hint: string }>> = {
+const texts: Readonly<Record<Target, { label: string; hint(unit: string): string }>> = {
   noise: {
     label: 'σ noise',
-    hint: 'Standard deviation of the noise of one measurement, in units of the data.',
+    hint: (unit) =>
+      `Standard deviation of the noise of one measurement, in ${unit || 'units of the data'}.`,
   },
   worst: {
     label: '± worst total',
-    hint: 'Two standard deviations of the worst total. Enter what you can bear: ε follows.',
+    hint: (unit) =>
+      `Two standard deviations of the worst total${inUnit(unit)}. Enter what you can bear: ε follows.`,
   },
 };
 
@@ -37,6 +40,7 @@ export class TargetFields {
   readonly elements: HTMLElement[];
   private readonly inputs: Record<Target, HTMLInputElement>;
   private readonly errors: Record<Target, HTMLElement>;
+  private readonly hints: Record<Target, HTMLElement>;
   private certificate: Certificate | null = null;
 
   constructor(private readonly events: TargetEvents) {
@@ -53,6 +57,9 @@ export class TargetFields {
       h('p', { class: 'error', id: `target-${target}-error`, role: 'alert', hidden: true });
     this.inputs = { noise: input('noise'), worst: input('worst') };
     this.errors = { noise: error('noise'), worst: error('worst') };
+    const hint = (target: Target): HTMLElement =>
+      h('p', { class: 'hint', id: `target-${target}-hint` }, texts[target].hint(''));
+    this.hints = { noise: hint('noise'), worst: hint('worst') };
     this.elements = (['worst', 'noise'] as const).map((target) => this.field(target));
   }
 
@@ -62,6 +69,13 @@ export class TargetFields {
     for (const target of ['noise', 'worst'] as const) {
       this.inputs[target].value = quantity(targets[target]).replaceAll(',', '');
       this.refuse(target, null);
+    }
+  }
+
+  /** Says in what unit they are; '' where there is none. */
+  measure(unit: string): void {
+    for (const target of ['noise', 'worst'] as const) {
+      setText(this.hints[target], texts[target].hint(unit));
     }
   }
 
@@ -93,7 +107,7 @@ export class TargetFields {
   }
 
   private field(target: Target): HTMLElement {
-    const { label, hint } = texts[target];
+    const { label } = texts[target];
     const id = `target-${target}`;
     return h(
       'div',
@@ -102,7 +116,7 @@ export class TargetFields {
       h(
         'div',
         { class: 'beside' },
-        h('p', { class: 'hint', id: `${id}-hint` }, hint),
+        this.hints[target],
         this.errors[target],
       ),
     );

@@ -2,6 +2,7 @@
 
 // The state of the page as the part of the address after `#`, which browsers do not send to anyone.
 
+import { maxUnit, unitOf } from '../data/units.ts';
 import { laboratory, queriesNames } from '../story/route.ts';
 import { defaults, opening, rules, SettingError, type Key, type Settings } from './settings.ts';
 
@@ -37,6 +38,12 @@ export function readAddress(hash: string): ReadAddress {
     if ([laboratory, queriesNames.queries].includes(name) && value === '') continue;
     if (name === 'column') {
       settings.columns.push(value);
+      continue;
+    }
+    if (name === 'unit' && settings.columns.length > 0) {
+      const column = settings.columns.at(-1)!;
+      if (value.length <= maxUnit) settings.units = { ...settings.units, [column]: value };
+      else refused.set('columns', { text: '', message: `unit must have at most ${maxUnit} letters, got “${value}”` });
       continue;
     }
     const key = keys.find((candidate) => rules[candidate].name === name);
@@ -78,7 +85,11 @@ function written(settings: Settings, names: readonly (typeof keys)[number][]): s
     parts.append(rule.name, rule.write(settings[key]));
   }
   if (settings.source !== 'synthetic') {
-    for (const column of settings.columns) parts.append('column', column);
+    for (const column of settings.columns) {
+      parts.append('column', column);
+      const unit = unitOf([column], settings.units);
+      if (unit !== '') parts.append('unit', unit);
+    }
   }
   return parts.toString();
 }

@@ -61,11 +61,18 @@ function clipOffers(norms: Float64Array): ClipOffer[] {
   return [...new Set(clips)].map((clip) => effectOf(norms, clip));
 }
 
-/** Offers as buttons; the one in force is pressed. `noun`: what is clipped. */
+interface ClipWords {
+  /** Names what is clipped. */
+  noun: 'row' | 'record';
+  /** Unit of its length; '' if there is none. */
+  unit: string;
+  inForce: number | null;
+}
+
+/** Offers as buttons; the one in force is pressed. */
 export function clipButtons(
   norms: Float64Array,
-  noun: 'row' | 'record',
-  inForce: number | null,
+  { noun, unit, inForce }: ClipWords,
   chosen: (clipNorm: number) => void,
 ): HTMLElement {
   const offers = clipOffers(norms);
@@ -80,7 +87,7 @@ export function clipButtons(
     const button = h(
       'button',
       { type: 'button', 'aria-pressed': String(clipNorm === inForce), onclick: () => chosen(clipNorm) },
-      h('b', {}, `Clip at ${quantity(clipNorm)}`),
+      h('b', {}, `Clip at ${quantity(clipNorm)} ${unit}`.trim()),
       h('span', {}, `${effect}${noise}`),
     );
     return h('li', {}, button);

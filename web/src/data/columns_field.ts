@@ -2,13 +2,16 @@
 
 // The columns of a table: which are summed, what each comes to, and what keeps one from being summed.
 
-import { h } from '../page/dom.ts';
+import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 import { offered, type Column, type Csv } from './csv.ts';
 import { faultsText, readingsOf, type Reading } from './csv_repair.ts';
+import { maxUnit, unitOf, type Units } from './units.ts';
 
 export interface ColumnsEvents {
   chosen(names: string[]): void;
+  /** A column was given a unit of measure; '' for none. */
+  measured(name: string, unit: string): void;
   /** A way to read faulty cells was taken. */
   repaired(reading: Reading): void;
 }
@@ -18,6 +21,26 @@ function unclippedTotal(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
+function totalText({ values, faults }: Column): string {
+  return faults.length > 0
+    ? `${count(faults.length)} faulty`
+    : `total ${quantity(unclippedTotal(values), 6)}`;
+}
+
+function unitLabel(name: string, field: HTMLInputElement): HTMLElement {
+  const whose = h('span', { class: 'visually-hidden' }, ` of ${name}`);
+  return h('label', { class: 'unit' }, h('span', {}, 'in the unit', whose), field);
+}
+
+/** A column in the list. */
+interface ColumnRow {
+  column: Column;
+  box: HTMLInputElement;
+  said: HTMLElement;
+  /** Only of columns that are summed. */
+  field: HTMLInputElement | null;
+}
+
 export class ColumnsField {
   readonly list = h('fieldset', {
     class: 'columns',
@@ -25,12 +48,23 @@ export class ColumnsField {
   });
   readonly faults = h('ul', { class: 'faults' });
 
+  private rows: ColumnRow[] = [];
+  /** Table and choice that the list was made for. */
+  private csv: Csv | null = null;
+  private choice = '';
+
   constructor(private readonly events: ColumnsEvents) {}
 
-  show(csv: Csv, chosen: readonly string[], label: string): void {
-    this.list.replaceChildren(h('legend', { class: 'visually-hidden' }, 'Columns to sum'));
-    for (const column of offered(csv)) {
-      this.list.append(this.box(column, chosen.includes(column.name), label));
+  show(csv: Csv, chosen: readonly string[], label: string, units: Units): void {
+    // The list stays while a unit is typed: the focus is in it, or on its way to what comes next.
+    const choice = JSON.stringify([chosen, label]);
+    if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
+    [this.csv, this.choice] = [csv, choice];
+    for (const { column, box, said, field } of this.rows) {
+      box.checked = chosen.includes(column.name);
+      const unit = unitOf([column.name], units);
+      if (field !== null && field !== document.activeElement) field.value = unit;
+      setText(said, `${totalText(column)} ${field === null ? '' : unit}`.trim());
     }
     const faulty = csv.columns
       .map((column) => ({ column, readings: readingsOf(csv, column) }))
@@ -48,6 +82,24 @@ export class ColumnsField {
     this.faults.hidden = faulty.length === 0;
   }
 
+  private fill(csv: Csv, chosen: readonly string[], label: string): void {
+    const { activeElement } = document;
+    const focused = activeElement instanceof HTMLInputElement ? activeElement.value : null;
+    const isInside = this.list.contains(activeElement);
+    this.rows = [];
+    this.list.replaceChildren(h('legend', { class: 'visually-hidden' }, 'Columns to sum'));
+    for (const column of offered(csv)) {
+      const isChosen = chosen.includes(column.name) && column.name !== label;
+      const said = h('data', { value: unclippedTotal(column.values) });
+      const field = isChosen ? this.unitField(column.name) : null;
+      const box = this.box(column.name, label);
+      this.rows.push({ column, box, said, field });
+      this.list.append(h('label', {}, box, h('span', {}, ` ${column.name}`), said));
+      if (field !== null) this.list.append(unitLabel(column.name, field));
+      if (isInside && box.value === focused) box.focus();
+    }
+  }
+
   /** How many columns have no number yet, but something that can be read as one. */
   numRepairable(csv: Csv): number {
     return csv.columns.filter((column) => readingsOf(csv, column).length > 0).length;
@@ -58,17 +110,20 @@ export class ColumnsField {
     return csv.columns.length - offered(csv).length;
   }
 
-  private box({ name, values, faults }: Column, checked: boolean, label: string): HTMLElement {
+  private box(name: string, label: string): HTMLInputElement {
     const box = h('input', { type: 'checkbox', value: name });
-    box.checked = checked;
     box.disabled = name === label;
     box.addEventListener('change', () => {
-      const boxes = [...this.list.querySelectorAll('input')];
+      const boxes = [...this.list.querySelectorAll<HTMLInputElement>('input[type=checkbox]')];
       this.events.chosen(boxes.filter((b) => b.checked && !b.disabled).map((b) => b.value));
     });
-    const total = unclippedTotal(values);
-    const words = faults.length > 0 ? `${count(faults.length)} faulty` : `total ${quantity(total, 6)}`;
-    return h('label', {}, box, h('span', {}, ` ${name}`), h('data', { value: total }, words));
+    return box;
+  }
+
+  private unitField(name: string): HTMLInputElement {
+    const field = h('input', { type: 'text', size: 8, maxlength: maxUnit, placeholder: 'minutes' });
+    field.addEventListener('change', () => this.events.measured(name, field.value.trim()));
+    return field;
   }
 
   private offer(reading: Reading): HTMLElement {

@@ -35,6 +35,7 @@ import { CsvBox } from './csv_box.ts';
 import type { Reading } from './csv_repair.ts';
 import { examples, exampleText } from './examples.ts';
 import { RolesField, type RoleChoice } from './roles_field.ts';
+import { unitOf } from './units.ts';
 import type { SnippetSource } from '../share/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
@@ -71,6 +72,7 @@ export class DataPanel {
   private draft: Draft | null = null;
   private readonly columns = new ColumnsField({
     chosen: (names) => this.chooseColumns(names),
+    measured: (name, unit) => this.measure(name, unit),
     repaired: (reading) => this.repair(reading),
   });
   private readonly label = h('select', {
@@ -304,6 +306,14 @@ export class DataPanel {
     }
   }
 
+  /** The unit of a column stands in the address behind its name. */
+  private measure(name: string, unit: string): void {
+    const settings = this.settings!;
+    const units = { ...settings.units, [name]: unit };
+    const isNamed = settings.columns.length > 0 || this.draft !== null;
+    this.events.changed({ units, ...(isNamed ? {} : { columns: this.columnsOf(settings) }) });
+  }
+
   /** Other roles, or another limit; what runs follows at once, a draft waits for its clip. */
   private chooseRoles(patch: Partial<RoleChoice>): void {
     for (const key of ['person', 'time'] as const) this.controls.error(key, null);
@@ -399,7 +409,7 @@ export class DataPanel {
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
     if (clipNorm === null) this.clipped.textContent = ''; // It is about what runs.
-    this.columns.show(csv, chosen, label);
+    this.columns.show(csv, chosen, label, this.settings!.units);
     const skipped = this.columns.numTexts(csv);
     const note = skipped > 0 ? `${skipped} more without numbers. ` : '';
     this.controls.hint('columns', `${note}Several columns are clipped together, in ℓ₂.`);
@@ -434,10 +444,11 @@ export class DataPanel {
     return records;
   }
 
-  private showGuide(records: Records | null, { person }: Draft, clipNorm: number | null): void {
+  private showGuide(records: Records | null, { person, columns }: Draft, clipNorm: number | null): void {
     this.guide.hidden = records === null;
     if (records === null) return;
     const asks = clipNorm === null;
+    const unit = unitOf(columns, this.settings!.units);
     const noun = person === '' ? 'row' : 'record';
     const one = person === '' ? 'one row' : 'one person in a step';
     const say = asks
@@ -446,7 +457,7 @@ export class DataPanel {
       : `How much ${one} may count:`;
     this.guide.replaceChildren(
       h('p', { class: asks ? 'ask' : 'hint' }, say),
-      clipButtons(recordNorms(records), noun, clipNorm, (clip) => this.chooseClip(clip)),
+      clipButtons(recordNorms(records), { noun, unit, inForce: clipNorm }, (clip) => this.chooseClip(clip)),
       h(
         'p',
         { class: 'hint' },

@@ -3,6 +3,7 @@
 // Figure 1: the private running total and the true one, and beside them the error alone. All
 // mechanisms sum the same records, and share one true curve.
 
+import { inUnit } from '../data/units.ts';
 import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
@@ -33,6 +34,8 @@ interface Curve {
 interface PanelSetup {
   title: string;
   /** Name of the vertical axis of a picture. */
+  axis: string;
+  /** Unit of its values; '' if there is none. */
   unit: string;
   tracks: readonly Track[];
   curves: readonly Curve[];
@@ -112,7 +115,7 @@ class Panel {
     }
     const values = this.values(step);
     const cells = [...values.filter((one) => !one.secret), ...values.filter((one) => one.secret)];
-    this.legend.update(`step ${count(step)}`, cells);
+    this.legend.update(`step ${count(step)}${inUnit(this.setup.unit)}`, cells);
   }
 
   /** The lines, for a smaller drawing. */
@@ -140,8 +143,9 @@ class Panel {
         ? [{ ...points, name, of, look: kind }]
         : [{ ...points, name, of, to: columns[i + 1]! }];
     });
-    const { title, unit } = this.setup;
-    return { title, x: { label: 'step', log: false }, y: { label: unit, log: false }, series };
+    const { title, axis, unit } = this.setup;
+    const y = { label: `${axis}${inUnit(unit)}`, log: false };
+    return { title, x: { label: 'step', log: false }, y, series };
   }
 
   private keyed(): Curve[] {
@@ -165,8 +169,19 @@ class Panel {
         )
         .join(', ');
     const secrets = say(true);
-    return `step ${step}: ${say(false)}${secrets === '' ? '' : `; secret: ${secrets}`}`;
+    return `step ${step}${inUnit(this.setup.unit)}: ${say(false)}${secrets === '' ? '' : `; secret: ${secrets}`}`;
   }
+}
+
+/** How a run is shown. */
+interface SumsLook {
+  /** 0: the norm; otherwise the 1-based coordinate. */
+  view: number;
+  /** Leaves out what is secret. */
+  deployed: boolean;
+  unit: string;
+  /** Noise of other runs, by lane. */
+  ghosts?: Float64Array[][] | undefined;
 }
 
 /** Secret lines are dashed; those that tell mechanisms apart with long dashes. */
@@ -239,6 +254,8 @@ function ghostCurve(noise: Float64Array, colour: Colour): Curve {
 
 export class SumsFigure {
   tracks: Track[] = [];
+  /** Unit of the totals; '' if there is none. */
+  unit = '';
   private totals: Panel | null = null;
   private errors: Panel | null = null;
   private range = new GrowingRange([0, 1]);
@@ -251,8 +268,9 @@ export class SumsFigure {
   ) {}
 
   /** Shows another run, or the same one in another way. */
-  show(run: Run, view: number, deployed: boolean, ghosts: Float64Array[][] = []): void {
+  show(run: Run, { view, deployed, unit, ghosts = [] }: SumsLook): void {
     for (const panel of this.all()) panel.chart.destroy();
+    this.unit = unit;
     this.range = new GrowingRange([-1, 1]);
     const { dimension } = run.first.info;
     const shown = Math.min(view, dimension);
@@ -262,7 +280,7 @@ export class SumsFigure {
     const two = run.lanes.length > 1;
     const colours = laneColours(this.tracks.map(({ name }) => name));
     const widthOf = (host: HTMLElement): number => Math.max(200, Math.round(host.clientWidth));
-    const common = { numSteps: run.numSteps, deployed, tracks: this.tracks };
+    const common = { numSteps: run.numSteps, deployed, unit, tracks: this.tracks };
     const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host) };
     this.totals = new Panel(setup, this.range, this.moved);
     this.host.replaceChildren(this.totals.element);
@@ -270,7 +288,7 @@ export class SumsFigure {
       {
         ...common,
         title: 'Error of the release',
-        unit: 'release − truth',
+        axis: 'release − truth',
         curves: this.tracks.flatMap((_, i) => [
           ...(ghosts[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
           ...errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
@@ -315,7 +333,7 @@ export class SumsFigure {
   }
 
   /** All lanes over one truth. */
-  private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'unit' | 'curves'> {
+  private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'axis' | 'curves'> {
     const { tracks } = this;
     const colours = laneColours(tracks.map(({ name }) => name));
     const curves = tracks.flatMap((track, i) =>
@@ -327,6 +345,6 @@ export class SumsFigure {
       curves.push(truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!));
     }
     const names = tracks.map(({ name }) => name).join(' and ');
-    return { title: `Running total, ${names} mechanism${two ? 's' : ''}`, unit: 'total', curves };
+    return { title: `Running total, ${names} mechanism${two ? 's' : ''}`, axis: 'total', curves };
   }
 }

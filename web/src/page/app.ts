@@ -15,6 +15,7 @@ import {
   choose,
   defaults,
   IncompleteError,
+  isListed,
   isView,
   rules,
   SettingError,
@@ -26,6 +27,7 @@ import { Strategies } from '../controls/strategies.ts';
 import { TargetFields } from '../controls/target_fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
 import { DataPanel } from '../data/data_panel.ts';
+import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';
 import { Address, connectShare } from './address.ts';
@@ -174,7 +176,7 @@ export class App {
   }
 
   private enter(key: Key, text: string): void {
-    if (key === 'columns') return;
+    if (isListed(key)) return;
     try {
       const value = rules[key].read(text);
       this.controls.error(key, null);
@@ -201,7 +203,7 @@ export class App {
     if (keys.every(isView) && this.run !== null) {
       this.form.show(this.wanted);
       this.budget.show(this.wanted, this.run.first.info.certificate);
-      this.views.show(this.run, this.wanted, this.data.columnsOf(this.wanted));
+      this.showMeasured(this.run);
       this.writeAddress();
     } else this.startAsBefore();
   }
@@ -246,10 +248,18 @@ export class App {
         run.lanes.map(({ history }) => history.info.certificate),
       );
       this.form.showLambda(settings, run.first.info.lambda);
-      this.views.show(run, this.wanted, this.data.columnsOf(settings));
+      this.showMeasured(run);
     });
     this.writeAddress();
     this.player.load(run, playing);
+  }
+
+  /** Draws the run, and says its targets, in the units of the columns. */
+  private showMeasured(run: Run): void {
+    const { wanted } = this;
+    const columns = this.data.columnsOf(wanted);
+    this.targets.measure(run.first.info.learns ? '' : unitOf(columns, wanted.units));
+    this.views.show(run, wanted, columns);
   }
 
   /** A search was cancelled: back to what was there before, or to what needs no search. */

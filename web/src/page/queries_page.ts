@@ -4,7 +4,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import { Controls } from '../controls/controls.ts';
-import { defaults, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
+import { defaults, isListed, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
 import { downloadPicture } from '../share/download.ts';
@@ -58,7 +58,7 @@ export class QueriesPage {
   }
 
   private enter(key: Key, text: string): void {
-    if (key === 'columns') return;
+    if (isListed(key)) return;
     try {
       const value = rules[key].read(text);
       this.controls.error(key, null);

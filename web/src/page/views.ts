@@ -17,6 +17,7 @@ import { Ranking } from '../figures/ranking.ts';
 import { SumsFigure } from '../figures/sums_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from './analyst.ts';
+import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from './dom.ts';
 import type { Run } from './run.ts';
 import { watchMini } from './visibility.ts';
@@ -88,7 +89,7 @@ export class Views {
     byId<HTMLSelectElement>('errors-view').value = settings.errors;
     byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
     this.player.speed = settings.speed;
-    this.sums.show(run, settings.sums, settings.deployed);
+    this.showSums(this.shown);
     this.showGhosts(this.shown);
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
@@ -147,6 +148,13 @@ export class Views {
     }
   }
 
+  private showSums({ run, settings, names }: Shown, ghosts?: Float64Array[][]): void {
+    const { sums: view, deployed, units } = settings;
+    const columns = view === 0 ? names : names.slice(view - 1, view);
+    const unit = run.first.info.learns ? '' : unitOf(columns, units);
+    this.sums.show(run, { view, deployed, unit, ghosts });
+  }
+
   /** Draws the noise of other runs once it is there. It has no place among norms. */
   private showGhosts(shown: Shown): void {
     const { run, settings } = shown;
@@ -156,7 +164,7 @@ export class Views {
     if (!settings.ghosts || box.disabled) return;
     void this.ghosts.of(run).then((ghosts) => {
       if (shown !== this.shown) return;
-      this.sums.show(run, settings.sums, settings.deployed, ghosts);
+      this.showSums(shown, ghosts);
       this.draw();
     });
   }
@@ -174,7 +182,8 @@ export class Views {
     const options = [h('option', { value: 'norm' }, 'the vector (its norm)')];
     for (let k = 1; k <= dimension; ++k) {
       const name = names[k - 1] ?? `coordinate ${k}`;
-      options.push(h('option', { value: k }, `${what}${name}`));
+      const unit = learns ? '' : unitOf([name], settings.units);
+      options.push(h('option', { value: k }, `${what}${name}${unit && ` (${unit})`}`));
     }
     select.replaceChildren(...options);
     select.value = rules.sums.write(settings.sums);

@@ -2,6 +2,7 @@
 
 // Sentences about what a run has shown so far.
 
+import { inUnit } from '../data/units.ts';
 import type { SumsFigure } from '../figures/sums_figure.ts';
 import { count, percent, quantity } from './format.ts';
 import type { Run } from './run.ts';
@@ -30,7 +31,7 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
     const truth = deployed ? '' : `, true total ${quantity(at.truth, 3)}`;
     return `${name}release ${quantity(at.release, 3)} ± ${quantity(at.band, 3)}${truth}`;
   });
-  return `After ${count(run.step)} steps: ${parts.join('; ')}.`;
+  return `After ${count(run.step)} steps${inUnit(sums.unit)}: ${parts.join('; ')}.`;
 }
 
 /** Whose gradients are added up, where learners make them. */
