@@ -66,10 +66,12 @@ async function webpackBuild() {
   return path;
 }
 
-/** For bundlers that leave files alone, the .wasm has to be put where the page says it is. */
+/** For bundlers that leave files alone, the modules have to be put where the page says they are. */
 function withAssets(out) {
   mkdirSync(join(out, 'assets'), { recursive: true });
-  cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(out, 'assets/dp-ftrl.wasm'));
+  for (const name of ['dp-ftrl.wasm', 'counter.wasm']) {
+    cpSync(join(installed, 'dist', name), join(out, 'assets', name));
+  }
   page(out, moduleScript('given.js'));
   return out;
 }

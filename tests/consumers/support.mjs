@@ -129,12 +129,13 @@ export async function outcomeOf(browser, address) {
 const dp = await (await importEntry('dp-ftrl')).load();
 const simulation = dp.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
 const inline = totals(dp);
+const counter = totals(dp, 'honaker');
 const worker = [...simulation.advance(4).noisySums.subarray(0, 16)];
 simulation.dispose();
 
 /** The outcome is that of Node to the last bit, and nothing was said. */
-export function assertWorks({ outcome, said }, parts = ['inline', 'external', 'worker']) {
-  const all = { inline, external: inline, worker };
+export function assertWorks({ outcome, said }, parts = ['inline', 'counter', 'external', 'worker']) {
+  const all = { inline, counter, external: inline, worker };
   assert.deepEqual(outcome, Object.fromEntries(parts.map((part) => [part, all[part]])));
   assert.deepEqual(said, []);
 }

@@ -5,8 +5,8 @@
 const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
 
 /** Totals of a few records with a fixed seed. */
-export function totals(dp) {
-  const sums = dp.prefixSum({ ...problem, insecureSeed: 7 });
+export function totals(dp, mechanism = 'optimal') {
+  const sums = dp.prefixSum({ ...problem, mechanism, insecureSeed: 7 });
   const released = [...sums.releaseMany([1, 0, 1, 1])];
   sums.dispose();
   return released;
@@ -19,10 +19,11 @@ async function inWorker(client) {
   return [...noisySums];
 }
 
-/** `load`, and where they are given `loadExternal` and `connect`, each used once. */
-export async function use({ load, loadExternal, connect }) {
+/** Uses `load`, and where they are given the other entries, once each. */
+export async function use({ load, loadCounter, loadExternal, connect }) {
   try {
     const outcome = { inline: totals(await load()) };
+    if (loadCounter) outcome.counter = totals(await loadCounter(), 'honaker');
     if (loadExternal) outcome.external = totals(await loadExternal());
     if (connect) outcome.worker = await inWorker(connect());
     return outcome;
