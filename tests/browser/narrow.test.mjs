@@ -90,6 +90,17 @@ test('the links to start from are within the window', async () => {
   await page.close();
 });
 
+test('the buttons at the top are within a window of 320 or 375 px', async () => {
+  for (const width of [320, 375]) {
+    const { page } = await open('steps=50', { width });
+    const ends = await page.$$eval('.masthead-tools > *', (all) =>
+      all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().right),
+    );
+    assert.ok(ends.length >= 6 && ends.every((right) => right <= width), `${ends} of ${width}`);
+    await page.close();
+  }
+});
+
 test('what the privacy claim rests on fits in two columns of a window of 768 px', async () => {
   const { page } = await open('steps=50&compare=independent', { width: 768, height: 900 });
   const [wanted, room] = await page.$eval('#certificate', (one) => [one.scrollWidth, one.clientWidth]);
