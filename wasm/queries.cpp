@@ -192,6 +192,23 @@ val queries_choose(const val& options) {
   });
 }
 
+val queries_respond(const val& options) {
+  return guarded([&] {
+    return randomized_response(options["bit"].as<bool>(), number(options, "epsilon"),
+                               key_of(options));
+  });
+}
+
+val queries_estimate(double num_ones, double num_reports, double epsilon) {
+  return guarded([&] {
+    const EstimatedCount found = estimate_count(count_of(num_ones), count_of(num_reports), epsilon);
+    val object = val::object();
+    object.set("count", found.count);
+    object.set("stddev", found.stddev);
+    return object;
+  });
+}
+
 val queries_winner(const val& options) {
   return guarded([&] {
     return static_cast<double>(
@@ -226,6 +243,8 @@ EMSCRIPTEN_BINDINGS(dpftrl_queries) {
   emscripten::function("queriesLabel", &queries_label);
   emscripten::function("queriesRelease", &queries_release);
   emscripten::function("queriesChoose", &queries_choose);
+  emscripten::function("queriesRespond", &queries_respond);
+  emscripten::function("queriesEstimate", &queries_estimate);
   emscripten::function("queriesWinner", &queries_winner);
   emscripten::function("queriesQuantile", &queries_quantile);
 }

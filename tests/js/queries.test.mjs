@@ -463,3 +463,47 @@ test('command: misuse is told', async () => {
   ];
   for (const [args, message] of cases) await fails(args, 2, message);
 });
+
+test('randomizedResponse: reports lie as often as they should, and count as estimated', () => {
+  const [reports, epsilon] = [20_000, 1];
+  let ones = 0;
+  let lies = 0;
+  for (let i = 0; i < reports; i++) {
+    const bit = i % 4 === 0;
+    const report = dp.randomizedResponse({ bit, epsilon, insecureSeed: i });
+    ones += report;
+    lies += report !== bit;
+  }
+  const lie = 1 / (1 + Math.E);
+  // Fixed seeds; 5 standard deviations beforehand. Half the epsilon would be 40 away.
+  assert.ok(Math.abs(lies - reports * lie) < 5 * Math.sqrt(reports * lie * (1 - lie)), `${lies}`);
+  const { count, stddev } = dp.estimateCount({ ones, reports, epsilon });
+  assert.ok(Math.abs(count - reports / 4) < 5 * stddev, `${count}`);
+  assert.ok(Math.abs(stddev - Math.sqrt(reports * lie * (1 - lie)) / (1 - 2 * lie)) < 1e-9 * stddev);
+  const fresh = new Set();
+  for (let i = 0; i < 100; i++) fresh.add(dp.randomizedResponse({ bit: true, epsilon: 0.1 }));
+  assert.equal(fresh.size, 2, 'no key, no seed: another draw each time');
+});
+
+test('randomizedResponse: bad input is refused by name', () => {
+  const code = (expected, message) => (error) =>
+    error.code === expected && message.test(error.message);
+  for (const [options, expected, message] of [
+    [{ epsilon: 1 }, 'wrong_type', /randomizedResponse: bit must be a boolean, got undefined/],
+    [{ bit: 1, epsilon: 1 }, 'wrong_type', /bit must be a boolean/],
+    [{ bit: true }, 'wrong_type', /epsilon must be a number/],
+    [{ bit: true, epsilon: 0 }, 'invalid_argument', /randomizedResponse: epsilon must be between/],
+    [{ bit: true, epsilon: NaN }, 'invalid_argument', /epsilon must be between .*got NaN/],
+    [{ bit: true, epsilon: 1, delta: 0 }, 'wrong_type', /delta is an unknown option/],
+  ]) {
+    assert.throws(() => dp.randomizedResponse(options), code(expected, message), String(message));
+  }
+  for (const [options, expected, message] of [
+    [{ ones: 3, reports: 2, epsilon: 1 }, 'invalid_argument', /estimateCount: ones must be between 0 and 2, got 3/],
+    [{ ones: 0.5, reports: 2, epsilon: 1 }, 'invalid_argument', /ones must be/],
+    [{ ones: 0, reports: -1, epsilon: 1 }, 'invalid_argument', /reports must be/],
+    [{ ones: 0, reports: 1, epsilon: 0 }, 'invalid_argument', /epsilon must be positive/],
+  ]) {
+    assert.throws(() => dp.estimateCount(options), code(expected, message), String(message));
+  }
+});

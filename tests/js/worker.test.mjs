@@ -686,6 +686,10 @@ test('worker: queries give what the library gives, with progress, and are dispos
   assert.equal(await client.winner(choice), dp.winner(choice));
   const asked = { utilities: [3, 1, 4, 1, 5], sensitivity: 1, epsilon: 1, insecureSeed: 7 };
   assert.equal(await client.choose(asked), dp.choose(asked));
+  const secret = { bit: true, epsilon: 0.5, insecureSeed: 3 };
+  assert.equal(await client.randomizedResponse(secret), dp.randomizedResponse(secret));
+  const counted = { ones: 3, reports: 8, epsilon: 0.5 };
+  assert.deepEqual(await client.estimateCount(counted), dp.estimateCount(counted));
   const median = { ...choice, quantile: [1, 2] };
   assert.equal(await client.quantile(median), dp.quantile(median));
   own.dispose();

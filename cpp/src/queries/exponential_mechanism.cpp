@@ -2,6 +2,7 @@
 #include "dpftrl/queries/exponential_mechanism.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -15,12 +16,14 @@ namespace {
 
 constexpr const char* kFunction = "exponential_mechanism";
 constexpr std::int64_t kMaxUtility = std::int64_t{1} << 53;
+constexpr double kMinEpsilon = 0x1p-30;
+constexpr double kMaxEpsilon = 0x1p20;
 
 void require_options(std::span<const std::int64_t> utilities, const ExponentialOptions& options) {
   require_count(kFunction, "utilities", "entries", std::ssize(utilities), 1, std::int64_t{1} << 24);
   for (const std::int64_t utility : utilities)
     require_between(kFunction, "utility", utility, -kMaxUtility, kMaxUtility);
-  if (!(options.epsilon >= 0x1p-30 && options.epsilon <= 0x1p20))
+  if (!(options.epsilon >= kMinEpsilon && options.epsilon <= kMaxEpsilon))
     fail_argument(kFunction, "epsilon", "between 2^-30 and 2^20", to_text(options.epsilon));
   require_between(kFunction, "sensitivity", options.sensitivity, 1, (std::int64_t{1} << 31) - 1);
 }
@@ -109,6 +112,27 @@ std::int64_t private_quantile(std::span<const std::int64_t> histogram,
   const QuantileUtilities found = quantile_utilities(histogram, options);
   return exponential_mechanism(found.utilities,
                                {.epsilon = options.epsilon, .sensitivity = found.sensitivity}, key);
+}
+
+bool randomized_response(bool bit, double epsilon, const Key& key) {
+  constexpr const char* kName = "randomized_response";
+  if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
+    fail_argument(kName, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));
+  const std::array<std::int64_t, 2> utilities = {bit ? 0 : 1, bit ? 1 : 0};
+  return exponential_mechanism(utilities, {.epsilon = 2 * epsilon, .sensitivity = 1}, key) == 1;
+}
+
+EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, double epsilon) {
+  constexpr const char* kName = "estimate_count";
+  constexpr std::int64_t kMaxReports = std::int64_t{1} << 53;
+  require_between(kName, "num_reports", num_reports, 0, kMaxReports);
+  require_between(kName, "num_ones", num_ones, 0, num_reports);
+  require_positive(kName, "epsilon", epsilon);
+  const auto reports = static_cast<double>(num_reports);
+  // Each report is 1 with probability 1/2 + (b - 1/2) tanh(epsilon / 2).
+  return {
+      .count = reports / 2 + (static_cast<double>(num_ones) - reports / 2) / std::tanh(epsilon / 2),
+      .stddev = std::sqrt(reports) / (2 * std::sinh(epsilon / 2))};
 }
 
 }  // namespace dpftrl

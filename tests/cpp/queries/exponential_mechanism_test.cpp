@@ -2,6 +2,8 @@
 #include "dpftrl/queries/exponential_mechanism.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "queries/exponential_sampling.hpp"
@@ -327,6 +329,57 @@ TEST(ExponentialMechanism, laplace_noise_is_one_of_utility_distance) {
   for (std::int64_t y = 0; y < kSize; ++y)
     utilities[static_cast<std::size_t>(y)] = -std::abs(y - kTruth);
   EXPECT_FALSE(follows(counts, exponential_probabilities(utilities, twice)));
+}
+
+TEST(RandomizedResponse, reports_lie_as_often_as_they_should) {
+  for (const double epsilon : {0x1p-31, 0.5, 1.0, 3.0}) {
+    const double truth = 1 / (1 + std::exp(-epsilon));
+    for (const bool bit : {false, true}) {
+      Counts counts(2, 0);
+      for (std::int64_t i = 0; i < kNumDraws; ++i) {
+        const Key key = Key::insecure_from_seed(static_cast<std::uint64_t>(2 * i + (bit ? 1 : 0)));
+        ++counts[randomized_response(bit, epsilon, key) == bit ? 1 : 0];
+      }
+      EXPECT_TRUE(follows(counts, {1 - truth, truth})) << epsilon;
+      if (epsilon > 0.1) {
+        const double less = 1 / (1 + std::exp(-epsilon / 2));
+        EXPECT_FALSE(follows(counts, {1 - less, less})) << epsilon;
+      }
+    }
+  }
+}
+
+TEST(RandomizedResponse, the_estimate_is_unbiased_and_has_its_deviation) {
+  // All reports of all bits.
+  constexpr int kNumReports = 5;
+  for (const double epsilon : {0.1, 1.0, 4.0}) {
+    const double truth = 1 / (1 + std::exp(-epsilon));
+    for (unsigned bits = 0; bits < 1U << kNumReports; ++bits) {
+      double mean = 0, square = 0;
+      const EstimatedCount first = estimate_count(0, kNumReports, epsilon);
+      for (unsigned reports = 0; reports < 1U << kNumReports; ++reports) {
+        const int lies = std::popcount(bits ^ reports);
+        const double probability = std::pow(1 - truth, lies) * std::pow(truth, kNumReports - lies);
+        const EstimatedCount found = estimate_count(std::popcount(reports), kNumReports, epsilon);
+        EXPECT_EQ(found.stddev, first.stddev);
+        mean += probability * found.count;
+        square += probability * found.count * found.count;
+      }
+      EXPECT_NEAR(mean, std::popcount(bits), 1e-10);
+      EXPECT_NEAR(std::sqrt(square - mean * mean) / first.stddev, 1, 1e-9);
+    }
+  }
+}
+
+TEST(RandomizedResponse, refuses_bad_input) {
+  const Key key = Key::insecure_from_seed(1);
+  for (const double epsilon : {0.0, -1.0, std::nan(""), 0x1p20, 0x1p-32})
+    EXPECT_ERROR(randomized_response(true, epsilon, key), "invalid_argument",
+                 "randomized_response: epsilon must be between 2^-31 and 2^19");
+  EXPECT_ERROR(estimate_count(3, 2, 1), "invalid_argument", "num_ones must be between 0 and 2");
+  EXPECT_ERROR(estimate_count(-1, 2, 1), "invalid_argument", "num_ones");
+  EXPECT_ERROR(estimate_count(0, -2, 1), "invalid_argument", "num_reports");
+  EXPECT_ERROR(estimate_count(1, 2, 0), "invalid_argument", "epsilon");
 }
 
 TEST(ExponentialMechanism, refuses_bad_input) {

@@ -19,7 +19,8 @@ import { makeNoise } from './noise.js';
 import { makeOptimization, optimize } from './optimization.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
-import { choose, makeQueries, makeQuerySearch, quantile, winner } from './queries.js';
+import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
+import { quantile, randomizedResponse, winner } from './queries.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import type {
@@ -177,6 +178,8 @@ export function makeApi(core: Core): DpFtrl {
     queries: (options) => makeQueries(core, backstop, options),
     querySearch: (options) => makeQuerySearch(core, backstop, options),
     choose: (options) => choose(core, options),
+    randomizedResponse: (options) => randomizedResponse(core, options),
+    estimateCount: (options) => estimateCount(core, options),
     winner: (options) => winner(core, options),
     quantile: (options) => quantile(core, options),
     pureMu: (epsilon) =>

@@ -17,7 +17,9 @@ import { CoreHandle, type Backstop } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
-import type { ChooseOptions, QuantileOptions, QuerySearch, WinnerOptions } from '../types/all.js';
+import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
+import type { QuantileOptions, QuerySearch, RandomizedResponseOptions } from '../types/all.js';
+import type { WinnerOptions } from '../types/all.js';
 import { CoreSearch } from './search.js';
 
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
@@ -232,6 +234,27 @@ export function choose(core: Core, options: ChooseOptions): number {
     insecureSeed: readSeed(reader),
   };
   return withKey(where, complete, (given) => core.call('queriesChoose', given));
+}
+
+/** Randomised response: a report that lies now and then. */
+export function randomizedResponse(core: Core, options: RandomizedResponseOptions): boolean {
+  const where = 'randomizedResponse';
+  const known = ['bit', 'epsilon', 'insecureSeed'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const complete = {
+    bit: reader.flag('bit'),
+    epsilon: reader.number('epsilon'),
+    insecureSeed: readSeed(reader),
+  };
+  return withKey(where, complete, (given) => core.call('queriesRespond', given));
+}
+
+export function estimateCount(core: Core, options: EstimateCountOptions): EstimatedCount {
+  const where = 'estimateCount';
+  const known = ['ones', 'reports', 'epsilon'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const [ones, reports] = [reader.count('ones'), reader.count('reports')];
+  return core.call('queriesEstimate', ones, reports, reader.number('epsilon'));
 }
 
 /** Reads the options that winners and quantiles share. */

@@ -6,7 +6,7 @@ import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
-import type { Composition, ErrorCode } from '../types/all.js';
+import type { Composition, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
@@ -310,6 +310,11 @@ interface CoreFunctions {
     ],
     number,
   ];
+  queriesRespond: [
+    [options: { bit: boolean; epsilon: number; insecureSeed: bigint | undefined; key: Uint8Array | undefined }],
+    boolean,
+  ];
+  queriesEstimate: [[ones: number, reports: number, epsilon: number], EstimatedCount];
   queriesWinner: [
     [options: CoreDraw & { epsilon: number; neighbours: string; maxContributions: number }],
     number,
@@ -346,6 +351,12 @@ const CALLERS: readonly Caller[] = [
   { start: 'mechanismBounds', call: 'bounds' },
   { start: 'planner', call: 'optimize' },
   { start: 'queriesChoose', call: 'choose' },
+  { start: 'queriesRespond', call: 'randomizedResponse' },
+  {
+    start: 'queriesEstimate',
+    call: 'estimateCount',
+    names: { num_ones: 'ones', num_reports: 'reports' },
+  },
   { start: 'queriesWinner', call: 'winner' },
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },

@@ -36,10 +36,13 @@ import type {
 } from './privacy.js';
 import type {
   ChooseOptions,
+  EstimateCountOptions,
+  EstimatedCount,
   QuantileOptions,
   Queries,
   QueriesOptions,
   QuerySearch,
+  RandomizedResponseOptions,
   WinnerOptions,
 } from './queries.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
@@ -494,6 +497,24 @@ export interface DpFtrl {
    * ```
    */
   choose(options: ChooseOptions): number;
+  /**
+   * Returns the bit with probability e^epsilon / (1 + e^epsilon), else the other one:
+   * epsilon-differentially private against everyone who sees the report, the one who collects it
+   * among them. The law is exact. The running time depends on the report: send it at a fixed time.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * let ones = 0;
+   * for (let i = 0; i < 1000; i++) ones += dp.randomizedResponse({ bit: i < 300, epsilon: 2 });
+   * const { count, stddev } = dp.estimateCount({ ones, reports: 1000, epsilon: 2 });
+   * console.log(count, stddev); // about 300, 13.4
+   * ```
+   */
+  randomizedResponse(options: RandomizedResponseOptions): boolean;
+  /** Estimates how many bits are true from reports of `randomizedResponse`. */
+  estimateCount(options: EstimateCountOptions): EstimatedCount;
   /**
    * Returns the value with about the most records: the exponential mechanism,
    * epsilon-differentially private. The running time depends on the counts: do not let anyone

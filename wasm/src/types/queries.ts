@@ -166,6 +166,32 @@ export interface ChooseOptions {
   insecureSeed?: number | bigint;
 }
 
+export interface RandomizedResponseOptions {
+  /** The secret. */
+  bit: boolean;
+  /** 2^-31 .. 2^19. */
+  epsilon: number;
+  /** Fixed noise, for tests and demonstrations: NOT private. */
+  insecureSeed?: number | bigint;
+}
+
+export interface EstimateCountOptions {
+  /** Reports that were true. */
+  ones: number;
+  /** Reports in all, up to 2^53. */
+  reports: number;
+  /** The one with which they were made. */
+  epsilon: number;
+}
+
+/** An estimate of how many bits are true. */
+export interface EstimatedCount {
+  /** Unbiased; may lie outside of 0 .. `reports`. */
+  count: number;
+  /** Standard deviation of the count, whatever the bits are. */
+  stddev: number;
+}
+
 export interface WinnerOptions {
   /** Counts, one a value. */
   histogram: ArrayLike<number>;

@@ -92,4 +92,26 @@ QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
 std::int64_t private_quantile(std::span<const std::int64_t> histogram,
                               const QuantileOptions& options, const Key& key);
 
+/// Randomised response: reports a bit as it is with probability e^epsilon / (1 + e^epsilon), else
+/// the other one. For one who trusts nobody with the bit: it is the exponential mechanism of the
+/// two.
+///
+/// @param epsilon  2^-31 .. 2^19
+/// @param key      a fresh one for every report.
+/// @exactness   the law is exact given ideal random bits.
+/// @guarantee   epsilon-DP for the bit, against everyone who sees the report.
+/// @throws Error{invalid_argument} epsilon out of range.
+/// @source      Warner, Randomized Response (1965).
+/// @checked-by  exponential_mechanism_test "reports lie as often as they should"
+bool randomized_response(bool bit, double epsilon, const Key& key);
+
+struct EstimatedCount {
+  double count;   ///< unbiased; may lie outside of 0 .. num_reports
+  double stddev;  ///< whatever the bits are, for the coins are the same
+};
+/// Estimates how many of the bits behind `num_reports` reports are 1, by how many reports are.
+/// @throws Error{invalid_argument} a number out of range.
+/// @checked-by exponential_mechanism_test "the estimate is unbiased and has its deviation"
+EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, double epsilon);
+
 }  // namespace dpftrl
