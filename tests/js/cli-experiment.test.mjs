@@ -194,6 +194,29 @@ test('experiment: errors stay above the bound, and the search closes the gap', a
   assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
 });
 
+test('experiment: learn chooses well, and the measure tells noise and labels that mean nothing', async () => {
+  const result = await experiment('learning', 300, 2);
+  assert.equal(result.panels.length, 4);
+  for (const { title, series } of result.panels) {
+    const [chosen, best, less, permuted, majority] = series.map(({ y }) => y);
+    chosen.forEach((accuracy, i) => {
+      const where = `${title}, epsilon ${series[0].x[i]}`;
+      assert.ok(best[i] >= accuracy, `${where}: the settings that are chosen are tried`);
+      assert.ok(Math.max(accuracy, less[i]) > majority[i] + 0.05, `${where}: ${accuracy}`);
+      // 600 rows: four standard deviations are 0.08.
+      assert.ok(permuted[i] < majority[i] + 0.08, `${where}: ${permuted[i]} ${majority[i]}`);
+    });
+  }
+  const behind = found(result, /points behind/);
+  assert.equal(behind.length, 12);
+  result.findings
+    .filter(({ what }) => /points behind/.test(what))
+    .forEach(({ what, value }) => assert.equal(/NOT within/.test(what), value > 1.5, what));
+  const [gain] = found(result, /two thirds of the noise: points/);
+  const [error] = found(result, /two thirds of the noise: standard error/);
+  assert.ok(gain > 2 * error, `${gain} ${error}`);
+});
+
 test('experiment: the picture is drawn from the numbers that were saved', async () => {
   const path = (name) => join(folder, name);
   const files = ['--result', path('a.json'), '--plot', path('a.svg')];

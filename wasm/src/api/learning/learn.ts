@@ -67,7 +67,10 @@ function noiseOf(core: Core, reader: Reader): number {
 }
 
 /** Makes all passes; returns the mean of the weights of the later ones. */
-function passOver({ rows, labels }: Table, learner: Learner): number[] {
+export function passOver(
+  { rows, labels }: Pick<Table, 'rows' | 'labels'>,
+  learner: Learner,
+): number[] {
   const tail = new TailAverage(learner);
   for (let pass = 0; pass < NUM_PASSES; ++pass) {
     learner.learn(rows, labels);

@@ -9,6 +9,7 @@ import { epochs } from '../experiments/epochs.js';
 import { errorPerStep } from '../experiments/error-per-step.js';
 import { errorTail } from '../experiments/error-tail.js';
 import type { Experiment } from '../experiments/experiment.js';
+import { learning } from '../experiments/learning.js';
 import { lowerBound } from '../experiments/lower-bound.js';
 import { momentum } from '../experiments/momentum.js';
 import { regret } from '../experiments/regret.js';
@@ -29,6 +30,7 @@ const EXPERIMENTS: Record<string, Experiment> = {
   epochs,
   momentum,
   'lower-bound': lowerBound,
+  learning,
 };
 
 export const options: Known = {

@@ -17,6 +17,7 @@ them. Seeds are fixed, so that the same run finds the same numbers. Synthetic da
   epochs           several passes: one factorization for all of them, or restarts with completion
   momentum         momentum and rates through an encoder made for them, or through post-processing
   lower-bound      the certified lower bound closing in on the errors
+  learning         what learn chooses against the best settings in hindsight, on four tables
 
   --steps N        horizon; the longest one, and of epochs the length of a pass
   --repeats R      runs with other seeds, or the amount of noise to measure

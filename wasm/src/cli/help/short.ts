@@ -161,8 +161,8 @@ Example:
 Measures something that is known of private sums and private learning, and prints what was found
 beside what a formula expects. Synthetic data only.
 
-  NAME             error-per-step, error-tail, regret, tree-ratio, sgd, epochs, momentum or
-                   lower-bound
+  NAME             error-per-step, error-tail, regret, tree-ratio, sgd, epochs, momentum,
+                   lower-bound or learning
   --steps N        horizon
   --repeats R      runs with other seeds, or the amount of noise to measure
   --plot FILE      the picture, as SVG

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what `dp-ftrl learn` chooses by what tuned learners reach: `scripts/test learning`.
+
+For every table and epsilon, on the same ten splits: the command without any option of the learner,
+and learners whose settings were picked from a grid, which costs privacy that nobody accounts for:
+
+    dp-sgd      Poisson batches, noise by the accountant for privacy loss distributions of dp_accounting
+    dense       jax_privacy's dense mechanism in fixed-epoch order
+    ours        independent noise in all rows at every step, as the command has it
+
+A learner is tuned in two ways. `tuned` picks for each split what is best on the nine others;
+`hindsight` picks what is best on the ten, so it flatters itself. Then the checks of the judge: with
+two thirds of the noise the command reads more, and with permuted labels no more than the most
+frequent label has.
+"""
+
+import argparse
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from dp_accounting import dp_event, mechanism_calibration
+from dp_accounting.pld import pld_privacy_accountant
+from sklearn.linear_model import LogisticRegression
+
+import learners
+import tables
+
+EPSILONS = (1, 4, 8)
+DELTA = 1e-5
+BAR = 1.5
+CLIP_SHARES = (0.03, 0.1, 0.3, 1)
+# All steps together move the weights by so many times signal over noise.
+WAYS = (0.5, 1, 2, 4, 8, 16, 32, 64)
+# Steps and momentum.
+OURS = ((30, 0), (120, 0), (120, 0.8))
+# Shares of the rows in a step, and steps.
+SAMPLED = ((0.05, 400), (0.25, 120))
+# Steps and epochs.
+DENSE = ((64, 8), (64, 32))
+# Standard errors of a mean difference that is no accident.
+CLEAR = 2
+
+
+def noise_multiplier(epsilon, share=1.0, steps=1):
+    """Returns that of Gaussian noise in sums of Poisson samples, a hair above the least."""
+    def accountant():
+        return pld_privacy_accountant.PLDAccountant(value_discretization_interval=1e-3)
+
+    def event(noise):
+        gaussian = dp_event.GaussianDpEvent(noise)
+        sampled = dp_event.PoissonSampledDpEvent(share, gaussian) if share < 1 else gaussian
+        return dp_event.SelfComposedDpEvent(sampled, steps)
+
+    return mechanism_calibration.calibrate_dp_mechanism(
+        accountant, event, epsilon, DELTA,
+        mechanism_calibration.ExplicitBracketInterval(0.1, 100), tol=1e-3)
+
+
+def dense_increments(num_steps, epochs, folder):
+    """Returns the matrix that makes increments of noise of normals, at noise multiplier 1."""
+    path = folder / f"dense-{num_steps}-{epochs}.npy"
+    if not path.exists():
+        import jax
+        from jax_privacy.matrix_factorization import dense, sensitivity
+        jax.config.update("jax_enable_x64", True)
+        encoder = dense.optimize(num_steps, epochs=epochs)
+        scale = float(sensitivity.fixed_epoch_sensitivity(encoder, epochs))
+        np.save(path, scale * np.linalg.inv(np.array(encoder)))
+    return np.load(path)
+
+
+class Tuned:
+    """Accuracies of the grids of all learners."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.multiplier = functools.cache(noise_multiplier)
+
+    def plans(self, num_rows, epsilon, random):
+        """Yields learner, batches, increments, noise multiplier, signal over noise, and more."""
+        full = self.multiplier(epsilon)
+        for steps, momentum in OURS:
+            yield ("ours", [None] * steps, np.sqrt(steps), full, num_rows / full,
+                   {"momentum": momentum})
+        for share, steps in SAMPLED:
+            noise = self.multiplier(epsilon, share, steps)
+            batches = [np.flatnonzero(random.random(num_rows) < share) for _ in range(steps)]
+            signal = share * num_rows * np.sqrt(steps) / noise
+            yield "dp-sgd", batches, 1.0, noise, signal, {"expected": share * num_rows}
+        for steps, epochs in DENSE:
+            order = random.permutation(num_rows)
+            separation = steps // epochs
+            batches = [order[step % separation::separation] for step in range(steps)]
+            increments = dense_increments(steps, epochs, self.folder)
+            last = np.linalg.norm(np.ones(steps) @ increments) * full
+            signal = epochs * num_rows / last
+            yield "dense", batches, increments, full, signal, {"expected": num_rows / separation}
+
+    def accuracies(self, name, epsilon, seed):
+        """Returns for each learner the accuracies of its grid on the rows held out."""
+        features, labels = tables.table(name)
+        rows = learners.rows_of(features)
+        training, held_out = tables.split(len(rows), seed)
+        random = np.random.default_rng([seed, epsilon])
+        found = {}
+        for learner, batches, increments, noise, signal, more in self.plans(
+                len(training), epsilon, random):
+            settings = [(clip, way * signal, noise) for clip in CLIP_SHARES for way in WAYS]
+            weights = learners.learn(rows[training], labels[training], settings, batches,
+                                     increments, random, **more)
+            reached = learners.accuracies(weights, rows[held_out], labels[held_out])
+            found[learner] = np.append(found.get(learner, []), reached)
+        return found
+
+
+def tuned_and_hindsight(grid):
+    """Returns accuracies by split, picked on the other splits, and picked on all.
+
+    grid: splits x settings.
+    """
+    others = (grid.sum(axis=0) - grid) / max(1, len(grid) - 1)
+    tuned = grid[np.arange(len(grid)), others.argmax(axis=1)]
+    return tuned, grid[:, grid.mean(axis=0).argmax()]
+
+
+def not_private(name, seed):
+    features, labels = tables.table(name)
+    training, held_out = tables.split(len(labels), seed)
+    model = LogisticRegression(C=10, max_iter=2000).fit(features[training], labels[training])
+    return model.score(features[held_out], labels[held_out])
+
+
+class Command:
+    """Accuracies of `dp-ftrl learn` without an option of the learner."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, path, features, labels):
+        header = ",".join([f"x{i}" for i in range(features.shape[1])] + ["label"])
+        np.savetxt(path, np.hstack([features, labels[:, None]]), delimiter=",", header=header,
+                   comments="", fmt="%.17g")
+
+    def files(self, name, seed, permuted):
+        features, labels = tables.table(name)
+        training, held_out = tables.split(len(labels), seed)
+        parts = self.folder / f"{name}-{seed}-train{'-permuted' * permuted}.csv", \
+            self.folder / f"{name}-{seed}-test.csv"
+        shown = labels[training]
+        if permuted:
+            shown = np.random.default_rng([seed, 7]).permutation(shown)
+        self.write(parts[0], features[training], shown)
+        self.write(parts[1], features[held_out], labels[held_out])
+        return parts, int(labels.max()) + 1
+
+    def accuracy(self, name, epsilon, seed, permuted=False):
+        (training, held_out), classes = self.files(name, seed, permuted)
+        many = ["--loss", "softmax", "--classes", str(classes)] if classes > 2 else []
+        answer = subprocess.run(
+            ["node", str(tables.ROOT / "dist/cli.js"), "learn", "--label", "label", *many,
+             "--epsilon", str(epsilon), "--delta", str(DELTA), "--seed", str(seed + 1), "--json",
+             "--test", str(held_out), str(training)],
+            check=True, capture_output=True, text=True)
+        return json.loads(answer.stdout)["test"]["accuracy"]
+
+
+def epsilon_of_two_thirds(epsilon):
+    """Returns the epsilon whose noise is two thirds of that of the one given."""
+    wanted = noise_multiplier(epsilon) * 2 / 3
+    low, high = epsilon, 3.0 * epsilon
+    for _ in range(25):
+        middle = (low + high) / 2
+        low, high = (middle, high) if noise_multiplier(middle) > wanted else (low, middle)
+    return high
+
+
+def shown(values):
+    return f"{100 * np.mean(values):5.1f} ({100 * np.std(values, ddof=1):3.1f})"
+
+
+def measure(names, num_seeds, folder):
+    """Returns and prints what was found, a line for each table and epsilon."""
+    tuned, command = Tuned(folder), Command(folder)
+    seeds = range(num_seeds)
+    pool = ThreadPoolExecutor(os.cpu_count())
+    lines = []
+    for name in names:
+        plain = [not_private(name, seed) for seed in seeds]
+        for epsilon in EPSILONS:
+            ours = pool.map(lambda seed: command.accuracy(name, epsilon, seed), seeds)
+            grids = list(pool.map(lambda seed: tuned.accuracies(name, epsilon, seed), seeds))
+            line = {"table": name, "epsilon": epsilon, "default": list(ours), "plain": plain}
+            for learner in grids[0]:
+                grid = np.array([each[learner] for each in grids])
+                line[learner], line[f"{learner}, hindsight"] = map(list, tuned_and_hindsight(grid))
+            lines.append(line)
+            print(describe(line), flush=True)
+    return lines
+
+
+LEARNERS = ("ours", "dp-sgd", "dense")
+
+
+def behind(line, kind):
+    """Returns by how many points the default is behind the best of the tuned learners."""
+    best = max(np.mean(line[f"{learner}{kind}"]) for learner in LEARNERS)
+    return 100 * (best - np.mean(line["default"]))
+
+
+def describe(line):
+    gaps = [behind(line, kind) for kind in ("", ", hindsight")]
+    verdicts = " | ".join(f"{gap:4.1f} {'yes' if gap <= BAR else 'NO'}" for gap in gaps)
+    columns = " | ".join(shown(line[key]) for key in ("default", *LEARNERS, "plain"))
+    return f"| {line['table']} | {line['epsilon']} | {columns} | {verdicts} |"
+
+
+def check_the_judge(names, lines, num_seeds, folder):
+    """Prints whether the judge sees a smaller noise, and labels that mean nothing."""
+    command, pool, seeds = Command(folder), ThreadPoolExecutor(os.cpu_count()), range(num_seeds)
+    gains = []
+    for line in lines:
+        if line["table"] in names and line["epsilon"] == 1:
+            epsilon = epsilon_of_two_thirds(line["epsilon"])
+            less = pool.map(lambda seed: command.accuracy(line["table"], epsilon, seed), seeds)
+            gains += list(np.array(list(less)) - line["default"])
+    gain, error = np.mean(gains), np.std(gains, ddof=1) / np.sqrt(len(gains))
+    print(f"two thirds of the noise, epsilon 1: {100 * gain:+.2f} points, "
+          f"standard error {100 * error:.2f}")
+    is_seen = gain > CLEAR * error
+    are_lost = True
+    for name in names:
+        labels = tables.table(name)[1]
+        most = np.bincount(labels).max() / len(labels)
+        lost = list(pool.map(lambda seed: command.accuracy(name, 8, seed, True), seeds))
+        print(f"{name} with permuted labels: {shown(lost)}, most frequent label {100 * most:.1f}")
+        error = np.std(lost, ddof=1) / np.sqrt(len(lost))
+        are_lost = are_lost and np.mean(lost) < most + CLEAR * error + 0.02
+    return is_seen and are_lost
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", default=",".join(tables.JUDGE + tables.FRESH))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--result", type=pathlib.Path, help="the accuracies of every split, as JSON")
+    options = parser.parse_args()
+    names = options.tables.split(",")
+    folder = tables.ROOT / "build/learning"
+    folder.mkdir(parents=True, exist_ok=True)
+    print("| table | epsilon | default | " + " | ".join(f"{name}, tuned" for name in LEARNERS) +
+          " | not private | behind tuned | behind hindsight |\n" + "|---" * 9 + "|", flush=True)
+    lines = measure(names, options.seeds, folder)
+    if options.result:
+        options.result.write_text(json.dumps(lines))
+    for kind in ("", ", hindsight"):
+        within = sum(behind(line, kind) <= BAR for line in lines)
+        print(f"within {BAR} points of the best{kind or ', tuned'}: {within} of {len(lines)}")
+    if not check_the_judge(names, lines, options.seeds, folder):
+        sys.exit("the judge does not see what it has to see")
+
+
+if __name__ == "__main__":
+    main()
