@@ -47,8 +47,9 @@ function ofTable(lambda) {
     numSteps: 120,
     participation: { epochs: 120 },
     batchSize: 400,
-    clipNorm: 0.1 * longest,
+    clipNorm: 0.03 * longest,
     domain: 'whole-space',
+    descent: { momentum: 0.8 },
     lambda,
     dimension: 3,
     insecureSeed: 7,
@@ -58,10 +59,10 @@ function ofTable(lambda) {
 test('learn defaults: a table is read in 120 steps of all rows, the tail is kept', async () => {
   const { stdout, stderr } = await shown([...learn, '--json', path]);
   const model = JSON.parse(stdout);
-  // Clip norm * steps * sqrt(weights) / min(2560, 8 rows / noise multiplier).
+  // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), five times for the momentum.
   const { noiseMultiplier } = dp.calibrate(target);
-  const way = Math.min(2560, (8 * 400) / noiseMultiplier);
-  const learner = ofTable((0.1 * longest * 120 * Math.sqrt(3)) / way);
+  const way = (8 * 400) / noiseMultiplier;
+  const learner = ofTable((0.03 * longest * 120 * Math.sqrt(3)) / way / (1 - 0.8));
   const tail = [0, 0, 0];
   for (let step = 1; step <= 120; ++step) {
     learner.learn(features, labels);

@@ -8,10 +8,12 @@ import type { LearnerOptions, ModelInput } from '../../types/all.js';
 /** Passes over a whole table. */
 export const NUM_PASSES = 120;
 /** Clip norm, in units of the longest gradient there can be. */
-export const CLIP_SHARE = 0.1;
+export const CLIP_SHARE = { passes: 0.03, 'one pass': 0.1 };
 /** Length of the way of the weights over the signal (rows / noise multiplier), and its limit. */
-const PER_SIGNAL = { passes: 8, onePass: 3 };
-const LONGEST = { passes: 2560, onePass: 320 };
+const PER_SIGNAL = { passes: 8, 'one pass': 3 };
+const LONGEST = { passes: Infinity, 'one pass': 320 };
+/** Momentum of the passes over a whole table. */
+const MOMENTUM = 0.8;
 
 /** The range of features of which nothing was said, where the clip norm follows from ranges. */
 export const DEFAULT_RANGE = { low: -1, high: 1 };
@@ -69,21 +71,23 @@ export function longestGradient(loss: OfLoss, dimension: number): number {
 
 /**
  * Returns the options that the setup chooses. `lambda` is that of the mean gradient of a step: a
- * step of clipped length C moves the weights by C / lambda.
+ * step of clipped length C moves the weights by C / lambda, before momentum.
  */
 export function chosenOptions(
   setup: Setup,
   { loss, numRows, batchSize, dimension, noiseMultiplier }: PublicFacts,
-): Pick<LearnerOptions, 'clipNorm' | 'lambda' | 'domain'> {
+): Pick<LearnerOptions, 'clipNorm' | 'lambda' | 'domain' | 'descent'> {
   const longest = longestGradient(loss, dimension);
   if (setup === 'clip') return { clipNorm: longest };
-  const clipNorm = CLIP_SHARE * longest;
-  const kind = setup === 'passes' ? 'passes' : 'onePass';
+  const clipNorm = CLIP_SHARE[setup] * longest;
   // Root mean square error of the square root over so many steps, from above.
-  const error = kind === 'passes' ? 1 : 1 + Math.log(numRows) / Math.PI;
+  const error = setup === 'passes' ? 1 : 1 + Math.log(numRows) / Math.PI;
   const signal = numRows / (noiseMultiplier * error);
-  const way = Math.min(LONGEST[kind], PER_SIGNAL[kind] * signal);
-  const numSteps = kind === 'passes' ? NUM_PASSES : Math.ceil(numRows / batchSize);
+  const way = Math.min(LONGEST[setup], PER_SIGNAL[setup] * signal);
+  const numSteps = setup === 'passes' ? NUM_PASSES : Math.ceil(numRows / batchSize);
+  const rule = { clipNorm, domain: 'whole-space' } as const;
   const lambda = (clipNorm * numSteps * Math.sqrt(dimension)) / way;
-  return { clipNorm, lambda, domain: 'whole-space' };
+  if (setup === 'one pass') return { ...rule, lambda };
+  // With momentum a gradient moves the weights by 1 / (1 - momentum) of its step, in the end.
+  return { ...rule, lambda: lambda / (1 - MOMENTUM), descent: { momentum: MOMENTUM } };
 }

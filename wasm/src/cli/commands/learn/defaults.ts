@@ -49,9 +49,9 @@ export function reasonFor(
 ): string {
   if (setup === 'clip') return 'clip norm: the longest gradient there can be, so none is clipped';
   const common =
-    `clipped to ${CLIP_SHARE} of the longest gradient there can be, the weights anywhere, the ` +
+    `clipped to ${CLIP_SHARE[setup]} of the longest gradient there can be, the weights anywhere, the ` +
     `rate by ${numRows} rows, ${dimension} weights a score, epsilon and delta`;
   if (setup === 'one pass') return `set up for one pass: ${common}`;
   const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  return `set up for a whole table: ${NUM_PASSES} ${why}; ${common}`;
+  return `set up for a whole table: ${NUM_PASSES} ${why}, with momentum; ${common}`;
 }
