@@ -67,6 +67,34 @@ val learner_create(const val& options) {
   });
 }
 
+/// Settings of a learner that nobody chose; of "unclipped" only the clip norm.
+val defaults_of(const val& options) {
+  return guarded([&] {
+    const std::shared_ptr<const VectorLoss> loss = learner_loss(options);
+    const std::int64_t dimension = count(options, "dimension");
+    const std::string setup = text(options, "setup");
+    val object = val::object();
+    if (setup == "unclipped") {
+      object.set("clipNorm", longest_gradient(loss, dimension));
+      return object;
+    }
+    const LearnerDefaults found = learner_defaults(
+        {.loss = loss,
+         .dimension = dimension,
+         .num_rows = count(options, "numRows"),
+         .batch_size = count(options, "batchSize"),
+         .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
+         .neighbours = neighbours_from_string(text(options, "neighbours")),
+         .rows_come = setup == "table" ? RowsCome::in_every_step : RowsCome::once});
+    object.set("clipNorm", found.clip_norm);
+    object.set("lambda", found.lambda);
+    object.set("numSteps", static_cast<double>(found.num_steps));
+    object.set("batchSize", static_cast<double>(found.batch_size));
+    if (found.descent) object.set("momentum", found.descent->momentum);
+    return object;
+  });
+}
+
 /// Learns from row after row, and overwrites `scores` with the predictions that came before.
 template <typename Some>
 val learn(double handle, const val& features, const val& labels, const val& scores) {
@@ -264,6 +292,7 @@ val regret_bounds(const val& given, const val& options) {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_learner) {
+  emscripten::function("learnerDefaults", &defaults_of);
   emscripten::function("learnerCreate", &learner_create);
   emscripten::function("learnerLearn", &learn<DpFtrl>);
   emscripten::function("learnerPredict", &learner_predict);

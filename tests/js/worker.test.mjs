@@ -38,6 +38,8 @@ test('worker: the same answers as the library', async () => {
   await assert.rejects(client.pureMu(-1), { code: 'invalid_argument' });
   const rho = { rho: 0.5, delta: 1e-3 };
   assert.deepEqual(await client.calibrate(rho), dp.calibrate(rho));
+  const facts = { numRows: 100, dimension: 2, ...target };
+  assert.deepEqual(await client.learnerDefaults(facts), dp.learnerDefaults(facts));
   assert.equal(await client.pureRho(0.5), dp.pureRho(0.5));
   const releases = { account: 'rho', costs: [0.01, 0.02], ...target };
   assert.deepEqual(await client.compose(releases), dp.compose(releases));

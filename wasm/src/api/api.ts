@@ -21,6 +21,7 @@ import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
 import { quantile, randomizedResponse, winner } from './queries.js';
+import { learnerDefaults } from './learning/setup.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import type {
@@ -164,6 +165,7 @@ export function makeApi(core: Core): DpFtrl {
     prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
     peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
     learn: (options) => learn(core, backstop, mechanisms, options),
+    learnerDefaults: (options) => learnerDefaults(core, options),
     learner: (options) => makeLearner(core, backstop, mechanisms, options),
     gradientLearner: (options) => makeGradientLearner(core, backstop, mechanisms, options),
     twin: (options) => makeTwin(core, backstop, options),

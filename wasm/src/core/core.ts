@@ -230,6 +230,17 @@ interface CoreFunctions {
   peopleSumStep: [[id: number], number];
   peopleSumStddev: [[id: number, step: number], number];
   peopleSumNumDropped: [[id: number], number];
+  /** Settings that follow from public numbers; only `clipNorm` of the setup 'unclipped'. */
+  learnerDefaults: [
+    [options: object],
+    {
+      clipNorm: number;
+      lambda: number;
+      numSteps: number;
+      batchSize: number;
+      momentum: number | undefined;
+    },
+  ];
   learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   /** Overwrites the scores with the predictions. */
   learnerLearn: [

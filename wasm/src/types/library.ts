@@ -5,6 +5,7 @@
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
 import type { GradientLearner, GradientLearnerOptions } from './learning/gradient-learner.js';
+import type { LearnerDefaultsOptions } from './learning/defaults.js';
 import type { LearnOptions } from './learning/learn.js';
 import type {
   Comparator,
@@ -268,6 +269,26 @@ export interface DpFtrl {
    * ```
    */
   learn(options: LearnOptions): LearnedModel;
+  /**
+   * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda and
+   * the rest follow from loss, rows, dimension, epsilon and delta. No row is looked at. Options of
+   * your own go behind them: `{ ...dp.learnerDefaults(...), mechanism: 'blt' }`.
+   * @throws for a loss whose slopes have any size ('squared', and functions), and numbers out of
+   * range.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { epsilon: 4, delta: 1e-6 };
+   * const options = dp.learnerDefaults({ numRows: 1000, dimension: 2, ...target });
+   * const learner = dp.learner(options);
+   * learner.learn([0.6, -0.2, -0.5, 0.1], [1, 0]); // two of the thousand
+   * console.log(options.clipNorm, learner.model().weights);
+   * learner.dispose();
+   * ```
+   */
+  learnerDefaults(options: LearnerDefaultsOptions): LearnerOptions;
   /**
    * Private online learning.
    * @example

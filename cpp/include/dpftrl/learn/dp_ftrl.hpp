@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
@@ -179,5 +180,72 @@ class DpFtrl {
   std::vector<double> scales_;  ///< of a gradient: its row for score k is scales_[k] x
   std::vector<double> release_;
 };
+
+/// How often a row reaches a learner whose settings nobody chose.
+enum class RowsCome {
+  in_every_step,  ///< a whole table, in each of kNumTableSteps steps
+  once,           ///< in one step each
+};
+
+/// Steps over a whole table.
+inline constexpr std::int64_t kNumTableSteps = 120;
+
+/// Public numbers from which the settings of a learner follow.
+struct LearnerFacts {
+  std::shared_ptr<const VectorLoss> loss;  ///< with slopes that have a bound
+  std::int64_t dimension = 1;              ///< features, each in [-1, 1], and one for an intercept
+  std::int64_t num_rows = 1;               ///< of the table or the horizon, >= 1
+  std::int64_t batch_size = 1;             ///< rows of a step, where they come once
+  ApproximateDp target{};
+  Neighbours neighbours = Neighbours::zero_out;
+  RowsCome rows_come = RowsCome::in_every_step;
+};
+
+/// Settings of a learner over the whole space.
+struct LearnerDefaults {
+  double clip_norm;
+  double lambda;  ///< of the mean gradient of a step
+  std::optional<DescentSchedule> descent;
+  std::int64_t num_steps;
+  std::int64_t batch_size;
+  /// For rows in every step the best mechanism there is, independent noise; else to be chosen.
+  std::optional<std::string> strategy;
+  Participation participation;
+};
+
+/// Largest norm of a gradient for features in [-1, 1], from above.
+/// @throws Error{invalid_argument} no loss, or one with slopes of any size; dimension.
+double longest_gradient(const std::shared_ptr<const VectorLoss>& loss, std::int64_t dimension);
+
+/// Settings that learn well, as measured on tables that were not used to find them.
+///
+/// @exactness   no theorem says how good they are; none looks at a row, so none costs privacy.
+/// @throws Error{invalid_argument} a fact out of range.
+/// @source      docs/math/learning.md, section 10.
+/// @checked-by  defaults_test
+LearnerDefaults learner_defaults(const LearnerFacts& facts);
+
+/// A table to learn from at once.
+struct TableOptions {
+  std::span<const double> features;  ///< row after row, entries in [-1, 1]
+  std::span<const double> labels;    ///< one a row, as the loss knows it
+  std::shared_ptr<const VectorLoss> loss;
+  ApproximateDp target{};
+  Neighbours neighbours = Neighbours::zero_out;
+  Key key;  ///< for this table only
+};
+
+struct TableModel {
+  Vector weights;  ///< a row for each score of the loss
+  Certificate certificate;
+};
+
+/// Learns by `learner_defaults`: the mean of the weights after half the steps.
+///
+/// @guarantee   the weights are private as the certificate says, for one row of the table.
+/// @throws Error{invalid_argument, wrong_length} an option, a feature or a label.
+/// @cost        kNumTableSteps passes over the features.
+/// @checked-by  defaults_test
+TableModel learn_table(const TableOptions& options);
 
 }  // namespace dpftrl

@@ -4,20 +4,19 @@
 
 import { float64s, outOfRange, type Reader } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { makeError, told, type RefusalError } from '../../core/errors.js';
+import { makeError } from '../../core/errors.js';
 import type { Backstop } from '../../core/handle.js';
-import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnedModel, Learner, MechanismName, ModelInput } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, requireFinite, scaled } from './model.js';
-import { chosenOptions, NUM_PASSES, withRanges } from './setup.js';
+import { asErrorsOf, learnerDefaults, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 
 const WHERE = 'learn';
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
-const OF_LEARNER = ['epsilon', 'delta', 'neighbours', 'numClasses', 'insecureSeed'] as const;
-const OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', ...OF_LEARNER];
+const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses'] as const;
+const OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
 
 interface Table {
   inputs: ModelInput[];
@@ -59,33 +58,17 @@ function readTable(reader: Reader): Table {
   return { inputs, intercept, rows, labels };
 }
 
-/** The noise of one step over its clip norm. */
-function noiseOf(core: Core, reader: Reader): number {
-  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
-  const distance = reader.oneOfOr('neighbours', NEIGHBOURS) === 'replace-one' ? 2 : 1;
-  return distance * core.call('calibrate', 'epsilon', epsilon, delta).noiseMultiplier;
-}
-
 /** Makes all passes; returns the mean of the weights of the later ones. */
 export function passOver(
   { rows, labels }: Pick<Table, 'rows' | 'labels'>,
   learner: Learner,
 ): number[] {
   const tail = new TailAverage(learner);
-  for (let pass = 0; pass < NUM_PASSES; ++pass) {
+  for (let pass = 0; pass < learner.numSteps; ++pass) {
     learner.learn(rows, labels);
     tail.look();
   }
   return tail.weights()!;
-}
-
-/** As its own errors, those of the functions it is made of. */
-function asLearn<T>(act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    throw told(error as RefusalError, { call: WHERE });
-  }
 }
 
 export function learn(
@@ -100,18 +83,13 @@ export function learn(
   const { inputs, intercept, rows, labels } = table;
   const batchSize = labels.length;
   const dimension = rows.length / batchSize;
-  return asLearn(() => {
-    const noiseMultiplier = noiseOf(core, reader);
-    const facts = { loss: { loss }, numRows: batchSize, batchSize, dimension, noiseMultiplier };
+  return asErrorsOf(WHERE, () => {
+    const target = Object.fromEntries(
+      OF_DEFAULTS.filter((name) => reader.has(name)).map((name) => [name, reader.raw(name)]),
+    );
     const learner = makeLearner(core, backstop, mechanisms, {
-      ...Object.fromEntries(OF_LEARNER.map((name) => [name, reader.raw(name)])),
-      ...chosenOptions('passes', facts),
-      loss,
-      dimension,
-      batchSize,
-      mechanism: 'independent',
-      numSteps: NUM_PASSES,
-      participation: { epochs: NUM_PASSES },
+      ...learnerDefaults(core, { setup: 'table', loss, dimension, numRows: batchSize, ...target }),
+      insecureSeed: reader.raw('insecureSeed'),
     });
     try {
       const weights = passOver(table, learner);

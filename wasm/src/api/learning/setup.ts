@@ -1,47 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Settings of a learner that nobody chose, from public numbers alone: docs/math/learning.md,
-// section 10.
+// section 10. The core has the numbers.
 
+import { wrongType } from '../../core/check.js';
+import type { Core } from '../../core/core.js';
+import { told, type RefusalError } from '../../core/errors.js';
+import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnerOptions, ModelInput } from '../../types/all.js';
-
-/** Passes over a whole table. */
-export const NUM_PASSES = 120;
-/** Clip norm, in units of the longest gradient there can be. */
-export const CLIP_SHARE = { passes: 0.03, 'one pass': 0.1 };
-/** Length of the way of the weights over the signal (rows / noise multiplier), and its limit. */
-const PER_SIGNAL = { passes: 8, 'one pass': 3 };
-const LONGEST = { passes: Infinity, 'one pass': 320 };
-/** Momentum of the passes over a whole table. */
-const MOMENTUM = 0.8;
+import { readOptions } from '../options.js';
+import { readLearnerLoss } from './loss.js';
 
 /** The range of features of which nothing was said, where the clip norm follows from ranges. */
 export const DEFAULT_RANGE = { low: -1, high: 1 };
 
-/** Ways in which a run without a clip norm is set up. */
-export type Setup =
-  /** Everything chosen together, for a table that is read in several passes. */
-  | 'passes'
-  /** Everything chosen together, for rows that come once. */
-  | 'one pass'
-  /** The clip norm alone: no gradient is clipped. */
-  | 'clip';
-
-type OfLoss = Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>;
-
-/** Facts from which a setup follows: none of them depends on what is in the rows. */
-export interface PublicFacts {
-  /** The loss and its parameters. */
-  loss: OfLoss;
-  /** Rows of the table, or those of the horizon. */
-  numRows: number;
-  /** Rows of a step. */
-  batchSize: number;
-  /** Features, each in [-1, 1], and the intercept. */
-  dimension: number;
-  /** Noise over a clip norm, for one step. */
-  noiseMultiplier: number;
-}
+const SETUPS = ['stream', 'table', 'unclipped'] as const;
+const OF_LOSS = ['loss', 'numClasses', 'quantile', 'huberThreshold'] as const;
+const TARGET = ['epsilon', 'delta', 'neighbours'] as const;
 
 /** Returns the features, each with a range. */
 export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
@@ -49,7 +24,12 @@ export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
 }
 
 /** Returns the square of the greatest slope of a loss there can be. */
-export function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: OfLoss): number {
+export function slopeSquared(
+  { loss, quantile = 0.5, huberThreshold = 1 }: Pick<
+    LearnerOptions,
+    'loss' | 'quantile' | 'huberThreshold'
+  >,
+): number {
   switch (loss) {
     case 'squared':
       return Infinity;
@@ -64,30 +44,49 @@ export function slopeSquared({ loss, quantile = 0.5, huberThreshold = 1 }: OfLos
   }
 }
 
-/** Returns the greatest norm of a gradient, from above; infinite where slopes have any size. */
-export function longestGradient(loss: OfLoss, dimension: number): number {
-  return Math.sqrt(slopeSquared(loss)) * Math.sqrt(dimension) * (1 + 2 ** -40);
+/** Calls `act`; its errors say that `where` was called. */
+export function asErrorsOf<T>(where: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw told(error as RefusalError, { call: where });
+  }
 }
 
-/**
- * Returns the options that the setup chooses. `lambda` is that of the mean gradient of a step: a
- * step of clipped length C moves the weights by C / lambda, before momentum.
- */
-export function chosenOptions(
-  setup: Setup,
-  { loss, numRows, batchSize, dimension, noiseMultiplier }: PublicFacts,
-): Pick<LearnerOptions, 'clipNorm' | 'lambda' | 'domain' | 'descent'> {
-  const longest = longestGradient(loss, dimension);
-  if (setup === 'clip') return { clipNorm: longest };
-  const clipNorm = CLIP_SHARE[setup] * longest;
-  // Root mean square error of the square root over so many steps, from above.
-  const error = setup === 'passes' ? 1 : 1 + Math.log(numRows) / Math.PI;
-  const signal = numRows / (noiseMultiplier * error);
-  const way = Math.min(LONGEST[setup], PER_SIGNAL[setup] * signal);
-  const numSteps = setup === 'passes' ? NUM_PASSES : Math.ceil(numRows / batchSize);
-  const rule = { clipNorm, domain: 'whole-space' } as const;
-  const lambda = (clipNorm * numSteps * Math.sqrt(dimension)) / way;
-  if (setup === 'one pass') return { ...rule, lambda };
-  // With momentum a gradient moves the weights by 1 / (1 - momentum) of its step, in the end.
-  return { ...rule, lambda: lambda / (1 - MOMENTUM), descent: { momentum: MOMENTUM } };
+/** Returns options of a learner: those that are given, and those that follow from them. */
+export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
+  const where = 'learnerDefaults';
+  const given = [...OF_LOSS, ...TARGET];
+  const known = ['setup', 'numRows', 'batchSize', 'dimension', ...given];
+  const reader = readOptions(where, options, known);
+  const setup = reader.oneOfOr('setup', SETUPS);
+  if (typeof reader.raw('loss') === 'function') {
+    throw wrongType(where, 'loss', 'a name', reader.raw('loss'));
+  }
+  const { loss, numClasses, quantile, huberThreshold } = readLearnerLoss(reader);
+  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
+  const dimension = reader.count('dimension');
+  const numRows = reader.count('numRows');
+  const batchSize = reader.countOr('batchSize', 1);
+  const facts = {
+    ...{ setup, loss, numClasses, quantile, huberThreshold, epsilon, delta, neighbours },
+    ...{ dimension, numRows, batchSize },
+  };
+  const found = asErrorsOf(where, () => core.call('learnerDefaults', facts));
+  const said = given.filter((name) => reader.has(name));
+  const same = Object.fromEntries(said.map((name) => [name, reader.raw(name)]));
+  const { clipNorm, lambda, numSteps, momentum } = found;
+  if (setup === 'unclipped') return { ...same, dimension, clipNorm } as LearnerOptions;
+  return {
+    ...same,
+    dimension,
+    clipNorm,
+    lambda,
+    domain: 'whole-space',
+    numSteps,
+    batchSize: found.batchSize,
+    ...(setup === 'table' && { mechanism: 'independent', participation: { epochs: numSteps } }),
+    ...(momentum !== undefined && { descent: { momentum } }),
+  } as LearnerOptions;
 }

@@ -41,7 +41,7 @@ interface Prepared {
 
 /** The mechanism that is asked for, or the best one for steps of all rows. */
 async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promise<Chosen> {
-  if (setup !== 'passes') return readChosen(args, dp.mechanisms());
+  if (setup !== 'table') return readChosen(args, dp.mechanisms());
   const mechanism = 'independent';
   return { mechanism, parameters: {}, name: mechanism, saved: undefined };
 }
@@ -51,18 +51,11 @@ function chosenFor(
   dp: DpFtrl,
   { target, setup, passes }: Settings,
   { problem, dimension }: { problem: Problem; dimension: number },
-) {
-  if (setup === undefined) return {};
+): LearnerOptions | undefined {
+  if (setup === undefined) return undefined;
   const { numSteps, batchSize } = problem;
-  const { epsilon, delta, neighbours } = target;
-  const distance = neighbours === 'replace-one' ? 2 : 1;
-  return optionsFor(setup, {
-    loss: target,
-    numRows: (numSteps / passes) * batchSize,
-    batchSize,
-    dimension,
-    noiseMultiplier: distance * dp.calibrate({ epsilon, delta }).noiseMultiplier,
-  });
+  const numRows = (numSteps / passes) * batchSize;
+  return optionsFor(dp, setup, { target, numRows, batchSize, dimension });
 }
 
 /** Reads the mechanism and the table, and searches for parameters where that takes long. */
@@ -97,7 +90,7 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   const { setup } = settings;
   const unscaled = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
-  const reason = setup && `; ${reasonFor(setup, { numRows, dimension })}`;
+  const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
   const notes = `${unscaled}${reason ?? ''}`;
   return { chosen, participation, problem, how: found, notes, test };
 }
@@ -184,8 +177,8 @@ async function writeModel(
 }
 
 export async function run(args: Args): Promise<void> {
-  const settings = readSettings(args);
   const dp = await load();
+  const settings = readSettings(dp, args);
   const prepared = await prepare(dp, args, settings);
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;

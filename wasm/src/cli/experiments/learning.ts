@@ -3,7 +3,6 @@
 // Compares what `learn` chooses with the same learner and settings picked in hindsight.
 
 import { passOver } from '../../api/learning/learn.js';
-import { chosenOptions, NUM_PASSES } from '../../api/learning/setup.js';
 import type { DpFtrl } from '../../types/all.js';
 import type { Panel } from '../../plot/picture.js';
 import { repeated, result } from './experiment.js';
@@ -70,22 +69,12 @@ function learnTried(
     const own = features.subarray(i * kind.numFeatures, (i + 1) * kind.numFeatures);
     rows.set(own, i * width);
   }
-  const { noiseMultiplier } = dp.calibrate({ epsilon, delta: DELTA });
-  const { loss } = lossOf(kind);
-  const facts = { loss: { loss }, numRows: batchSize, batchSize, dimension: width, noiseMultiplier };
-  const { clipNorm, lambda, ...how } = chosenOptions('passes', facts);
+  const facts = { setup: 'table', numRows: batchSize, dimension: width } as const;
+  const chosen = dp.learnerDefaults({ ...lossOf(kind), ...facts, epsilon, delta: DELTA });
   const learner = dp.learner({
-    ...lossOf(kind),
-    ...how,
-    epsilon,
-    delta: DELTA,
-    clipNorm: clip * clipNorm!,
-    lambda: (clip / way) * lambda!,
-    dimension: width,
-    batchSize,
-    mechanism: 'independent',
-    numSteps: NUM_PASSES,
-    participation: { epochs: NUM_PASSES },
+    ...chosen,
+    clipNorm: clip * chosen.clipNorm!,
+    lambda: (clip / way) * chosen.lambda!,
     insecureSeed: seed,
   });
   try {

@@ -3,20 +3,19 @@
 // Defaults of dp-ftrl learn, and how it says what it chose.
 
 import { classifies } from '../../../api/learning/loss.js';
-import {
-  chosenOptions,
-  CLIP_SHARE,
-  longestGradient,
-  NUM_PASSES,
-  type PublicFacts,
-  type Setup,
-} from '../../../api/learning/setup.js';
-import type { LearnerOptions } from '../../../types/all.js';
+import { slopeSquared } from '../../../api/learning/setup.js';
+import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
+
+/** Ways in which a run without a clip norm is set up. */
+export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
+
+type Target = Omit<LearnerDefaultsOptions, 'setup' | 'numRows' | 'dimension'>;
 
 /** Options that say how to learn: where one is given, nothing else is chosen but the clip norm. */
 const OF_LEARNER = ['domain', 'radius', 'regularisation', 'doubling', 'descent', 'mode'];
 const OF_PASSES = ['steps', 'batch', 'state'];
+const FACTS = ['loss', 'numClasses', 'quantile', 'huberThreshold', 'neighbours'] as const;
 
 /** Returns how a run is set up, undefined where a clip norm is given. */
 export function setupOf(
@@ -30,28 +29,65 @@ export function setupOf(
 ): Setup | undefined {
   if (has('clip')) return undefined;
   const others = [...OF_LEARNER, ...mechanismOptions, 'passes'];
-  if (!classifies(loss as 'logistic') || others.some(has)) return 'clip';
-  return isFile && !OF_PASSES.some(has) ? 'passes' : 'one pass';
+  if (!classifies(loss as 'logistic') || others.some(has)) return 'unclipped';
+  return isFile && !OF_PASSES.some(has) ? 'table' : 'stream';
+}
+
+/** Returns what the library chooses. */
+function chosen(
+  dp: DpFtrl,
+  target: Target,
+  facts: Pick<LearnerDefaultsOptions, 'setup' | 'numRows' | 'batchSize' | 'dimension'>,
+): LearnerOptions {
+  const { epsilon, delta } = target;
+  const given = FACTS.filter((name) => target[name] !== undefined);
+  const same = Object.fromEntries(given.map((name) => [name, target[name]]));
+  return dp.learnerDefaults({ ...same, epsilon, delta, ...facts });
+}
+
+/** Returns the number of passes over the rows that nobody chose. */
+export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): number {
+  if (setup !== 'table') return 1;
+  return chosen(dp, target, { setup, numRows: 1, dimension: 1 }).numSteps;
 }
 
 /** Returns the options that the setup chooses. */
-export function optionsFor(setup: Setup, facts: PublicFacts) {
-  if (longestGradient(facts.loss, facts.dimension) === Infinity) {
-    throw new Misuse(`--loss ${String(facts.loss.loss)} has slopes of any size: give --clip`);
+export function optionsFor(
+  dp: DpFtrl,
+  setup: Setup,
+  { target, ...facts }: {
+    target: Target;
+    numRows: number;
+    batchSize: number;
+    dimension: number;
+  },
+): LearnerOptions {
+  if (slopeSquared(target) === Infinity) {
+    throw new Misuse(`--loss ${String(target.loss)} has slopes of any size: give --clip`);
   }
-  return chosenOptions(setup, facts);
+  return chosen(dp, target, { setup, ...facts });
 }
 
 /** Says what was chosen, and from what. */
 export function reasonFor(
+  dp: DpFtrl,
   setup: Setup,
-  { numRows, dimension }: { numRows: number; dimension: number },
+  { target, how, numRows }: {
+    target: Target;
+    how: LearnerOptions & { dimension: number };
+    numRows: number;
+  },
 ): string {
-  if (setup === 'clip') return 'clip norm: the longest gradient there can be, so none is clipped';
+  if (setup === 'unclipped') {
+    return 'clip norm: the longest gradient there can be, so none is clipped';
+  }
+  const { dimension } = how;
+  const { clipNorm: longest } = chosen(dp, target, { setup: 'unclipped', numRows, dimension });
+  const share = how.clipNorm! / longest!;
   const common =
-    `clipped to ${CLIP_SHARE[setup]} of the longest gradient there can be, the weights anywhere, the ` +
-    `rate by ${numRows} rows, ${dimension} weights a score, epsilon and delta`;
-  if (setup === 'one pass') return `set up for one pass: ${common}`;
+    `clipped to ${share.toPrecision(1)} of the longest gradient there can be, the weights ` +
+    `anywhere, the rate by ${numRows} rows, ${how.dimension} weights a score, epsilon and delta`;
+  if (setup === 'stream') return `set up for one pass: ${common}`;
   const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  return `set up for a whole table: ${NUM_PASSES} ${why}, with momentum; ${common}`;
+  return `set up for a whole table: ${how.numSteps} ${why}, with momentum; ${common}`;
 }

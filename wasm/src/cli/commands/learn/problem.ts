@@ -2,7 +2,7 @@
 
 // The table that dp-ftrl learn reads: its columns, ranges and horizon.
 
-import { DEFAULT_RANGE, withRanges, type Setup } from '../../../api/learning/setup.js';
+import { DEFAULT_RANGE, withRanges } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { Examples, survey } from '../../input/examples.js';
@@ -10,6 +10,7 @@ import { unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
+import type { Setup } from './defaults.js';
 import type { Settings } from './settings.js';
 
 export interface Problem {
@@ -46,7 +47,7 @@ export async function readProblem(
   if (known && !fromData) {
     return { rows, examples, inputs, numSteps: given, batchSize: stepSize, digest: undefined };
   }
-  const isWhole = setup === 'passes';
+  const isWhole = setup === 'table';
   const how = { inputs, fromData, target, numKept: isWhole ? MAX_KEPT : 0 };
   const { numRows, inputs: seen, digest } = await survey(rows, examples, how);
   const batchSize = isWhole ? numRows : stepSize;

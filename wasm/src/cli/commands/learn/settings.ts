@@ -3,9 +3,8 @@
 // The options of dp-ftrl learn, read and checked against each other.
 
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
-import { NUM_PASSES } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
-import type { Participation } from '../../../types/all.js';
+import type { DpFtrl, Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../../input/missing.js';
@@ -18,7 +17,7 @@ import { chosenParticipation, whatIsProtected, type Chosen } from '../../options
 import { warn } from '../../output/notices.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
-import { setupOf } from './defaults.js';
+import { passesOf, setupOf } from './defaults.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -142,7 +141,7 @@ function readTest(args: Args) {
   };
 }
 
-export function readSettings(args: Args) {
+export function readSettings(dp: DpFtrl, args: Args) {
   requireShown(args);
   if (args.text('missing') === 'skip' && args.has('show-nonprivate')) {
     throw new Misuse('--missing skip does not go with --show-nonprivate, which measures on every row');
@@ -155,7 +154,7 @@ export function readSettings(args: Args) {
     isFile: args.files.length > 0,
     mechanismOptions: Object.keys({ ...STRATEGY_OPTIONS, ...PARTICIPATION_OPTIONS }),
   });
-  const passes = args.count('passes') ?? (setup === 'passes' ? NUM_PASSES : 1);
+  const passes = args.count('passes') ?? passesOf(dp, setup, target);
   if (state && passes > 1) {
     const instead = 'for rows that come again in a later run there is --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);

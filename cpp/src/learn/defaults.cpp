@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Settings of a learner that nobody chose: docs/math/learning.md, section 10.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/problem/privacy.hpp"
+#include "learn/learner_options.hpp"
+#include "strategy/toeplitz/identity.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Numbers of a rule; lengths are of all steps together.
+struct Rule {
+  double clip_share;  ///< of the longest gradient
+  double per_signal;  ///< length over rows / noise
+  double max_length;
+  double momentum;
+};
+
+constexpr Rule rule_for(RowsCome rows_come) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (rows_come == RowsCome::in_every_step)
+    return {.clip_share = 0.03, .per_signal = 8, .max_length = kNone, .momentum = 0.8};
+  return {.clip_share = 0.1, .per_signal = 3, .max_length = 320, .momentum = 0};
+}
+
+}  // namespace
+
+double longest_gradient(const std::shared_ptr<const VectorLoss>& loss, std::int64_t dimension) {
+  const char* where = "longest_gradient";
+  if (!loss) fail(ErrorCode::invalid_argument, where, "loss", "must be given");
+  require_between(where, "dimension", dimension, 1, kMaxModelDimension / loss->num_scores());
+  const std::optional<double> slope = loss->lipschitz();
+  if (!slope)
+    fail_argument(where, "loss", "one with slopes that have a bound", std::string(loss->name()));
+  return *slope * std::sqrt(static_cast<double>(dimension)) * (1 + 0x1p-40);
+}
+
+LearnerDefaults learner_defaults(const LearnerFacts& facts) {
+  const char* where = "learner_defaults";
+  const double longest = longest_gradient(facts.loss, facts.dimension);
+  require_between(where, "num_rows", facts.num_rows, 1, std::int64_t{1} << 53);
+  require_between(where, "batch_size", facts.batch_size, 1, std::int64_t{1} << 31);
+  const bool come_again = facts.rows_come == RowsCome::in_every_step;
+  const Rule rule = rule_for(facts.rows_come);
+  const double num_rows = static_cast<double>(facts.num_rows);
+  const double noise = neighbour_distance(facts.neighbours) * noise_multiplier(facts.target);
+  // Root mean square error of the square root over so many steps, from above.
+  const double error = come_again ? 1 : 1 + std::log(num_rows) / std::numbers::pi;
+  const double length = std::min(rule.max_length, rule.per_signal * (num_rows / (noise * error)));
+  const std::int64_t num_steps =
+      come_again ? kNumTableSteps : (facts.num_rows - 1) / facts.batch_size + 1;
+  const double clip_norm = rule.clip_share * longest;
+  const double lambda = (clip_norm * static_cast<double>(num_steps) *
+                         std::sqrt(static_cast<double>(facts.dimension))) /
+                        length;
+  LearnerDefaults found{.clip_norm = clip_norm,
+                        .lambda = lambda,
+                        .descent = {},
+                        .num_steps = num_steps,
+                        .batch_size = facts.batch_size,
+                        .strategy = {},
+                        .participation = Participation::single()};
+  if (!come_again) return found;
+  // With momentum a gradient moves the weights by 1 / (1 - momentum) of its step, in the end.
+  found.lambda /= 1 - rule.momentum;
+  found.descent = DescentSchedule{.momentum = rule.momentum};
+  found.batch_size = facts.num_rows;
+  found.strategy = std::string(IndependentStrategy::kName);
+  found.participation =
+      Participation::fixed_epoch({.num_epochs = kNumTableSteps, .epoch_length = 1});
+  return found;
+}
+
+TableModel learn_table(const TableOptions& options) {
+  const char* where = "learn_table";
+  const std::size_t num_rows = options.labels.size();
+  require_between(where, "labels", static_cast<std::int64_t>(num_rows), 1, std::int64_t{1} << 31);
+  const std::size_t width = options.features.size() / num_rows;
+  require_length(where, "features", static_cast<std::int64_t>(options.features.size()),
+                 static_cast<std::int64_t>(width * num_rows));
+  const auto dimension = static_cast<std::int64_t>(width);
+  const LearnerDefaults how = learner_defaults({.loss = options.loss,
+                                                .dimension = dimension,
+                                                .num_rows = static_cast<std::int64_t>(num_rows),
+                                                .target = options.target,
+                                                .neighbours = options.neighbours});
+  DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
+                                                .num_steps = how.num_steps,
+                                                .target = options.target,
+                                                .clip_norm = how.clip_norm,
+                                                .neighbours = options.neighbours,
+                                                .participation = how.participation}),
+                  .key = options.key,
+                  .dimension = dimension,
+                  .loss = options.loss,
+                  .domain = make_domain("whole-space", 1),
+                  .lambda = how.lambda,
+                  .descent = how.descent,
+                  .batch_size = how.batch_size});
+  std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
+  Vector sum = Vector::Zero(learner.iterate().size());
+  for (std::int64_t step = 1; step <= how.num_steps; ++step) {
+    for (std::size_t row = 0; row < num_rows; ++row)
+      learner.step(options.features.subspan(row * width, width), options.labels[row], scores);
+    if (2 * step > how.num_steps) sum += learner.iterate();
+  }
+  const double num_summed = static_cast<double>(how.num_steps - how.num_steps / 2);
+  return {.weights = sum / num_summed, .certificate = learner.mechanism().certificate()};
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of a learner that nobody chose, and what a table teaches with them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/losses/loss.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kNumRows = 300;
+constexpr std::int64_t kDimension = 3;
+constexpr ApproximateDp kTarget{.epsilon = 4, .delta = 1e-6};
+
+LearnerFacts facts(RowsCome rows_come = RowsCome::in_every_step) {
+  return {.loss = make_loss("logistic"),
+          .dimension = kDimension,
+          .num_rows = kNumRows,
+          .target = kTarget,
+          .rows_come = rows_come};
+}
+
+/// Rows whose label is the sign of the second feature.
+struct Table {
+  std::vector<double> features;
+  std::vector<double> labels;
+
+  explicit Table(std::uint64_t seed) {
+    const SyntheticStream stream({.dimension = kDimension, .seed = seed});
+    std::vector<double> row(kDimension);
+    for (std::int64_t i = 0; i < kNumRows; ++i) {
+      stream.example(i, row);
+      features.insert(features.end(), row.begin(), row.end());
+      labels.push_back(row[1] > 0 ? 1 : -1);
+    }
+  }
+
+  TableModel learned(Neighbours neighbours = Neighbours::zero_out) const {
+    return learn_table({.features = features,
+                        .labels = labels,
+                        .loss = make_loss("logistic"),
+                        .target = kTarget,
+                        .neighbours = neighbours,
+                        .key = Key::insecure_from_seed(5)});
+  }
+
+  double accuracy(const Vector& weights) const {
+    std::int64_t num_right = 0;
+    for (std::int64_t i = 0; i < kNumRows; ++i) {
+      const Eigen::Map<const Vector> row(&features[static_cast<std::size_t>(i * kDimension)],
+                                         kDimension);
+      num_right += (row.dot(weights) > 0) == (labels[static_cast<std::size_t>(i)] > 0);
+    }
+    return static_cast<double>(num_right) / kNumRows;
+  }
+};
+
+TEST(LearnerDefaults, the_longest_gradient_is_that_of_features_at_the_edge) {
+  for (const char* name : {"logistic", "hinge", "huber", "absolute", "quantile"}) {
+    const std::shared_ptr<const Loss> loss = make_loss(name);
+    const std::vector<double> features{1, -1, 1, -1, 1};
+    const double longest = longest_gradient(loss, 5);
+    std::vector<double> gradient(5);
+    double norm = 0;
+    for (const double score : {-1e3, 1e3})
+      for (const double label : {-1.0, 1.0}) {
+        clipped_gradient(loss->slope(score, label), features, 1e9, gradient);
+        norm = std::max(norm, Eigen::Map<const Vector>(gradient.data(), 5).norm());
+      }
+    EXPECT_LE(norm, longest) << name;
+    EXPECT_NEAR(norm, longest, 1e-9) << name;
+  }
+  EXPECT_NEAR(longest_gradient(std::make_shared<const SoftmaxLoss>(3), 8), 4, 1e-9);
+}
+
+TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
+  const LearnerDefaults found = learner_defaults(facts());
+  const double clip_norm = 0.03 * longest_gradient(make_loss("logistic"), kDimension);
+  EXPECT_EQ(found.clip_norm, clip_norm);
+  EXPECT_EQ(found.num_steps, 120);
+  EXPECT_EQ(found.batch_size, kNumRows);
+  EXPECT_EQ(found.strategy, "independent");
+  EXPECT_EQ(found.participation.max_participations(), 120);
+  EXPECT_EQ(found.participation.separation(), 1);
+  ASSERT_TRUE(found.descent);
+  EXPECT_EQ(found.descent->momentum, 0.8);
+  // Gradients that are all as long as the clip norm move the weights by this, over all steps.
+  const double length = 120 * clip_norm / found.lambda / (1 - 0.8);
+  EXPECT_NEAR(length * std::sqrt(3.0), 8 * kNumRows / noise_multiplier(kTarget), 1e-9);
+}
+
+TEST(LearnerDefaults, rows_that_come_once_follow_their_own_rule) {
+  LearnerFacts given = facts(RowsCome::once);
+  const double growth = 1 + std::log(static_cast<double>(kNumRows)) / std::numbers::pi;
+  for (const std::int64_t batch_size : {1, 7}) {
+    given.batch_size = batch_size;
+    const LearnerDefaults found = learner_defaults(given);
+    EXPECT_EQ(found.clip_norm, 0.1 * longest_gradient(given.loss, kDimension));
+    EXPECT_EQ(found.num_steps, batch_size == 1 ? 300 : 43);
+    EXPECT_EQ(found.batch_size, batch_size);
+    EXPECT_FALSE(found.descent || found.strategy);
+    EXPECT_EQ(found.participation.max_participations(), 1);
+    const double length = static_cast<double>(found.num_steps) * found.clip_norm / found.lambda;
+    EXPECT_NEAR(length * std::sqrt(3.0), 3 * kNumRows / (noise_multiplier(kTarget) * growth), 1e-9);
+  }
+  given.num_rows = 1'000'000;
+  const LearnerDefaults limited = learner_defaults(given);
+  const double length = static_cast<double>(limited.num_steps) * limited.clip_norm / limited.lambda;
+  EXPECT_NEAR(length * std::sqrt(3.0), 320, 1e-9);
+}
+
+TEST(LearnerDefaults, twice_the_noise_halves_the_rate) {
+  for (const RowsCome rows_come : {RowsCome::in_every_step, RowsCome::once}) {
+    LearnerFacts given = facts(rows_come);
+    const double lambda = learner_defaults(given).lambda;
+    given.neighbours = Neighbours::replace_one;
+    EXPECT_NEAR(learner_defaults(given).lambda, 2 * lambda, 1e-12 * lambda);
+  }
+}
+
+TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_does) {
+  const Table table(3);
+  const LearnerDefaults how = learner_defaults(facts());
+  DpFtrl learner({.mechanism = Mechanism::make({.strategy = "independent",
+                                                .num_steps = 120,
+                                                .target = kTarget,
+                                                .clip_norm = how.clip_norm,
+                                                .participation = how.participation}),
+                  .key = Key::insecure_from_seed(5),
+                  .dimension = kDimension,
+                  .loss = make_loss("logistic"),
+                  .domain = make_domain("whole-space", 1),
+                  .lambda = how.lambda,
+                  .descent = how.descent,
+                  .batch_size = kNumRows});
+  Vector sum = Vector::Zero(kDimension);
+  for (std::int64_t step = 0; step < 120; ++step) {
+    for (std::size_t i = 0; i < table.labels.size(); ++i)
+      learner.step(std::span(table.features).subspan(i * kDimension, kDimension), table.labels[i]);
+    if (step >= 60) sum += learner.iterate();
+  }
+  const TableModel model = table.learned();
+  EXPECT_EQ(model.weights, Vector(sum / 60.0));
+  EXPECT_EQ(model.certificate.noise_stddev, learner.mechanism().noise_stddev());
+}
+
+TEST(LearnerDefaults, the_noise_hides_a_row_that_moves_every_step) {
+  const Certificate certificate = Table(3).learned().certificate;
+  EXPECT_EQ(certificate.max_participations, 120);
+  EXPECT_NEAR(certificate.sensitivity, std::sqrt(120.0), 1e-12);
+  const double least = noise_multiplier(kTarget) * std::sqrt(120.0) * certificate.clip_norm;
+  EXPECT_GE(certificate.noise_stddev, least * (1 - 1e-12));
+  EXPECT_LE(certificate.noise_stddev, least * 1.001);
+}
+
+TEST(LearnerDefaults, labels_are_learned_and_not_where_they_mean_nothing) {
+  Table table(4);
+  EXPECT_GT(table.accuracy(table.learned().weights), 0.9);
+  std::rotate(table.labels.begin(), table.labels.begin() + kNumRows / 2, table.labels.end());
+  EXPECT_LT(table.accuracy(table.learned().weights), 0.75);
+}
+
+TEST(LearnerDefaults, nothing_but_public_numbers_decides) {
+  const TableModel one = Table(3).learned(), other = Table(4).learned();
+  EXPECT_EQ(one.certificate.noise_stddev, other.certificate.noise_stddev);
+  EXPECT_EQ(one.certificate.clip_norm, other.certificate.clip_norm);
+  EXPECT_NE(one.weights, other.weights);
+}
+
+TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
+  const auto refused = [](const auto& change, const char* message) {
+    LearnerFacts given = facts();
+    change(given);
+    EXPECT_ERROR(learner_defaults(given), "invalid_argument", message);
+  };
+  refused([](LearnerFacts& it) { it.loss = nullptr; }, "loss must be given");
+  refused([](LearnerFacts& it) { it.loss = make_loss("squared"); },
+          "loss must be one with slopes that have a bound, got squared");
+  refused([](LearnerFacts& it) { it.dimension = 0; }, "dimension must be");
+  refused([](LearnerFacts& it) { it.num_rows = 0; }, "num_rows must be");
+  refused([](LearnerFacts& it) { it.batch_size = 0; }, "batch_size must be");
+  refused([](LearnerFacts& it) { it.target.epsilon = 0; }, "epsilon must be");
+  refused([](LearnerFacts& it) { it.target.delta = std::numeric_limits<double>::quiet_NaN(); },
+          "delta must be");
+  Table table(3);
+  table.features.pop_back();
+  EXPECT_ERROR((void)table.learned(), "wrong_length", "features must have 600 entries, got 899");
+  table.labels.clear();
+  EXPECT_ERROR((void)table.learned(), "invalid_argument", "labels must be");
+}
+
+}  // namespace
+}  // namespace dpftrl

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// learnerDefaults: settings of a learner that follow from public numbers.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const target = { epsilon: 4, delta: 1e-6 };
+const facts = { numRows: 500, dimension: 3, ...target };
+const longest = Math.sqrt(3) * (1 + 2 ** -40);
+const { noiseMultiplier } = dp.calibrate(target);
+
+test('learner defaults: of a stream follow the rule, whatever the batches', () => {
+  const way = Math.min(320, (3 * 500) / (noiseMultiplier * (1 + Math.log(500) / Math.PI)));
+  for (const batchSize of [1, 7]) {
+    const numSteps = Math.ceil(500 / batchSize);
+    const { lambda, ...rest } = dp.learnerDefaults({ ...facts, batchSize });
+    const clipNorm = 0.1 * longest;
+    const domain = 'whole-space';
+    assert.deepEqual(rest, { ...target, dimension: 3, clipNorm, domain, numSteps, batchSize });
+    close(lambda, (clipNorm * numSteps * Math.sqrt(3)) / way, 1e-12);
+  }
+});
+
+test('learner defaults: of a table are what learn does', () => {
+  const random = generator(2);
+  const features = Array.from({ length: 1500 }, () => 2 * random() - 1);
+  const labels = Array.from({ length: 500 }, (_, i) => Number(features[3 * i] > 0));
+  const options = dp.learnerDefaults({ ...facts, setup: 'table' });
+  assert.equal(options.batchSize, 500);
+  const learner = dp.learner({ ...options, insecureSeed: 3 });
+  let tail = [0, 0, 0];
+  for (let step = 1; step <= options.numSteps; ++step) {
+    learner.learn(features, labels);
+    const { lastWeights } = learner.model();
+    if (2 * step > options.numSteps) tail = tail.map((sum, i) => sum + lastWeights[i]);
+  }
+  const { certificate } = learner.model();
+  learner.dispose();
+  const model = dp.learn({ ...target, features, labels, intercept: false, insecureSeed: 3 });
+  assert.deepEqual(model.certificate, certificate);
+  model.weights.forEach((weight, i) => close(weight, tail[i] / (options.numSteps / 2), 1e-12));
+});
+
+test('learner defaults: a stream learns, and options behind them replace them', () => {
+  const random = generator(5);
+  const features = Array.from({ length: 1500 }, () => 2 * random() - 1);
+  const labels = Array.from({ length: 500 }, (_, i) => Number(features[3 * i + 1] > 0));
+  for (const more of [{}, { mechanism: 'blt' }, { batchSize: 10 }]) {
+    const { batchSize, ...others } = { batchSize: 1, ...more };
+    const options = { ...dp.learnerDefaults({ ...facts, batchSize }), ...others };
+    const learner = dp.learner({ ...options, insecureSeed: 1 });
+    learner.learn(features, labels);
+    const scores = dp.predict(learner.model(), features);
+    learner.dispose();
+    const right = labels.filter((label, i) => scores[i] >= 0 === label > 0).length;
+    assert.ok(right > 425, `${right} of 500 with ${JSON.stringify(more)}`);
+  }
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('learner defaults: the clip norm alone is the longest gradient of the loss', () => {
+  for (const [loss, slope] of [
+    [{}, 1],
+    [{ loss: 'hinge' }, 1],
+    [{ loss: 'quantile', quantile: 0.8 }, 0.8],
+    [{ loss: 'huber', huberThreshold: 2 }, 2],
+    [{ loss: 'softmax', numClasses: 4 }, Math.SQRT2],
+  ]) {
+    const found = dp.learnerDefaults({ ...facts, ...loss, setup: 'unclipped' });
+    close(found.clipNorm, slope * longest, 1e-12);
+    assert.deepEqual({ ...found, clipNorm: 0 }, { ...loss, ...target, dimension: 3, clipNorm: 0 });
+  }
+});
+
+test('learner defaults: neighbours of replaced rows have twice the noise, and half the rate', () => {
+  const lambdas = ['zero-out', 'replace-one'].map((neighbours) => {
+    const found = dp.learnerDefaults({ ...facts, setup: 'table', neighbours });
+    assert.equal(found.neighbours, neighbours);
+    return found.lambda;
+  });
+  close(lambdas[1] / lambdas[0], 2, 1e-12);
+});
+
+test('learner defaults: what is wrong is refused by name', () => {
+  const refused = (more, message) =>
+    assert.throws(() => dp.learnerDefaults({ ...facts, ...more }), { message });
+  refused({ loss: 'squared' }, /^learnerDefaults: loss must be one with slopes that have a bound, got squared/);
+  refused({ loss: () => ({ slopes: [] }) }, /^learnerDefaults: loss must be a name, got/);
+  refused({ setup: 'once' }, /^learnerDefaults: setup must be/);
+  refused({ numRows: 0 }, /^learnerDefaults: numRows must be/);
+  refused({ dimension: 0 }, /^learnerDefaults: dimension must be/);
+  refused({ batchSize: 0 }, /^learnerDefaults: batchSize must be/);
+  refused({ epsilon: 0 }, /epsilon must be/);
+  refused({ numRows: undefined }, /numRows/);
+  refused({ clipNorm: 1 }, /clipNorm is an unknown option/);
+});
