@@ -23,7 +23,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Threads of the libraries would wait for each other beside those of this program.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 import numpy as np
 from dp_accounting import dp_event, mechanism_calibration
