@@ -74,7 +74,7 @@ def learn(rows, labels, settings, batches, increments, random, momentum=0.0, exp
         sizes = norm * (np.abs(slopes) if scores == 1 else
                         np.sqrt(np.einsum("nsk,nsk->ns", slopes, slopes))[:, :, None])
         slopes *= np.minimum(1, clip / np.maximum(sizes, 1e-20))
-        gradient = (x.T @ slopes.reshape(len(x), -1)).reshape(shape)
+        gradient = (x.T @ slopes.reshape(len(x), shape[1] * scores)).reshape(shape)
         velocity = momentum * velocity + gradient + clip * noise * fresh
         weights = weights - rate * velocity
         if 2 * (step + 1) > num_steps:
