@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Federated learning with correlated noise: devices clip their own gradients, the server adds one row
-// of noise a round, and only noisy sums are ever used.
+// of noise a round, and models are made of noisy sums alone.
 //
 //   node examples/federated/rounds.mjs [SEED]
 //
 // A device takes part in at most 4 rounds, 25 rounds apart: that is what is protected, all records of
 // a device together. SEED is that of the made-up data; the noise is always fresh. Prints the mean
-// squared error of the first and of the last model.
+// squared error of the first and of the last model over all data, which is not private.
 
 import { load } from 'dp-ftrl';
 

@@ -8,9 +8,10 @@
 // POST /visit counts a visit; GET /totals answers with the totals of the hours that are over, one
 // line each: the hour since the start, and the total. PORT and HOUR_MS are read from the environment.
 //
-// Who visits once is protected. A visit counts once its hour is over: a kill loses those of the hour
-// that is not, and no total ever had them. FOLDER holds the state, which is as secret as the visits,
-// and the totals, which are public.
+// Who visits once is protected. A visit counts once its hour is released, up to a minute after its
+// end: a kill loses the visits of hours that are not, and no total ever had them. A kill in the wrong
+// moment also loses the line of an hour that is. FOLDER holds the state, which is as secret as the
+// visits, and the totals, which are public.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -21,6 +22,9 @@ import { FileStore } from 'dp-ftrl/file-store';
 const [folder = 'visits'] = process.argv.slice(2);
 const { PORT = '8080', HOUR_MS = '3600000' } = process.env;
 const hourLength = Number(HOUR_MS);
+if (!(Number.isInteger(hourLength) && hourLength > 0)) {
+  throw new RangeError(`HOUR_MS must be a whole number of milliseconds above 0, got ${HOUR_MS}`);
+}
 mkdirSync(folder, { recursive: true });
 const published = join(folder, 'totals.txt');
 
@@ -29,12 +33,17 @@ const store = await FileStore.open(join(folder, 'state'));
 const year = { mechanism: 'honaker', numSteps: 365 * 24, epsilon: 1, delta: 1e-6 };
 const ledger = await dp.ledger({ ...year, store });
 
-// The start of hour 0 is kept with the state.
-if (!ledger.memo) await ledger.releaseSteps(0, [], Buffer.from(String(Date.now())));
-const start = Number(Buffer.from(ledger.memo));
+// The start of hour 0 and the length of an hour are kept with the state.
+if (!ledger.memo) {
+  await ledger.releaseSteps(0, [], Buffer.from(JSON.stringify({ start: Date.now(), hourLength })));
+}
+const { start, ...kept } = JSON.parse(Buffer.from(ledger.memo));
+if (kept.hourLength !== hourLength) {
+  throw new RangeError(`HOUR_MS must be ${kept.hourLength}, as when ${folder} was begun`);
+}
 const hourNow = () => Math.floor((Date.now() - start) / hourLength);
 
-let hour = hourNow();
+let hour = Math.max(hourNow(), ledger.step); // Clocks are put back.
 let visits = 0;
 
 /** Releases all hours that are over, those among them in which the service did not run. */

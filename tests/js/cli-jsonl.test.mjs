@@ -106,6 +106,8 @@ test('json lines: names of files say the format, --format where none does', asyn
     assert.equal(readFileSync(path, 'utf8'), expected, name);
   }
   await fails([...args, '--format', 'json', csv], 2, /--format must be one of csv, jsonl, got "json"/);
+  const named = ['--format', 'xml', '--output', join(folder, 'out.csv'), csv];
+  await fails([...args, ...named], 2, /--format must be one of csv, jsonl, got "xml"/);
   await fails([...args, '--delimiter', 'tab', objects], 2, /--delimiter is for CSV, and the input is JSON lines/);
   await fails(['page', objects], 2, /the page reads CSV, and \S+in\.jsonl is JSON lines/);
 });

@@ -96,7 +96,11 @@ test('times: known buckets, offsets, and what is no time', () => {
   ];
   for (const [text, bucket, expected] of cases) assert.equal(at(text, bucket), expected, text);
   const wrong = ['', '2026', '2026-02-30', '2026-13-01', '2026-03-01T24:00', '2026-03-01T09:60'];
-  for (const text of [...wrong, '1772355000', '3/1/2026', '2026-03-01T09', ' 2026-03-01']) {
+  // Offsets that no clock has, and times that are of no year from 0 to 9999 in UTC.
+  const zones = ['2026-12-31T10:00+99:99', '2026-12-31T10:00-24:00', '2026-12-31T10:00+01:60'];
+  const years = ['9999-12-31T23:00:00-12:00', '0000-01-01T00:00:00+12:00'];
+  const others = ['1772355000', '3/1/2026', '2026-03-01T09', ' 2026-03-01'];
+  for (const text of [...wrong, ...zones, ...years, ...others]) {
     assert.equal(parseTime(text), undefined, text);
   }
 });

@@ -13,7 +13,8 @@ const whole = await (await importEntry('dp-ftrl')).load();
 
 const numSteps = 60;
 const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
-const saved = (mechanism) => whole.optimize({ mechanism, numSteps, buffers: 3 });
+const saved = (mechanism, participation = 'single') =>
+  whole.optimize({ mechanism, numSteps, participation, ...(participation === 'single' && { buffers: 3 }) });
 const strategies = [
   { mechanism: 'tree' },
   { mechanism: 'honaker' },
@@ -83,6 +84,17 @@ test('counter: optimal without a saved strategy is that in closed form, up to 2.
   }
 });
 
+test('counter: optimal by name is another factorization than that of the whole, and no ledger mixes them', async () => {
+  for (const [first, second] of [[counter, whole], [whole, counter]]) {
+    const store = memoryStore();
+    const options = { numSteps: 30, epsilon: 1, delta: 1e-6, store };
+    const ledger = await first.ledger(options);
+    await ledger.release(0, [1]);
+    ledger.dispose();
+    await assert.rejects(second.ledger(options), { code: 'bad_state' });
+  }
+});
+
 test('counter: its mechanisms are four of the whole, with the same words', () => {
   const known = whole.mechanisms();
   const own = counter.mechanisms();
@@ -96,6 +108,9 @@ test('counter: what it has not is refused by its name', () => {
   for (const [options, code, message] of [
     [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
     [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
+    [{ mechanism: 'optimal', numSteps: 2 ** 21 + 1 }, 'invalid_argument', /numSteps must be between 1 and 2097152/],
+    [{ mechanism: saved('optimal', { epochs: 2 }) }, 'unsupported', /columns are a dense factorization/],
+    [{ mechanism: 'tree', epsilon: -0 }, 'invalid_argument', /epsilon must be .*got -0/],
     [{ mechanism: 'tree', mode: 'lattice' }, 'unsupported', /mode must be left out: .*whole package/],
     [{ mechanism: 'tree', epochLength: 4 }, 'unsupported', /epochLength must be left out: .*whole/],
     [{ mechanism: 'tree', normalizeColumns: true }, 'unsupported', /normalizeColumns must be left out/],

@@ -502,7 +502,7 @@ test('randomizedResponse: bad input is refused by name', () => {
     [{ ones: 3, reports: 2, epsilon: 1 }, 'invalid_argument', /estimateCount: ones must be between 0 and 2, got 3/],
     [{ ones: 0.5, reports: 2, epsilon: 1 }, 'invalid_argument', /ones must be/],
     [{ ones: 0, reports: -1, epsilon: 1 }, 'invalid_argument', /reports must be/],
-    [{ ones: 0, reports: 1, epsilon: 0 }, 'invalid_argument', /epsilon must be positive/],
+    [{ ones: 0, reports: 1, epsilon: 0 }, 'invalid_argument', /epsilon must be between/],
   ]) {
     assert.throws(() => dp.estimateCount(options), code(expected, message), String(message));
   }

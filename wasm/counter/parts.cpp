@@ -6,6 +6,7 @@
 #include <emscripten/val.h>
 
 #include <array>
+#include <cmath>
 
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
@@ -30,6 +31,10 @@ using Forms = std::variant<DyadicDecoder, BufferedDecoder, VaryingBufferedDecode
        std::string("must be left out: ") + std::string(what) + " are in the whole package");
 }
 
+[[noreturn]] void fail_lattice() {
+  fail_absent("mode", "releases in mode lattice");
+}
+
 }  // namespace
 
 std::span<FamilyRow (*const)()> family_makers() {
@@ -46,6 +51,7 @@ StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& option
 
 /// JavaScript has the shortest digits already.
 std::string to_text(double value) {
+  if (value == 0 && std::signbit(value)) return "-0";
   return emscripten::val(value).call<std::string>("toString");
 }
 
@@ -63,20 +69,20 @@ Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Parti
 
 std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(std::shared_ptr<const Mechanism>,
                                                                const LatticeOptions&) {
-  fail_absent("mode", "releases in mode lattice");
+  fail_lattice();
 }
 double LatticeMechanism::release_stddev(std::int64_t) const {
-  return 0;
+  fail_lattice();
 }
 std::string_view to_string(LatticeNoise) {
-  return {};
+  fail_lattice();
 }
 
 namespace detail {
 
 std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const LatticeMechanism>,
                                                    const PrefixSumOptions&) {
-  return nullptr;
+  fail_lattice();
 }
 
 const ExactRowsMakers& exact_rows_makers() {

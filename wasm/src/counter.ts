@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Private counters alone, in a quarter of the bytes: running totals of records and of persons, and
- * their ledgers, by four mechanisms. Their WebAssembly is a file of its own beside this one.
+ * The package for those who only count: running totals of records and of persons, and their ledgers,
+ * by four mechanisms. Its WebAssembly is a file of its own beside this one.
  */
 
 import glue from 'dp-ftrl:counter-glue';

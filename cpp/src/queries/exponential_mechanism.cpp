@@ -36,6 +36,12 @@ void require_contributions(const char* function, std::int64_t max_contributions)
   require_between(function, "max_contributions", max_contributions, 1, std::int64_t{1} << 20);
 }
 
+/// Twice that is the epsilon of the exponential mechanism.
+void require_response_epsilon(const char* function, double epsilon) {
+  if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
+    fail_argument(function, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));
+}
+
 }  // namespace
 
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
@@ -115,9 +121,7 @@ std::int64_t private_quantile(std::span<const std::int64_t> histogram,
 }
 
 bool randomized_response(bool bit, double epsilon, const Key& key) {
-  constexpr const char* kName = "randomized_response";
-  if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
-    fail_argument(kName, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));
+  require_response_epsilon("randomized_response", epsilon);
   const std::array<std::int64_t, 2> utilities = {bit ? 0 : 1, bit ? 1 : 0};
   return exponential_mechanism(utilities, {.epsilon = 2 * epsilon, .sensitivity = 1}, key) == 1;
 }
@@ -127,7 +131,7 @@ EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, d
   constexpr std::int64_t kMaxReports = std::int64_t{1} << 53;
   require_between(kName, "num_reports", num_reports, 0, kMaxReports);
   require_between(kName, "num_ones", num_ones, 0, num_reports);
-  require_positive(kName, "epsilon", epsilon);
+  require_response_epsilon(kName, epsilon);
   const auto reports = static_cast<double>(num_reports);
   // Each report is 1 with probability 1/2 + (b - 1/2) tanh(epsilon / 2).
   return {

@@ -18,8 +18,8 @@ using detail::InverseRoot;
 /// Full accuracy: the loss is of second order in this.
 constexpr double kFullAccuracy = 1e-12;
 
-/// Near the optimum without a solver: the duals for prefix sums, to 10^-4 of the mean error and
-/// 2.8 * 10^-2 of the largest, up to 2^18 steps (docs/math/optimal.md).
+/// Returns weights near those of the optimum, without a solver: the duals for prefix sums, to 10^-4
+/// of the mean error and 2.8 * 10^-2 of the largest, up to 2^18 steps (docs/math/optimal.md).
 std::vector<double> closed_form_weights(std::int64_t num_steps, Objective objective) {
   std::vector<double> weights(static_cast<std::size_t>(num_steps));
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -151,13 +151,19 @@ FamilyRow closed_form_optimal_family() {
           .makes = Makes::any,
           .make = [](const ToeplitzRequest& request,
                      const StrategyParameters& parameters) -> StrategyPointer {
+            require_between(OptimalStrategy::kName, "num_steps", request.workload.num_steps(), 1,
+                            OptimalStrategy::kMaxSteps);
             return std::make_shared<const OptimalStrategy>(
                 request.workload,
                 plan_for_weights(optimum_problem(request.workload, objective_of(parameters)),
                                  parameters.num_buffers.value_or(kDefaultPlanBuffers), nullptr));
           },
-          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay"},
+          .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay",
+                         "columns", kColumnDuals, kRowDuals},
           .from_plan = [](const StrategyPlan& plan, const Workload& workload) -> StrategyPointer {
+            if (plan.has("columns"))
+              fail(ErrorCode::unsupported, "plan", "columns",
+                   "are a dense factorization, which this module does not read");
             return std::make_shared<const OptimalStrategy>(
                 workload, OptimalPlan{.objective = plan.objective,
                                       .decay = plan.number("decay"),

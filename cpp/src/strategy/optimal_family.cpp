@@ -172,7 +172,6 @@ FamilyRow optimal_family() {
     return optimal_strategy(request.workload, parameters.num_buffers, objective_of(parameters),
                             request.participation);
   };
-  row.plan_lists.insert(row.plan_lists.end(), {"columns", kColumnDuals, kRowDuals});
   row.from_plan = from_plan;
   return row;
 }

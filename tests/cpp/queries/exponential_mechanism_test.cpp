@@ -379,7 +379,9 @@ TEST(RandomizedResponse, refuses_bad_input) {
   EXPECT_ERROR(estimate_count(3, 2, 1), "invalid_argument", "num_ones must be between 0 and 2");
   EXPECT_ERROR(estimate_count(-1, 2, 1), "invalid_argument", "num_ones");
   EXPECT_ERROR(estimate_count(0, -2, 1), "invalid_argument", "num_reports");
-  EXPECT_ERROR(estimate_count(1, 2, 0), "invalid_argument", "epsilon");
+  for (const double epsilon : {0.0, -1.0, std::nan(""), 0x1p20, 5e-324})
+    EXPECT_ERROR(estimate_count(1, 2, epsilon), "invalid_argument",
+                 "estimate_count: epsilon must be between 2^-31 and 2^19");
 }
 
 TEST(ExponentialMechanism, refuses_bad_input) {

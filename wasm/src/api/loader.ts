@@ -121,7 +121,7 @@ function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
   return given;
 }
 
-/** A `load` for an edition: the one difference between the entries of the package. */
+/** Makes the `load` of an entry of the package. */
 export function makeLoad<Api>(edition: Edition<Api>): Load<Api> {
   const cache = new Cache<Api>();
 
@@ -157,7 +157,7 @@ export function makeLoad<Api>(edition: Edition<Api>): Load<Api> {
   };
 }
 
-/** `createInstance` of an edition. */
+/** Makes an instance of an edition: `createInstance` of an entry. */
 export async function createFrom<Api>(
   edition: Edition<Api>,
   options: LoadOptions = {},

@@ -18,10 +18,12 @@ const CLOCK = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?`;
 const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?)?`;
 const PATTERN = new RegExp(`^${DATE}(?:[T ]${CLOCK} ?${ZONE})?$`);
 
-function offsetOf(zone: string | undefined): number {
+/** Milliseconds from UTC, if there is such an offset. */
+function offsetOf(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === 'Z') return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', '') || 0);
-  return (zone[0] === '-' ? -minutes : minutes) * MINUTE;
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', '') || 0)];
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes) * MINUTE;
 }
 
 /** Year, month and day in digits, then hour, minute and second, which may be missing. */
@@ -40,8 +42,11 @@ export function timeOfParts(parts: TimeParts, zone: string | undefined): number 
   date.setUTCFullYear(year, month - 1, day); // Date.UTC would take the year 50 for 1950.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   // 60: a leap second.
-  if (hour > 23 || minute > 59 || second > 60) return undefined;
-  return date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offsetOf(zone);
+  const offset = offsetOf(zone);
+  if (hour > 23 || minute > 59 || second > 60 || offset === undefined) return undefined;
+  const time = date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offset;
+  const utcYear = new Date(time).getUTCFullYear();
+  return utcYear < 0 || utcYear > 9999 ? undefined : time;
 }
 
 /** Milliseconds since 1970 of a time as ISO 8601 writes it; UTC where no zone is given. */

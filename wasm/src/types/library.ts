@@ -605,10 +605,11 @@ export interface DpFtrl {
 
 /**
  * The library of `dp-ftrl/counter`: counters of the mechanisms `optimal`, `blt`, `honaker` and `tree`,
- * with the bits of the whole library. It has no searches. `optimal` takes a saved `strategy`, or the
- * one in closed form, whose largest error is up to 2.8 % above the least; `blt` takes a saved
- * `strategy`, or `decays` and `weights`. Other workloads, epochs, normalised columns and mode
- * `lattice` are refused.
+ * with the bits of the whole library for the same factorization. It has no searches. `optimal` is
+ * the factorization in closed form, which for one participation and the default buffers is up to
+ * 2.8 % above the least largest error; `blt` takes `decays` and `weights`. Either may be a saved
+ * strategy in place of the name, unless that is a dense one. Other workloads, `epochLength`,
+ * `normalizeColumns` and mode `lattice` are refused.
  */
 export type DpCounter = Pick<
   DpFtrl,

@@ -180,7 +180,7 @@ export interface EstimateCountOptions {
   ones: number;
   /** Reports in all, up to 2^53. */
   reports: number;
-  /** The one with which they were made. */
+  /** The one with which they were made: 2^-31 .. 2^19. */
   epsilon: number;
 }
 

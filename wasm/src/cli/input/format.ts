@@ -25,8 +25,10 @@ export function formatOfName(path: string | undefined): Format | undefined {
   return ENDINGS.find(([ending]) => path !== undefined && ending.test(path))?.[1];
 }
 
-const givenFormat = (args: Args, path: string | undefined): Format =>
-  formatOfName(path) ?? args.oneOf('format', FORMATS);
+function givenFormat(args: Args, path: string | undefined): Format {
+  const given = args.oneOf('format', FORMATS);
+  return formatOfName(path) ?? given;
+}
 
 export function inputFormat(command: string, args: Args): TableFormat {
   const kind = givenFormat(args, args.files[0]);
