@@ -44,7 +44,7 @@ function colourOf(panel, pattern) {
 
 /** Names every line by a part of its text, with the name of its colour in the style sheet. */
 const coloured = {
-  hero: [{ 'noise that is taken back later': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
+  hero: [{ 'noise that later noise takes back': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
   attacker: [{ came: 'private', 'stayed away': 'muted' }],
   naive: [{ 'each person': 'fresh', 'each total': 'secret' }],
   take_back: [{ 'fresh noise': 'fresh', 'taken back': 'private' }, { λ: 'private' }],

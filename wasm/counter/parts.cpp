@@ -26,8 +26,10 @@ constexpr std::array kFamilies = {tree_family, honaker_family, given_blt_family,
 /// The forms of the decoders of these families.
 using Forms = std::variant<DyadicDecoder, BufferedDecoder, VaryingBufferedDecoder, FilteredDecoder>;
 
+constexpr std::string_view kFunction = "counter";
+
 [[noreturn]] void fail_absent(std::string_view parameter, std::string_view what) {
-  fail(ErrorCode::unsupported, "counter", parameter,
+  fail(ErrorCode::unsupported, kFunction, parameter,
        std::string("must be left out: ") + std::string(what) + " are in the whole package");
 }
 

@@ -366,7 +366,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
       shown,
       ' the best possible attacker is right ',
       h('strong', {}, chance),
-      ' of the time; a coin toss, 50\u00a0%. The shaded sliver is all there is to gain.',
+      ' of the time; a coin toss, 50\u00a0%. The gain comes from the shaded sliver alone.',
     ),
     picture.plane.element,
     slider.element,

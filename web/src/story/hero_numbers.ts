@@ -23,9 +23,9 @@ const stops: readonly Stop[] = [
   {
     mechanism: 'square-root',
     name: 'square root',
-    noise: 'noise that is taken back later',
+    noise: 'noise that later noise takes back',
   },
-  { mechanism: 'optimal', name: 'optimal', noise: 'noise that is taken back later' },
+  { mechanism: 'optimal', name: 'optimal', noise: 'noise that later noise takes back' },
 ];
 
 export interface Lane extends Stop {

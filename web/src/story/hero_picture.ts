@@ -110,7 +110,7 @@ export function heroMarkup(day: Day): string {
   const what =
     `The number of people in a shop, published after each of ${whole(numPeople)} passers-by. ` +
     `With fresh noise it strays from the true count by up to ${whole(worst.worst)} people; ` +
-    `with noise that is taken back later, by up to ${whole(best.worst)}.`;
+    `with noise that later noise takes back, by up to ${whole(best.worst)}.`;
   return (
     legend(day) +
     `<div class="hero-picture"><div class="hero-still" role="img" aria-label="${what}">` +

@@ -191,8 +191,8 @@ const explained = (): HTMLElement[] => [
     'p',
     {},
     h('strong', {}, 'Fresh noise on each total: '),
-    'each person is part of every total from then on, and every total gives a little away. To ' +
-      'protect people against all totals together, each total needs this much noise, from the first.',
+    'each person is part of every total from then on. To protect people against all totals ' +
+      'together, each total needs this much noise, from the first.',
   ),
 ];
 

@@ -29,7 +29,7 @@ const scenes: readonly Scene[] = [
   {
     id: 'naive',
     title: 'The naive ways',
-    sentence: 'Fresh noise for each person piles up; fresh noise on each total has to be that large at once.',
+    sentence: 'Fresh noise for each person piles up; fresh noise on each total must be as large from the start.',
     load: () => import('./naive.ts'),
   },
   {
@@ -41,7 +41,7 @@ const scenes: readonly Scene[] = [
   {
     id: 'tree',
     title: 'The tree',
-    sentence: 'Or put the noise on blocks: a few of them add up to any total.',
+    sentence: 'Or put one noise on each block of steps: a few blocks add up to any total.',
     load: () => import('./errors/tree.ts'),
   },
   {
@@ -55,21 +55,21 @@ const scenes: readonly Scene[] = [
     title: 'Learning to read',
     sentence:
       'The same trick trains a model to read digits, while noise hides every single image. With ' +
-      'noise that is taken back it learns well; fresh noise drowns what it learns.',
+      'noise that is taken back it reads far better than with fresh noise.',
     load: () => import('./handwriting/handwriting.ts'),
   },
   {
     id: 'crowd',
     title: 'A crowd',
     sentence:
-      'Phones train one model together: images stay on the phone, each phone sends only how its ' +
-      'images would change the model, and noise hides every phone in the crowd.',
+      'Phones train one model together. Each sends how its images would change the model, which ' +
+      'still shows its handwriting: so only sums are used, and noise hides every phone in them.',
     load: () => import('./handwriting/crowd.ts'),
   },
   {
     id: 'yours',
     title: 'Yours',
-    sentence: 'As many counts as you need, as accurate as you need, from your own data.',
+    sentence: 'Choose how many counts, how accurate and how private, and bring your own data.',
     load: () => import('./errors/yours.ts'),
   },
 ];

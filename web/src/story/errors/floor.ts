@@ -190,7 +190,7 @@ class FloorScene implements SceneView {
       { class: 'tools' },
       start('floor-fresh', 'Start from fresh noise', Float64Array.of(1), false),
       start('floor-root', 'Back to the square root', rootBars, true),
-      h('label', {}, this.rest, ' older noise too, as in the square root'),
+      h('label', {}, this.rest, ' take back older noise too, as the square root does'),
     );
   }
 

@@ -57,7 +57,7 @@ export class FloorPicture {
     place(this.area, { x: x1, y, width: x2 - x1, height: plane.bottom - y });
     place(this.edge, { x1, x2, y1: y, y2: y });
     place(this.label, { x: x2 - 6, y: y + 16 });
-    const words = floor > 1 ? `the floor, ${fixed(floor, 4)}: no worst step is lower` : '';
+    const words = floor > 1 ? `the floor, ${fixed(floor, 4)}: the worst step cannot be lower` : '';
     setLines(this.label, words, x2 - x1 - 12);
     for (const name of lineNames) {
       const points = Array.from(this.curves[name] ?? [], (error, i) => ({

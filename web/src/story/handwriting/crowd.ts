@@ -304,8 +304,7 @@ class CrowdView {
     this.progress.show(this.rounds, this.at);
     setText(
       this.accuracy,
-      `After round ${this.at + 1} the model reads ${percent(round.accuracy)} of the ` +
-        'held-out images.',
+      `After round ${this.at + 1} the model reads ${percent(round.accuracy)} of new images.`,
     );
   }
 }

@@ -146,7 +146,7 @@ class Wishes {
         'p',
         { class: 'hint' },
         'With few, large steps fresh noise does nearly as well, but then few models are published. ',
-        'For noise that is taken back it hardly matters how many there are.',
+        'With noise that is taken back it hardly matters how many models are published.',
       ),
     );
   }
