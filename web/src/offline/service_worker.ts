@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Keeps the files of one build of the page, so that it opens without a network. Nothing but these
-// files is ever fetched or stored. The build fills in their names: vite.offline.ts.
+// files is ever stored; what an open page asks for of another build is passed on. The build fills in
+// the names: vite.offline.ts.
 
 import { digits, framed } from './framed.ts';
 import { familyOf, keptBuilds, newestPage } from './kept.ts';
