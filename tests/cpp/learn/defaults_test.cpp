@@ -194,6 +194,14 @@ TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
   EXPECT_ERROR((void)table.learned(), "wrong_length", "features must have 600 entries, got 899");
   table.labels.clear();
   EXPECT_ERROR((void)table.learned(), "invalid_argument", "labels must be");
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Table damaged(3);
+    damaged.features[4] = bad;
+    EXPECT_ERROR((void)damaged.learned(), "invalid_argument", "features[1]");
+    Table mislabelled(3);
+    mislabelled.labels[1] = bad;
+    EXPECT_ERROR((void)mislabelled.learned(), "invalid_argument", "label");
+  }
 }
 
 }  // namespace
