@@ -2,7 +2,6 @@
 
 /// Budgets, errors and bounds of mechanisms, and searches for them.
 
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "dpftrl/strategy/optimal.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "rows.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -29,12 +29,10 @@ namespace {
 using emscripten::val;
 
 val limits() {
-  return guarded([] {
-    val object = val::object();
-    object.set("denseSteps", static_cast<double>(kMaxDenseOptimumColumns));
-    object.set("epochSteps", static_cast<double>(kMaxFixedEpochOptimumSteps));
-    return object;
-  });
+  val object = val::object();
+  object.set("denseSteps", static_cast<double>(kMaxDenseOptimumColumns));
+  object.set("epochSteps", static_cast<double>(kMaxFixedEpochOptimumSteps));
+  return object;
 }
 
 val classical(const ApproximateDp& target) {
@@ -52,88 +50,81 @@ val classical(const ApproximateDp& target) {
 }
 
 /// Returns the mu of Gaussian DP that epsilon-DP implies.
-val pure_mu(double epsilon) {
-  return guarded([&] { return mu_from_pure_dp(epsilon); });
+double pure_mu(double epsilon) {
+  return mu_from_pure_dp(epsilon);
 }
 
 /// Returns the rho of zero-concentrated DP that epsilon-DP implies.
-val pure_rho(double epsilon) {
-  return guarded([&] { return rho_from_pure_dp(epsilon); });
+double pure_rho(double epsilon) {
+  return rho_from_pure_dp(epsilon);
 }
 
 /// Names what `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not
 /// only the Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
 val calibrate(const std::string& kind, double value, double delta) {
-  return guarded([&] {
-    const bool is_target = kind == "epsilon";
-    const bool is_concentrated = kind == "rho";
-    const ApproximateDp target{.epsilon = value, .delta = delta};
-    double mu = value;
-    double epsilon = value;
-    if (is_target) {
-      mu = mu_from_approximate_dp(target);
-    } else if (is_concentrated) {
-      mu = mu_from_rho(value);
-      epsilon = epsilon_from_rho({.rho = value, .delta = delta});
-    } else {
-      epsilon = epsilon_from_mu({.mu = value, .delta = delta});
-    }
-    const double multiplier = is_target
-                                  ? noise_multiplier(target)
-                                  : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
-    if (!std::isfinite(multiplier))
-      fail_argument("calibrate", kind, "large enough for a finite noise multiplier",
-                    to_text(value));
-    val object = val::object();
-    object.set("noiseMultiplier", multiplier);
-    object.set("epsilon", epsilon);
-    object.set("delta", delta);
-    object.set("rho", is_concentrated ? value : rho_from_mu(mu));
-    object.set("mu", is_concentrated ? val::null() : val(mu));
-    object.set("method", is_concentrated
-                             ? "conversion of zero-concentrated DP (Canonne, Kamath, Steinke), an "
-                               "upper bound"
-                             : "exact privacy profile of the Gaussian mechanism");
-    object.set("classical", classical({.epsilon = epsilon, .delta = delta}));
-    return object;
-  });
+  const bool is_target = kind == "epsilon";
+  const bool is_concentrated = kind == "rho";
+  const ApproximateDp target{.epsilon = value, .delta = delta};
+  double mu = value;
+  double epsilon = value;
+  if (is_target) {
+    mu = mu_from_approximate_dp(target);
+  } else if (is_concentrated) {
+    mu = mu_from_rho(value);
+    epsilon = epsilon_from_rho({.rho = value, .delta = delta});
+  } else {
+    epsilon = epsilon_from_mu({.mu = value, .delta = delta});
+  }
+  const double multiplier = is_target
+                                ? noise_multiplier(target)
+                                : std::nextafter(1 / mu, std::numeric_limits<double>::infinity());
+  if (!std::isfinite(multiplier))
+    fail_argument("calibrate", kind, "large enough for a finite noise multiplier", to_text(value));
+  val object = val::object();
+  object.set("noiseMultiplier", multiplier);
+  object.set("epsilon", epsilon);
+  object.set("delta", delta);
+  object.set("rho", is_concentrated ? value : rho_from_mu(mu));
+  object.set("mu", is_concentrated ? val::null() : val(mu));
+  object.set("method", is_concentrated
+                           ? "conversion of zero-concentrated DP (Canonne, Kamath, Steinke), an "
+                             "upper bound"
+                           : "exact privacy profile of the Gaussian mechanism");
+  object.set("classical", classical({.epsilon = epsilon, .delta = delta}));
+  return object;
 }
 
 /// Adds up what releases of these costs spend together in one account, "mu" or "rho", against a
 /// limit.
 val compose(const std::string& account, const val& costs, double epsilon, double delta) {
-  return guarded([&] {
-    const bool is_mu = account == "mu";
-    const ApproximateDp target{.epsilon = epsilon, .delta = delta};
-    const double limit = is_mu ? mu_from_approximate_dp(target) : rho_from_approximate_dp(target);
-    const std::vector<double> each = emscripten::convertJSArrayToNumberVector<double>(costs);
-    const double total = is_mu ? compose_mu(each) : compose_rho(each);
-    double spent = 0;
-    if (total > 0) {
-      spent = is_mu ? epsilon_from_mu({.mu = total, .delta = delta})
-                    : epsilon_from_rho({.rho = total, .delta = delta});
-    }
-    val object = val::object();
-    object.set("total", total);
-    object.set("limit", limit);
-    object.set("epsilon", spent);
-    object.set("fits", total <= limit);
-    return object;
-  });
+  const bool is_mu = account == "mu";
+  const ApproximateDp target{.epsilon = epsilon, .delta = delta};
+  const double limit = is_mu ? mu_from_approximate_dp(target) : rho_from_approximate_dp(target);
+  const std::vector<double> each = numbers_of(costs);
+  const double total = is_mu ? compose_mu(each) : compose_rho(each);
+  double spent = 0;
+  if (total > 0) {
+    spent = is_mu ? epsilon_from_mu({.mu = total, .delta = delta})
+                  : epsilon_from_rho({.rho = total, .delta = delta});
+  }
+  val object = val::object();
+  object.set("total", total);
+  object.set("limit", limit);
+  object.set("epsilon", spent);
+  object.set("fits", total <= limit);
+  return object;
 }
 
 /// Returns what follows from workload and participation alone: their names, and the bound on every
 /// factorization for `objective`.
 val problem(const val& options) {
-  return guarded([&] {
-    const Problem given = problem_of(options);
-    val object = val::object();
-    object.set("workload", given.workload.name());
-    object.set("participation", std::string(given.participation.name()));
-    set_bound(object, certified_lower_bound(given.workload, given.participation,
-                                            objective_named(text(options, "objective"))));
-    return object;
-  });
+  const Problem given = problem_of(options);
+  val object = val::object();
+  object.set("workload", given.workload.name());
+  object.set("participation", std::string(given.participation.name()));
+  set_bound(object, certified_lower_bound(given.workload, given.participation,
+                                          objective_named(text(options, "objective"))));
+  return object;
 }
 
 val error_object(const UnitError& error) {
@@ -154,17 +145,15 @@ std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options
 
 /// Returns the error and those properties of the strategy that are not as in the catalogue.
 val unit_error_of(const val& options) {
-  return guarded([&] {
-    Problem given = problem_of(options);
-    const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
-    val object = error_object(unit_error(*strategy, given.participation));
-    object.set("causal", strategy->is_causal());
-    if (const std::optional<StreamCost> cost = strategy->stream_cost()) {
-      object.set("stepCost", std::string(cost->step));
-      object.set("memoryCost", std::string(cost->memory));
-    }
-    return object;
-  });
+  Problem given = problem_of(options);
+  const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
+  val object = error_object(unit_error(*strategy, given.participation));
+  object.set("causal", strategy->is_causal());
+  if (const std::optional<StreamCost> cost = strategy->stream_cost()) {
+    object.set("stepCost", std::string(cost->step));
+    object.set("memoryCost", std::string(cost->memory));
+  }
+  return object;
 }
 
 val published(const PublishedBound& bound) {
@@ -179,39 +168,35 @@ val published(const PublishedBound& bound) {
 
 /// Bounds on mechanisms of the prefix sums that promise `parameter`, an "epsilon" or a "rho".
 val mechanism_bounds_of(double num_steps, const std::string& kind, double parameter) {
-  return guarded([&] {
-    const MechanismBounds found = mechanism_bounds(
-        {.num_steps = count_of(num_steps),
-         .notion = kind == "rho" ? PrivacyNotion::concentrated : PrivacyNotion::pure,
-         .parameter = parameter});
-    val object = val::object();
-    object.set("unbiasedMax", found.unbiased_max);
-    object.set("unbiasedMean", found.unbiased_mean);
-    object.set("every", found.every);
-    object.set("blockLength", static_cast<double>(found.block_length));
-    return object;
-  });
+  const MechanismBounds found =
+      mechanism_bounds({.num_steps = count_of(num_steps),
+                        .notion = kind == "rho" ? PrivacyNotion::concentrated : PrivacyNotion::pure,
+                        .parameter = parameter});
+  val object = val::object();
+  object.set("unbiasedMax", found.unbiased_max);
+  object.set("unbiasedMean", found.unbiased_mean);
+  object.set("every", found.every);
+  object.set("blockLength", static_cast<double>(found.block_length));
+  return object;
 }
 
 /// Bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double num_steps) {
-  return guarded([&] {
-    const std::int64_t n = count_of(num_steps);
-    val object = val::object();
-    object.set("schatten", schatten_lower_bound(n));
-    const Workload prefix = Workload::prefix_sums(n);
-    const auto least = [&](Objective objective) {
-      return certified_lower_bound(prefix, Participation::single(), objective)->value;
-    };
-    object.set("max", least(Objective::max));
-    object.set("mean", least(Objective::mean));
-    object.set("squareRootMax", square_root_max_error_bound(n));
-    object.set("squareRootMean", square_root_mean_error_bound(n));
-    object.set("publishedMax", published(published_max_error_bound(n)));
-    object.set("publishedMean", published(published_mean_error_bound(n)));
-    object.set("publishedLower", published(published_lower_bound(n)));
-    return object;
-  });
+  const std::int64_t n = count_of(num_steps);
+  val object = val::object();
+  object.set("schatten", schatten_lower_bound(n));
+  const Workload prefix = Workload::prefix_sums(n);
+  const auto least = [&](Objective objective) {
+    return certified_lower_bound(prefix, Participation::single(), objective)->value;
+  };
+  object.set("max", least(Objective::max));
+  object.set("mean", least(Objective::mean));
+  object.set("squareRootMax", square_root_max_error_bound(n));
+  object.set("squareRootMean", square_root_mean_error_bound(n));
+  object.set("publishedMax", published(published_max_error_bound(n)));
+  object.set("publishedMean", published(published_mean_error_bound(n)));
+  object.set("publishedLower", published(published_lower_bound(n)));
+  return object;
 }
 
 /// Sets what all steps keep to together, where the options have a beta.
@@ -235,110 +220,90 @@ void set_simultaneous(val& object, const Strategy& strategy, const Participation
 /// Returns everything there is to say about a factorization: its error, the bound for its
 /// objective, and the residual of its matrices.
 val appraisal(const val& options) {
-  return guarded([&] {
-    const Problem given = problem_of(options);
-    const StrategyOptions wanted = strategy_options(options, given.workload);
-    const auto strategy = measured_strategy(wanted);
-    const Objective objective = objective_of(wanted.parameters);
-    val object = error_object(unit_error(*strategy, given.participation));
-    object.set("effectiveParameters",
-               to_object(effective_parameters(*strategy, wanted.parameters)));
-    object.set("workload", given.workload.name());
-    object.set("participation", std::string(given.participation.name()));
-    object.set("maxParticipations", static_cast<double>(given.participation.max_participations()));
-    object.set("separation", static_cast<double>(given.participation.separation()));
-    object.set("objective", std::string(name_of(objective)));
-    set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
-    const DecoderResidual checked = decoder_residual(*strategy, wanted);
-    object.set("decoderResidual", checked.value);
-    object.set("residualSteps", static_cast<double>(checked.num_steps));
-    set_simultaneous(object, *strategy, given.participation, options);
-    return object;
-  });
+  const Problem given = problem_of(options);
+  const StrategyOptions wanted = strategy_options(options, given.workload);
+  const auto strategy = measured_strategy(wanted);
+  const Objective objective = objective_of(wanted.parameters);
+  val object = error_object(unit_error(*strategy, given.participation));
+  object.set("effectiveParameters", to_object(effective_parameters(*strategy, wanted.parameters)));
+  object.set("workload", given.workload.name());
+  object.set("participation", std::string(given.participation.name()));
+  object.set("maxParticipations", static_cast<double>(given.participation.max_participations()));
+  object.set("separation", static_cast<double>(given.participation.separation()));
+  object.set("objective", std::string(name_of(objective)));
+  set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
+  const DecoderResidual checked = decoder_residual(*strategy, wanted);
+  object.set("decoderResidual", checked.value);
+  object.set("residualSteps", static_cast<double>(checked.num_steps));
+  set_simultaneous(object, *strategy, given.participation, options);
+  return object;
 }
 
 val error_per_step(const val& options) {
-  return guarded([&] {
-    Problem given = problem_of(options);
-    const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
-    return owned_array(unit_error_per_step(*strategy, given.participation));
-  });
+  Problem given = problem_of(options);
+  const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
+  return owned_array(unit_error_per_step(*strategy, given.participation));
 }
 
 val gradient_variances(const val& options) {
-  return guarded([&] {
-    Problem given = problem_of(options);
-    return owned_array(
-        increment_variances(*make_strategy(strategy_options(options, std::move(given.workload)))));
-  });
+  Problem given = problem_of(options);
+  return owned_array(
+      increment_variances(*make_strategy(strategy_options(options, std::move(given.workload)))));
 }
 
 val matrices(const val& options) {
-  return guarded([&] {
-    constexpr std::int64_t kMaxSteps = 512;
-    require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
-    Problem given = problem_of(options);
-    const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
-    const double scale = sensitivity(*strategy, given.participation).value;
-    const Matrix decoder = strategy->decoder();
-    const Matrix covariance = scale * scale * (decoder * decoder.transpose());
-    val object = val::object();
-    object.set("numSteps", static_cast<double>(strategy->num_steps()));
-    object.set("numMeasurements", static_cast<double>(strategy->num_measurements()));
-    object.set("encoder", owned_eigen(strategy->encoder()));
-    object.set("decoder", owned_eigen(decoder));
-    object.set("noiseCovariance", owned_eigen(covariance));
-    return object;
-  });
+  constexpr std::int64_t kMaxSteps = 512;
+  require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
+  Problem given = problem_of(options);
+  const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
+  const double scale = sensitivity(*strategy, given.participation).value;
+  const Matrix decoder = strategy->decoder();
+  const Matrix covariance = scale * scale * (decoder * decoder.transpose());
+  val object = val::object();
+  object.set("numSteps", static_cast<double>(strategy->num_steps()));
+  object.set("numMeasurements", static_cast<double>(strategy->num_measurements()));
+  object.set("encoder", owned_eigen(strategy->encoder()));
+  object.set("decoder", owned_eigen(decoder));
+  object.set("noiseCovariance", owned_eigen(covariance));
+  return object;
 }
 
 val certificate(const val& options) {
-  return guarded([&] { return to_checked_object(*Mechanism::make(mechanism_options(options))); });
+  return to_checked_object(*Mechanism::make(mechanism_options(options)));
 }
 
-val planner_create(const val& options) {
-  return guarded(
-      [&] { return handles().add(std::make_unique<Planner>(planner_options(options))); });
+double planner_create(const val& options) {
+  return handles().add(std::make_unique<Planner>(planner_options(options)));
 }
 
-/// Runs one piece of the search.
 val planner_advance(double handle) {
-  return guarded([&] {
-    Planner& planner = handles().get<Planner>(handle);
-    const bool goes_on = planner.advance();
-    const PlannerProgress progress = planner.progress();
-    val object = val::object();
-    object.set("done", !goes_on);
-    object.set("iterations", static_cast<double>(progress.iterations));
-    object.set("fraction", progress.fraction);
-    return object;
-  });
+  return advanced(handles().get<Planner>(handle));
 }
 
 val planner_result(double handle) {
-  return guarded([&] { return to_object(handles().get<Planner>(handle).result()); });
+  return to_object(handles().get<Planner>(handle).result());
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
-  emscripten::function("limits", &limits);
-  emscripten::function("calibrate", &calibrate);
-  emscripten::function("pureMu", &pure_mu);
-  emscripten::function("pureRho", &pure_rho);
-  emscripten::function("compose", &compose);
-  emscripten::function("bounds", &bounds);
-  emscripten::function("mechanismBounds", &mechanism_bounds_of);
-  emscripten::function("problem", &problem);
-  emscripten::function("unitError", &unit_error_of);
-  emscripten::function("appraisal", &appraisal);
-  emscripten::function("errorPerStep", &error_per_step);
-  emscripten::function("gradientVariances", &gradient_variances);
-  emscripten::function("matrices", &matrices);
-  emscripten::function("certificate", &certificate);
-  emscripten::function("plannerCreate", &planner_create);
-  emscripten::function("plannerAdvance", &planner_advance);
-  emscripten::function("plannerResult", &planner_result);
+  bind<&limits>("limits");
+  bind<&calibrate>("calibrate");
+  bind<&pure_mu>("pureMu");
+  bind<&pure_rho>("pureRho");
+  bind<&compose>("compose");
+  bind<&bounds>("bounds");
+  bind<&mechanism_bounds_of>("mechanismBounds");
+  bind<&problem>("problem");
+  bind<&unit_error_of>("unitError");
+  bind<&appraisal>("appraisal");
+  bind<&error_per_step>("errorPerStep");
+  bind<&gradient_variances>("gradientVariances");
+  bind<&matrices>("matrices");
+  bind<&certificate>("certificate");
+  bind<&planner_create>("plannerCreate");
+  bind<&planner_advance>("plannerAdvance");
+  bind<&planner_result>("plannerResult");
 }
 
 }  // namespace dpftrl::wasm

@@ -259,6 +259,17 @@ inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& 
              bound ? emscripten::val(bound->every_dimension) : emscripten::val::null());
 }
 
+/// Runs one piece of a search, and tells how far it is.
+template <typename Search>
+emscripten::val advanced(Search& search) {
+  emscripten::val object = emscripten::val::object();
+  object.set("done", !search.advance());
+  const auto progress = search.progress();
+  object.set("iterations", static_cast<double>(progress.iterations));
+  object.set("fraction", progress.fraction);
+  return object;
+}
+
 inline std::string_view to_string(SolverStatus status) {
   if (status == SolverStatus::converged) return "converged";
   if (status == SolverStatus::infeasible) return "infeasible";

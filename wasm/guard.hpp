@@ -6,12 +6,14 @@
 /// (`catch (...)` does not see it), and the facade gives the instance up. So nothing that can throw
 /// on that side is called: inputs are the facade's copies.
 
+#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
@@ -58,6 +60,31 @@ emscripten::val guarded(Body&& body) {
   } catch (...) {
     return internal_failure("unknown C++ exception");
   }
+}
+
+/// The function with its result in a reply: null where it returns nothing.
+template <auto function>
+struct Replying;
+
+template <typename Result, typename... Arguments, Result (*function)(Arguments...)>
+struct Replying<function> {
+  static emscripten::val call(Arguments... arguments) {
+    return guarded([&] {
+      if constexpr (std::is_void_v<Result>) {
+        function(arguments...);
+        return emscripten::val::null();
+      } else {
+        return function(arguments...);
+      }
+    });
+  }
+};
+
+/// Binds a function that returns a value. One that makes the reply itself, as those that work
+/// through rows do, is bound by emscripten::function.
+template <auto function>
+void bind(const char* name) {
+  emscripten::function(name, &Replying<function>::call);
 }
 
 }  // namespace dpftrl::wasm

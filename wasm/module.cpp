@@ -2,7 +2,6 @@
 
 /// Facts about a module: its version and mechanisms, and the objects that it keeps for JavaScript.
 
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <string>
@@ -16,48 +15,43 @@ namespace {
 
 using emscripten::val;
 
-val version() {
-  return guarded([] { return std::string(DPFTRL_VERSION); });
+std::string version() {
+  return std::string(DPFTRL_VERSION);
 }
 
 val catalogue() {
-  return guarded([] {
-    val list = val::array();
-    for (const StrategyInfo& info : strategy_catalogue()) {
-      val entry = val::object();
-      entry.set("name", std::string(info.name));
-      entry.set("summary", std::string(info.summary));
-      entry.set("stepCost", std::string(info.step_cost));
-      entry.set("memoryCost", std::string(info.memory_cost));
-      entry.set("parameters", std::string(info.parameters));
-      entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
-      entry.set("maxSteps", static_cast<double>(info.max_steps));
-      entry.set("causal", info.is_causal);
-      entry.set("pureDp", info.allows_pure_dp);
-      list.call<double>("push", entry);
-    }
-    return list;
-  });
+  val list = val::array();
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    val entry = val::object();
+    entry.set("name", std::string(info.name));
+    entry.set("summary", std::string(info.summary));
+    entry.set("stepCost", std::string(info.step_cost));
+    entry.set("memoryCost", std::string(info.memory_cost));
+    entry.set("parameters", std::string(info.parameters));
+    entry.set("workloads", info.workloads == WorkloadSupport::adapted ? "adapted" : "decoded");
+    entry.set("maxSteps", static_cast<double>(info.max_steps));
+    entry.set("causal", info.is_causal);
+    entry.set("pureDp", info.allows_pure_dp);
+    list.call<double>("push", entry);
+  }
+  return list;
 }
 
-val dispose(double handle) {
-  return guarded([&] {
-    handles().remove(handle);
-    return val::null();
-  });
+void dispose(double handle) {
+  handles().remove(handle);
 }
 
-val live_handles() {
-  return guarded([] { return handles().size(); });
+double live_handles() {
+  return handles().size();
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_module) {
-  emscripten::function("version", &version);
-  emscripten::function("catalogue", &catalogue);
-  emscripten::function("dispose", &dispose);
-  emscripten::function("liveHandles", &live_handles);
+  bind<&version>("version");
+  bind<&catalogue>("catalogue");
+  bind<&dispose>("dispose");
+  bind<&live_handles>("liveHandles");
 }
 
 }  // namespace dpftrl::wasm

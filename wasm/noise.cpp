@@ -2,7 +2,6 @@
 
 /// Rows of noise without a sum, and their way to sums that callers keep.
 
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <cstdint>
@@ -73,29 +72,22 @@ decltype(auto) with_stream(double handle, Use&& use) {
 }
 
 val noise_create(const val& options) {
-  return guarded([&] {
-    std::unique_ptr<NoiseRows> rows = rows_of(options);
-    val object = val::object();
-    if (const auto* noise = std::get_if<GradientNoise>(rows.get())) {
-      object.set("certificate", to_object(noise->mechanism().certificate()));
-      object.set("grid", noise->grid());
-    }
-    object.set("id", handles().add(std::move(rows)));
-    return object;
-  });
+  std::unique_ptr<NoiseRows> rows = rows_of(options);
+  val object = val::object();
+  if (const auto* noise = std::get_if<GradientNoise>(rows.get())) {
+    object.set("certificate", to_object(noise->mechanism().certificate()));
+    object.set("grid", noise->grid());
+  }
+  object.set("id", handles().add(std::move(rows)));
+  return object;
 }
 
-val noise_step(double handle) {
-  return guarded([&] {
-    return with_stream(handle, [](auto& stream) { return static_cast<double>(stream.step()); });
-  });
+double noise_step(double handle) {
+  return with_stream(handle, [](auto& stream) { return static_cast<double>(stream.step()); });
 }
 
-val noise_seek(double handle, double step) {
-  return guarded([&] {
-    with_stream(handle, [&](auto& stream) { stream.seek(count_of(step)); });
-    return val::null();
-  });
+void noise_seek(double handle, double step) {
+  with_stream(handle, [&](auto& stream) { stream.seek(count_of(step)); });
 }
 
 void fill_rounded(NoiseStream& stream, std::span<std::int64_t> rows, std::int64_t num_rows,
@@ -116,57 +108,47 @@ void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::in
 
 /// Integers as doubles, which hold them.
 val noise_rounded(double handle, double num_rows, double scale) {
-  return guarded([&] {
-    return with_stream(handle, [&](auto& stream) {
-      require_between("noise", "num_rows", count_of(num_rows), 0, stream.num_steps());
-      std::vector<std::int64_t> rows(
-          static_cast<std::size_t>(count_of(num_rows) * stream.dimension()));
-      fill_rounded(stream, rows, count_of(num_rows), scale);
-      std::vector<double> out;
-      out.reserve(rows.size());
-      for (const std::int64_t entry : rows) {
-        constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-        require_between("noise", "scale", entry, -kLargest, kLargest);
-        out.push_back(static_cast<double>(entry));
-      }
-      return owned_array(out);
-    });
+  return with_stream(handle, [&](auto& stream) {
+    require_between("noise", "num_rows", count_of(num_rows), 0, stream.num_steps());
+    std::vector<std::int64_t> rows(
+        static_cast<std::size_t>(count_of(num_rows) * stream.dimension()));
+    fill_rounded(stream, rows, count_of(num_rows), scale);
+    std::vector<double> out;
+    out.reserve(rows.size());
+    for (const std::int64_t entry : rows) {
+      constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+      require_between("noise", "scale", entry, -kLargest, kLargest);
+      out.push_back(static_cast<double>(entry));
+    }
+    return owned_array(out);
   });
 }
 
 /// Overwrites the sum, a Float64Array that only the facade knows, by itself with the noise.
-val noise_add_to(double handle, const val& sum, double step) {
-  return guarded([&] {
-    std::vector<double> values = numbers_of(sum);
-    std::get<GradientNoise>(handles().get<NoiseRows>(handle)).add_noise_to(values, count_of(step));
-    sum.call<void>("set", val(emscripten::typed_memory_view(values.size(), values.data())));
-    return val::null();
-  });
+void noise_add_to(double handle, const val& sum, double step) {
+  std::vector<double> values = numbers_of(sum);
+  std::get<GradientNoise>(handles().get<NoiseRows>(handle)).add_noise_to(values, count_of(step));
+  write_to(sum, values);
 }
 
 val noise_checkpoint(double handle) {
-  return guarded([&] {
-    return with_stream(handle, [](auto& stream) { return owned_bytes(stream.checkpoint()); });
-  });
+  return with_stream(handle, [](auto& stream) { return owned_bytes(stream.checkpoint()); });
 }
 
-val noise_restore(double handle, const val& bytes) {
-  return guarded([&] {
-    with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
-    return val::null();
-  });
+void noise_restore(double handle, const val& bytes) {
+  with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_noise) {
-  emscripten::function("noiseCreate", &noise_create);
-  emscripten::function("noiseStep", &noise_step);
-  emscripten::function("noiseSeek", &noise_seek);
-  emscripten::function("noiseRounded", &noise_rounded);
-  emscripten::function("noiseAddTo", &noise_add_to);
-  emscripten::function("noiseCheckpoint", &noise_checkpoint);
-  emscripten::function("noiseRestore", &noise_restore);
+  bind<&noise_create>("noiseCreate");
+  bind<&noise_step>("noiseStep");
+  bind<&noise_seek>("noiseSeek");
+  bind<&noise_rounded>("noiseRounded");
+  bind<&noise_add_to>("noiseAddTo");
+  bind<&noise_checkpoint>("noiseCheckpoint");
+  bind<&noise_restore>("noiseRestore");
 }
 
 }  // namespace dpftrl::wasm

@@ -2,7 +2,6 @@
 
 /// Steps of many contributions: sums of people, and prefix sums of whatever the caller bounds.
 
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <span>
@@ -54,21 +53,20 @@ val end_steps(double handle, const val& totals) {
                          [](Sums& sums, std::span<double> row, std::size_t) { sums.release(row); });
 }
 
-val people_sum_num_dropped(double handle) {
-  return guarded(
-      [&] { return static_cast<double>(handles().get<PeopleSum>(handle).num_dropped()); });
+double people_sum_num_dropped(double handle) {
+  return static_cast<double>(handles().get<PeopleSum>(handle).num_dropped());
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_people) {
-  emscripten::function("peopleSumCreate", &create_totals<PeopleSum>);
+  bind<&create_totals<PeopleSum>>("peopleSumCreate");
   emscripten::function("peopleSumContribute", &people_sum_contribute);
   emscripten::function("peopleSumReleaseEach", &people_sum_release_each);
   emscripten::function("peopleSumEndSteps", &end_steps<PeopleSum>);
-  emscripten::function("peopleSumStep", &step_of<PeopleSum>);
-  emscripten::function("peopleSumStddev", &release_stddev<PeopleSum>);
-  emscripten::function("peopleSumNumDropped", &people_sum_num_dropped);
+  bind<&step_of<PeopleSum>>("peopleSumStep");
+  bind<&release_stddev<PeopleSum>>("peopleSumStddev");
+  bind<&people_sum_num_dropped>("peopleSumNumDropped");
   emscripten::function("prefixSumContribute", &prefix_sum_contribute);
   emscripten::function("prefixSumEndSteps", &end_steps<PrefixSum>);
 }

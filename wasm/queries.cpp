@@ -2,9 +2,6 @@
 
 /// Linear queries on histograms, winners and quantiles.
 
-#include "queries.hpp"
-
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <cstdint>
@@ -16,6 +13,7 @@
 #include "convert.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
 #include "dpftrl/queries/query_mechanism.hpp"
+#include "dpftrl/queries/query_workload.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
@@ -25,6 +23,16 @@ namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
+
+struct Queries {
+  QueryWorkload workload;
+  QueryMechanism mechanism;
+};
+
+struct QuerySearch {
+  QueryFactorizer factorizer;
+  QueryPrivacy privacy;
+};
 
 std::vector<std::int64_t> counts_of(const std::vector<double>& values) {
   std::vector<std::int64_t> counts;
@@ -85,168 +93,136 @@ val describe(const Queries& queries) {
   object.set("lowerBound", mechanism.lower_bound());
   object.set("ratio", mechanism.unit_error() / mechanism.lower_bound());
   object.set("textbookRatio", mechanism.textbook_sensitivity() / mechanism.sensitivity());
-  object.set("standardErrors", owned_array(errors.data(), static_cast<std::size_t>(errors.size())));
+  object.set("standardErrors", owned_eigen(errors));
   return object;
 }
 
 /// Begins a search.
-val queries_search(const val& options) {
-  return guarded([&] {
-    const QueryPrivacy privacy{.epsilon = number(options, "epsilon"),
-                               .delta = number(options, "delta"),
-                               .neighbours = neighbours_from_string(text(options, "neighbours")),
-                               .max_contributions = count(options, "maxContributions")};
-    privacy.require_sound();
-    const Objective objective = objective_named(text(options, "objective"));
-    // The last digits of the largest error take most of the search.
-    const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
-    QueryFactorizer factorizer(workload_of(options["workload"]),
-                               {.strategy = strategy_named(text(options, "strategy")),
-                                .noise = privacy.noise(),
-                                .neighbours = privacy.neighbours,
-                                .objective = objective,
-                                .solver = {.gap = gap}});
-    return handles().add(
-        std::make_unique<QuerySearch>(QuerySearch{std::move(factorizer), privacy}));
-  });
+double queries_search(const val& options) {
+  const QueryPrivacy privacy{.epsilon = number(options, "epsilon"),
+                             .delta = number(options, "delta"),
+                             .neighbours = neighbours_from_string(text(options, "neighbours")),
+                             .max_contributions = count(options, "maxContributions")};
+  privacy.require_sound();
+  const Objective objective = objective_named(text(options, "objective"));
+  // The last digits of the largest error take most of the search.
+  const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
+  QueryFactorizer factorizer(workload_of(options["workload"]),
+                             {.strategy = strategy_named(text(options, "strategy")),
+                              .noise = privacy.noise(),
+                              .neighbours = privacy.neighbours,
+                              .objective = objective,
+                              .solver = {.gap = gap}});
+  return handles().add(std::make_unique<QuerySearch>(QuerySearch{std::move(factorizer), privacy}));
 }
 
 val queries_advance(double handle) {
-  return guarded([&] {
-    QueryFactorizer& factorizer = handles().get<QuerySearch>(handle).factorizer;
-    const bool goes_on = factorizer.advance();
-    const QueryFactorizerProgress progress = factorizer.progress();
-    val object = val::object();
-    object.set("done", !goes_on);
-    object.set("iterations", static_cast<double>(progress.iterations));
-    object.set("fraction", progress.fraction);
-    return object;
-  });
+  return advanced(handles().get<QuerySearch>(handle).factorizer);
 }
 
 /// Returns the result of the search of `handle`, as a handle of its own.
 val queries_result(double handle) {
-  return guarded([&] {
-    QuerySearch& search = handles().get<QuerySearch>(handle);
-    QueryMechanism mechanism(search.factorizer.result(), search.privacy);
-    auto queries =
-        std::make_unique<Queries>(Queries{search.factorizer.workload(), std::move(mechanism)});
-    val object = describe(*queries);
-    object.set("id", handles().add(std::move(queries)));
-    return object;
-  });
+  QuerySearch& search = handles().get<QuerySearch>(handle);
+  QueryMechanism mechanism(search.factorizer.result(), search.privacy);
+  auto queries =
+      std::make_unique<Queries>(Queries{search.factorizer.workload(), std::move(mechanism)});
+  val object = describe(*queries);
+  object.set("id", handles().add(std::move(queries)));
+  return object;
 }
 
 /// Returns F, R and M, scaled so that a record moves the measurements by at most 1.
 val queries_matrices(double handle) {
-  return guarded([&] {
-    const Queries& queries = handles().get<Queries>(handle);
-    const QueryFactorization& factorization = queries.mechanism.factorization();
-    const double unit = queries.mechanism.sensitivity() /
-                        static_cast<double>(queries.mechanism.privacy().max_contributions);
-    const auto array = [](const Matrix& matrix) {
-      return owned_array(matrix.data(), static_cast<std::size_t>(matrix.size()));
-    };
-    val object = val::object();
-    object.set("queries", array(queries.workload.to_matrix()));
-    object.set("decoder", array(factorization.decoder() * unit));
-    object.set("encoder", array(factorization.encoder().cast<double>() / unit));
-    return object;
-  });
+  const Queries& queries = handles().get<Queries>(handle);
+  const QueryFactorization& factorization = queries.mechanism.factorization();
+  const double unit = queries.mechanism.sensitivity() /
+                      static_cast<double>(queries.mechanism.privacy().max_contributions);
+  val object = val::object();
+  object.set("queries", owned_eigen(queries.workload.to_matrix()));
+  object.set("decoder", owned_eigen(Matrix(factorization.decoder() * unit)));
+  object.set("encoder", owned_eigen(Matrix(factorization.encoder().cast<double>() / unit)));
+  return object;
 }
 
-val queries_label(double handle, double query) {
-  return guarded([&] { return handles().get<Queries>(handle).workload.label(count_of(query)); });
+std::string queries_label(double handle, double query) {
+  return handles().get<Queries>(handle).workload.label(count_of(query));
 }
 
 /// @param options  histogram, consistent, integer, total, and a key or a seed.
 val queries_release(double handle, const val& options) {
-  return guarded([&] {
-    const Queries& queries = handles().get<Queries>(handle);
-    const QueryRelease release =
-        queries.mechanism.release(counts_of(numbers(options, "histogram")), key_of(options));
-    val object = val::object();
-    Vector answers = release.answers;
-    if (options["consistent"].as<bool>()) {
-      const Vector histogram = consistent_histogram(
-          queries.mechanism, release,
-          {.integer = options["integer"].as<bool>(), .total = optional_count(options, "total")});
-      const std::span<const double> counts(histogram.data(),
-                                           static_cast<std::size_t>(histogram.size()));
-      answers = queries.workload.answers(counts);
-      object.set("histogram", owned_array(counts));
-    }
-    object.set("answers", owned_array(answers.data(), static_cast<std::size_t>(answers.size())));
-    return object;
-  });
+  const Queries& queries = handles().get<Queries>(handle);
+  const QueryRelease release =
+      queries.mechanism.release(counts_of(numbers(options, "histogram")), key_of(options));
+  val object = val::object();
+  Vector answers = release.answers;
+  if (options["consistent"].as<bool>()) {
+    const Vector histogram = consistent_histogram(
+        queries.mechanism, release,
+        {.integer = options["integer"].as<bool>(), .total = optional_count(options, "total")});
+    const std::span<const double> counts(histogram.data(),
+                                         static_cast<std::size_t>(histogram.size()));
+    answers = queries.workload.answers(counts);
+    object.set("histogram", owned_array(counts));
+  }
+  object.set("answers", owned_eigen(answers));
+  return object;
 }
 
-val queries_choose(const val& options) {
-  return guarded([&] {
-    return static_cast<double>(
-        exponential_mechanism(counts_of(numbers(options, "utilities")),
-                              {.epsilon = number(options, "epsilon"),
-                               .sensitivity = count(options, "sensitivity"),
-                               .is_monotone = options["monotone"].as<bool>()},
-                              key_of(options)));
-  });
+double queries_choose(const val& options) {
+  return static_cast<double>(exponential_mechanism(counts_of(numbers(options, "utilities")),
+                                                   {.epsilon = number(options, "epsilon"),
+                                                    .sensitivity = count(options, "sensitivity"),
+                                                    .is_monotone = options["monotone"].as<bool>()},
+                                                   key_of(options)));
 }
 
-val queries_respond(const val& options) {
-  return guarded([&] {
-    return randomized_response(options["bit"].as<bool>(), number(options, "epsilon"),
-                               key_of(options));
-  });
+bool queries_respond(const val& options) {
+  return randomized_response(options["bit"].as<bool>(), number(options, "epsilon"),
+                             key_of(options));
 }
 
 val queries_estimate(double num_ones, double num_reports, double epsilon) {
-  return guarded([&] {
-    const EstimatedCount found = estimate_count(count_of(num_ones), count_of(num_reports), epsilon);
-    val object = val::object();
-    object.set("count", found.count);
-    object.set("stddev", found.stddev);
-    return object;
-  });
+  const EstimatedCount found = estimate_count(count_of(num_ones), count_of(num_reports), epsilon);
+  val object = val::object();
+  object.set("count", found.count);
+  object.set("stddev", found.stddev);
+  return object;
 }
 
-val queries_winner(const val& options) {
-  return guarded([&] {
-    return static_cast<double>(
-        private_winner(counts_of(numbers(options, "histogram")),
+double queries_winner(const val& options) {
+  return static_cast<double>(
+      private_winner(counts_of(numbers(options, "histogram")),
+                     {.epsilon = number(options, "epsilon"),
+                      .neighbours = neighbours_from_string(text(options, "neighbours")),
+                      .max_contributions = count(options, "maxContributions")},
+                     key_of(options)));
+}
+
+double queries_quantile(const val& options) {
+  return static_cast<double>(
+      private_quantile(counts_of(numbers(options, "histogram")),
                        {.epsilon = number(options, "epsilon"),
+                        .numerator = count(options, "numerator"),
+                        .denominator = count(options, "denominator"),
                         .neighbours = neighbours_from_string(text(options, "neighbours")),
                         .max_contributions = count(options, "maxContributions")},
                        key_of(options)));
-  });
-}
-
-val queries_quantile(const val& options) {
-  return guarded([&] {
-    return static_cast<double>(
-        private_quantile(counts_of(numbers(options, "histogram")),
-                         {.epsilon = number(options, "epsilon"),
-                          .numerator = count(options, "numerator"),
-                          .denominator = count(options, "denominator"),
-                          .neighbours = neighbours_from_string(text(options, "neighbours")),
-                          .max_contributions = count(options, "maxContributions")},
-                         key_of(options)));
-  });
 }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_queries) {
-  emscripten::function("queriesSearch", &queries_search);
-  emscripten::function("queriesAdvance", &queries_advance);
-  emscripten::function("queriesResult", &queries_result);
-  emscripten::function("queriesMatrices", &queries_matrices);
-  emscripten::function("queriesLabel", &queries_label);
-  emscripten::function("queriesRelease", &queries_release);
-  emscripten::function("queriesChoose", &queries_choose);
-  emscripten::function("queriesRespond", &queries_respond);
-  emscripten::function("queriesEstimate", &queries_estimate);
-  emscripten::function("queriesWinner", &queries_winner);
-  emscripten::function("queriesQuantile", &queries_quantile);
+  bind<&queries_search>("queriesSearch");
+  bind<&queries_advance>("queriesAdvance");
+  bind<&queries_result>("queriesResult");
+  bind<&queries_matrices>("queriesMatrices");
+  bind<&queries_label>("queriesLabel");
+  bind<&queries_release>("queriesRelease");
+  bind<&queries_choose>("queriesChoose");
+  bind<&queries_respond>("queriesRespond");
+  bind<&queries_estimate>("queriesEstimate");
+  bind<&queries_winner>("queriesWinner");
+  bind<&queries_quantile>("queriesQuantile");
 }
 
 }  // namespace dpftrl::wasm

@@ -21,6 +21,13 @@ inline std::vector<double> numbers_of(const emscripten::val& array) {
   return emscripten::convertJSArrayToNumberVector<double>(array);
 }
 
+/// Overwrites the beginning of a Float64Array that only the facade knows by a vector.
+template <typename Values>
+void write_to(const emscripten::val& target, const Values& values) {
+  const auto size = static_cast<std::size_t>(values.size());
+  target.call<void>("set", emscripten::val(emscripten::typed_memory_view(size, values.data())));
+}
+
 /// Calls `use(object, row, index)` for each row of `records`, a Float64Array that only the facade
 /// knows, and overwrites it with the rows as `use` leaves them: nothing is allocated on the other
 /// side once a row has been dealt with. If a row is refused the reply has `released`, the number of
@@ -37,9 +44,7 @@ emscripten::val over_rows(double handle, const emscripten::val& records, Use&& u
       fail(ErrorCode::wrong_length, "rows", "records",
            "must have a length that is a multiple of {dimension} = " + to_text(object.dimension()),
            to_text(static_cast<std::int64_t>(rows.size())));
-    const auto write_back = [&] {
-      records.call<void>("set", emscripten::val(emscripten::typed_memory_view(done, rows.data())));
-    };
+    const auto write_back = [&] { write_to(records, std::span(rows).first(done)); };
     try {
       for (; done < rows.size(); done += width)
         use(object, std::span(rows).subspan(done, width), done / width);

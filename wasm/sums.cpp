@@ -2,7 +2,6 @@
 
 /// Running totals of one record a step.
 
-#include <emscripten/bind.h>
 #include <emscripten/val.h>
 
 #include <algorithm>
@@ -33,9 +32,9 @@ val prefix_sum_release(double handle, const val& records) {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_sums) {
-  emscripten::function("prefixSumCreate", &create_totals<PrefixSum>);
-  emscripten::function("prefixSumStep", &step_of<PrefixSum>);
-  emscripten::function("prefixSumStddev", &release_stddev<PrefixSum>);
+  bind<&create_totals<PrefixSum>>("prefixSumCreate");
+  bind<&step_of<PrefixSum>>("prefixSumStep");
+  bind<&release_stddev<PrefixSum>>("prefixSumStddev");
   emscripten::function("prefixSumRelease", &prefix_sum_release);
 }
 

@@ -52,17 +52,17 @@ emscripten::val to_handle(std::unique_ptr<Totals> totals) {
 
 template <typename Totals>
 emscripten::val create_totals(const emscripten::val& options) {
-  return guarded([&] { return to_handle(make_totals<Totals>(options)); });
+  return to_handle(make_totals<Totals>(options));
 }
 
 template <typename Totals>
-emscripten::val step_of(double handle) {
-  return guarded([&] { return static_cast<double>(handles().get<Totals>(handle).step()); });
+double step_of(double handle) {
+  return static_cast<double>(handles().get<Totals>(handle).step());
 }
 
 template <typename Totals>
-emscripten::val release_stddev(double handle, double step) {
-  return guarded([&] { return handles().get<Totals>(handle).release_stddev(count_of(step)); });
+double release_stddev(double handle, double step) {
+  return handles().get<Totals>(handle).release_stddev(count_of(step));
 }
 
 }  // namespace dpftrl::wasm
