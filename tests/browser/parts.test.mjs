@@ -21,6 +21,7 @@ const names = [
   'data/matrix',
   'controls/parameters',
   'controls/settings',
+  'figures/simultaneous',
   'figures/sums_view',
   'controls/url',
   'story/queue',
@@ -78,13 +79,40 @@ test('the band is centred on the release, whatever the true total', () => {
   };
   const second = new SumsView(history, 2);
   const at = second.at(0);
-  assert.deepEqual(at, { release: 4, band: 1, truth: 8 });
-  assert.deepEqual([second.lower(at), second.upper(at)], [3, 5]);
+  assert.deepEqual(at, { release: 4, band: 1, wide: NaN, truth: 8 });
+  assert.deepEqual([second.lower(at, at.band), second.upper(at, at.band)], [3, 5]);
   const norm = new SumsView(history, 0);
   const radius = parts.chi.twoSigmaRadius(2);
-  assert.deepEqual(norm.at(0), { release: 5, band: 0.5 * radius, truth: 10 });
-  assert.equal(norm.upper(norm.at(0)), 5 + 0.5 * radius);
-  assert.equal(norm.lower(norm.at(1)), 0, 'no norm is negative');
+  assert.deepEqual(norm.at(0), { release: 5, band: 0.5 * radius, wide: NaN, truth: 10 });
+  assert.equal(norm.upper(norm.at(0), 0.5 * radius), 5 + 0.5 * radius);
+  assert.equal(norm.lower(norm.at(1), radius), 0, 'no norm is negative');
+});
+
+test('the band for every step at once is as wide at each, and counts the steps beyond it', () => {
+  const { SumsView, Track } = parts.sums_view;
+  const history = {
+    step: 4,
+    info: { dimension: 1 },
+    noisySums: Float64Array.of(0, 0, 0, 0),
+    trueSums: Float64Array.of(1, -3, 3.5, -4),
+    stddev: Float64Array.of(1, 1, 1, 1),
+  };
+  const simultaneous = { beta: 0.05, coordinate: 3, norm: 3.75 };
+  for (const [view, wide, beyond] of [
+    [1, 3, 2],
+    [0, 3.75, 1],
+  ]) {
+    const one = new SumsView(history, view, simultaneous);
+    assert.deepEqual([0, 3].map((step) => one.at(step).wide), [wide, wide]);
+    const track = new Track('tree', new SumsView({ ...history, trueSums: history.trueSums.map(Math.abs) }, view, simultaneous));
+    track.count();
+    assert.deepEqual([track.numInside, track.numBeyond], [1, beyond]);
+  }
+  const { bandsText } = parts.simultaneous;
+  const run = (dimension) => ({ numSteps: 1024, first: { info: { dimension } } });
+  assert.match(bandsText(run(1), 1), /95\.4 %, so some 47 of 1,024 may not; with probability 95 %.* band\.$/);
+  assert.equal(bandsText(run(3), 0), bandsText(run(1), 1), 'a norm is of all coordinates');
+  assert.match(bandsText(run(3), 2), /in the wide band, in all 3 coordinates\.$/);
 });
 
 test('a bucket is drawn as its least and greatest value, in the order they came', () => {
@@ -421,6 +449,7 @@ test('the address: what is written is read back; the defaults are not written', 
     learning: 'accuracy',
     deployed: true,
     ghosts: true,
+    simultaneous: true,
     errors: 'log',
     ranking: 'mean',
     histogram: '0,999999,3,4',

@@ -92,6 +92,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   deployed: boolean;
   /** The noise of other runs is drawn beside that of this one. */
   ghosts: boolean;
+  /** The band that holds every step at once is drawn around that of each step. */
+  simultaneous: boolean;
   /** Horizontal axis of the errors. */
   errors: 'linear' | 'log';
   /** Error by which the mechanisms are ranked. */
@@ -161,6 +163,7 @@ export const defaults: Readonly<Settings> = {
   learning: 'loss',
   deployed: false,
   ghosts: false,
+  simultaneous: false,
   errors: 'linear',
   ranking: 'max',
   histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
@@ -177,6 +180,7 @@ const viewKeys = [
   'learning',
   'deployed',
   'ghosts',
+  'simultaneous',
   'errors',
   'ranking',
   'units',
@@ -257,6 +261,16 @@ function choice<K extends Key, T extends string>(key: K, name: string, values: r
       return found;
     },
     write: String,
+  };
+}
+
+/** Something is shown or hidden; `meaning` is the value of a setting that shows it. */
+function shown<K extends Key>(key: K, name: string, meaning: boolean) {
+  const { read } = choice(key, name, ['shown', 'hidden']);
+  return {
+    name,
+    read: (text: string): boolean => (read(text) === 'shown') === meaning,
+    write: (value: boolean): string => (value === meaning ? 'shown' : 'hidden'),
   };
 }
 
@@ -391,16 +405,9 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
     write: (value) => (value === 0 ? 'norm' : String(value)),
   },
   learning: choice('learning', 'learning', ['loss', 'regret', 'accuracy'] as const),
-  deployed: {
-    name: 'secrets',
-    read: (text) => choice('deployed', 'secrets', ['shown', 'hidden']).read(text) === 'hidden',
-    write: (value) => (value ? 'hidden' : 'shown'),
-  },
-  ghosts: {
-    name: 'other-draws',
-    read: (text) => choice('ghosts', 'other-draws', ['shown', 'hidden']).read(text) === 'shown',
-    write: (value) => (value ? 'shown' : 'hidden'),
-  },
+  deployed: shown('deployed', 'secrets', false),
+  ghosts: shown('ghosts', 'other-draws', true),
+  simultaneous: shown('simultaneous', 'every-step-band', true),
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
   ranking: choice('ranking', 'rank-by', OBJECTIVES),
   histogram: {

@@ -23,6 +23,8 @@ export interface Band {
   upper: number;
   lower: number;
   colour: Colour;
+  /** Half as strong as others. */
+  pale?: boolean;
 }
 
 /** A horizontal line across the whole chart. */
@@ -249,7 +251,8 @@ export class Chart {
       series: [{}, ...this.options.lines.map((line) => this.seriesOf(line))],
       bands: this.options.bands.map((band) => ({
         series: [band.upper + 1, band.lower + 1] as [number, number],
-        fill: () => translucent(this.palette[band.colour], this.palette.alpha),
+        fill: () =>
+          translucent(this.palette[band.colour], this.palette.alpha / (band.pale ? 2 : 1)),
       })),
       axes: this.axes(),
       hooks: {

@@ -14,7 +14,7 @@ import { Lazily } from '../page/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { levelLine, type Panel } from './picture.ts';
-import type { Lane } from '../page/run.ts';
+import { strategyOf, type Lane } from '../page/run.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 
@@ -110,9 +110,9 @@ export class ErrorsFigure {
   ): Promise<Curve[]> {
     const engine = await this.analyst.engine();
     return Promise.all(
-      lanes.map(async ({ mechanism, parameters, saved }) => {
-        const options: ErrorOptions =
-          saved === null ? { ...parameters, mechanism, ...problem } : { mechanism: saved, ...problem };
+      lanes.map(async (lane) => {
+        const { mechanism } = lane;
+        const options: ErrorOptions = { ...strategyOf(lane), ...problem };
         const [stddev, error] = await Promise.all([
           engine.errorPerStep(options),
           engine.error(options),

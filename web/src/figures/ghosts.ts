@@ -2,10 +2,9 @@
 
 // The noise of other runs: what else might have been released, for the same records.
 
-import type { NoiseOptions } from 'dp-ftrl';
 import { participationOf } from '../controls/participation.ts';
 import type { Analyst } from '../page/analyst.ts';
-import type { Lane, Run } from '../page/run.ts';
+import { strategyOf, type Lane, type Run } from '../page/run.ts';
 
 const numGhosts = 30;
 /** Longer horizons would take the page's memory and time for lines that are a smear. */
@@ -29,16 +28,14 @@ export class Ghosts {
     return ghosts;
   }
 
-  private async draw(run: Run, { mechanism, parameters, saved, history }: Lane) {
+  private async draw(run: Run, lane: Lane) {
     const engine = await this.analyst.engine();
     const { numSteps, noiseSeed } = run.settings;
-    const { noiseStddev } = history.info.certificate;
+    const { noiseStddev } = lane.history.info.certificate;
     const ghosts: Float64Array[] = [];
     for (let i = 1; i <= numGhosts; ++i) {
       const common = { numSteps, insecureSeed: noiseSeed + i, ...participationOf(run.settings) };
-      const options: NoiseOptions =
-        saved === null ? { ...parameters, mechanism, ...common } : { mechanism: saved, ...common };
-      const noise = await engine.noise(options);
+      const noise = await engine.noise({ ...strategyOf(lane), ...common });
       const rows = await noise.rounded({ numRows: run.numSteps, scale: 1 / resolution });
       noise.dispose();
       ghosts.push(rows.map((value) => value * resolution * noiseStddev));

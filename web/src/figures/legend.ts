@@ -9,7 +9,7 @@ import type { Colour } from './colours.ts';
 export interface KeyEntry {
   name: string;
   colour: Colour;
-  kind: 'line' | 'dash' | 'dot' | 'band' | 'none';
+  kind: 'line' | 'dash' | 'dot' | 'band' | 'wide' | 'none';
 }
 
 export class Legend {

@@ -15,12 +15,13 @@ import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { MiniLine } from './mini_chart.ts';
 import type { Panel as PicturePanel, Series } from './picture.ts';
+import type { SimultaneousBand } from './simultaneous.ts';
 import { SumsView, Track, type SumsAt } from './sums_view.ts';
 
 /** A line in a chart: how it is drawn, and its value. */
 interface Curve {
   name: string;
-  /** Absent: an edge of the band of the curve before it. */
+  /** Absent: the lower edge of the band of the curve before it. */
   kind?: KeyEntry['kind'] | 'ghost';
   colour: Colour;
   edge: Edge;
@@ -66,15 +67,18 @@ class Panel {
     );
     this.chart = new Chart({
       name: `${setup.title}: cursor over the steps`,
-      lines: this.curves.map(({ kind, colour }) => ({
-        ...(kind === undefined || kind === 'band' ? {} : { colour }),
-        faint: kind === 'ghost',
-        ...dashOf(kind, colour),
-        width: 1.5,
-        shown: true,
-      })),
+      lines: this.curves.map(({ kind, colour }, i) => {
+        const isWide = kind === 'wide' || (kind === undefined && this.curves[i - 1]?.kind === 'wide');
+        return {
+          ...((kind === undefined || kind === 'band') && !isWide ? {} : { colour }),
+          faint: kind === 'ghost' || isWide,
+          ...dashOf(kind, colour),
+          width: isWide ? 1 : 1.5,
+          shown: true,
+        };
+      }),
       bands: this.curves.flatMap(({ kind, colour }, i) =>
-        kind === 'band' ? [{ upper: i, lower: i + 1, colour }] : [],
+        isBand(kind) ? [{ upper: i, lower: i + 1, colour, pale: kind === 'wide' }] : [],
       ),
       numSteps,
       describe: (step) => this.describe(step),
@@ -139,9 +143,10 @@ class Panel {
       if (kind === undefined) return [];
       if (isLine(curve)) return [{ ...points, name, ...(kind === 'line' ? {} : { look: 'dashed' }) }];
       const of = this.curves.find((one) => isLine(one) && one.colour === colour)?.name ?? '';
-      return kind === 'ghost'
-        ? [{ ...points, name, of, look: kind }]
-        : [{ ...points, name, of, to: columns[i + 1]! }];
+      if (kind === 'ghost') return [{ ...points, name, of, look: kind }];
+      const lower = columns[i + 1]!;
+      if (kind === 'band') return [{ ...points, name, of, to: lower }];
+      return [{ ...points, name, of, look: 'ghost' }, { ...points, name: '', of, y: lower, look: 'ghost' }];
     });
     const { title, axis, unit } = this.setup;
     const y = { label: `${axis}${inUnit(unit)}`, log: false };
@@ -152,11 +157,11 @@ class Panel {
     return this.curves.filter(({ kind }) => kind !== undefined && kind !== 'ghost');
   }
 
-  private values(step: number): { name: string; secret: boolean; text: string; value: number }[] {
+  private values(step: number) {
     const at = this.setup.tracks.map(({ view }) => view.at(step - 1));
-    return this.keyed().map(({ name, secret, value, keyed, text }) => {
+    return this.keyed().map(({ name, kind, secret, value, keyed, text }) => {
       const number = keyed === undefined ? value(at, step - 1) : keyed(at);
-      return { name, secret, text: text(number), value: number };
+      return { name, kind, secret, text: text(number), value: number };
     });
   }
 
@@ -164,8 +169,10 @@ class Panel {
     const say = (secret: boolean): string =>
       this.values(step)
         .filter((one) => one.secret === secret)
-        .map(({ name, text }) =>
-          text.startsWith('±') ? text.replace('±', 'plus or minus') : `${name} ${text}`,
+        .map(({ name, kind, text }) =>
+          isBand(kind)
+            ? text.replace('±', kind === 'wide' ? 'every step plus or minus' : 'plus or minus')
+            : `${name} ${text}`,
         )
         .join(', ');
     const secrets = say(true);
@@ -180,9 +187,16 @@ interface SumsLook {
   /** Leaves out what is secret. */
   deployed: boolean;
   unit: string;
-  /** Noise of other runs, by lane. */
-  ghosts?: Float64Array[][] | undefined;
 }
+
+/** Parts that take time to make, by lane; absent where they are not shown, or not there yet. */
+export interface Additions {
+  /** Noise of other runs. */
+  ghosts?: Float64Array[][];
+  simultaneous?: SimultaneousBand[];
+}
+
+const isBand = (kind: Curve['kind']): boolean => kind === 'band' || kind === 'wide';
 
 /** Secret lines are dashed; those that tell mechanisms apart with long dashes. */
 function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
@@ -191,7 +205,7 @@ function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
 }
 
 const plain = (value: number): string => quantity(value);
-const half = (value: number): string => `± ${quantity(value, 3)}`;
+const plusMinus = (value: number): string => `± ${quantity(value, 3)}`;
 
 /** `i`: place of the lane among those of the panel; `name`: A or B, if there are two. */
 function laneCurves(track: Track, i: number, name: string, colour: Colour): Curve[] {
@@ -205,35 +219,41 @@ function laneCurves(track: Track, i: number, name: string, colour: Colour): Curv
     value: (at) => at[i]!.release,
     text: plain,
   };
-  return [release, ...bandCurves(name, i, colour, (at) => [view.upper(at), view.lower(at)])];
+  const edges: Edges = (at, half) => [view.upper(at, half), view.lower(at, half)];
+  return [release, ...bandsOf(view, name, i, colour, edges)];
 }
 
-/** The edges of a band; the key shows half its width. */
-function bandCurves(
-  name: string,
-  i: number,
-  colour: Colour,
-  edges: (at: SumsAt) => [upper: number, lower: number],
-): Curve[] {
-  const common = {
-    name: `${name === '' ? '' : `${name} `}2σ band`,
-    colour,
-    secret: false,
-    keyed: (at: readonly SumsAt[]): number => at[i]!.band,
-    text: half,
+type Edges = (at: SumsAt, half: number) => [upper: number, lower: number];
+
+/** The edges of the bands of a lane; the key shows half their widths. */
+function bandsOf(view: SumsView, lane: string, i: number, colour: Colour, edges: Edges): Curve[] {
+  const bandOf = (kind: 'band' | 'wide', what: string): Curve[] => {
+    const common = {
+      name: `${lane === '' ? '' : `${lane} `}${what}`,
+      colour,
+      secret: false,
+      keyed: (at: readonly SumsAt[]): number => at[i]![kind],
+      text: plusMinus,
+    };
+    const edge = (at: readonly SumsAt[]): [number, number] => edges(at[i]!, at[i]![kind]);
+    return [
+      { ...common, kind, edge: 'upper', value: (at) => edge(at)[0] },
+      { ...common, edge: 'lower', value: (at) => edge(at)[1] },
+    ];
   };
-  return [
-    { ...common, kind: 'band', edge: 'upper', value: (at) => edges(at[i]!)[0] },
-    { ...common, edge: 'lower', value: (at) => edges(at[i]!)[1] },
-  ];
+  const wide = view.simultaneous === undefined ? [] : bandOf('wide', wideName(view.simultaneous));
+  return [...bandOf('band', '2σ band'), ...wide];
 }
+
+const wideName = ({ beta }: SimultaneousBand): string =>
+  `every step, ${quantity(100 * (1 - beta))} %`;
 
 function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): Curve {
   return { name, kind, colour: 'secret', edge: 'line', secret: true, value, text: plain };
 }
 
 /** Release minus truth; the band is where it lies in 95.4 % of the steps of many runs. */
-function errorCurves(i: number, name: string, colour: Colour): Curve[] {
+function errorCurves({ view }: Track, i: number, name: string, colour: Colour): Curve[] {
   const error: Curve = {
     name: name === '' ? 'release − truth' : `${name} release − truth`,
     kind: 'dash',
@@ -243,7 +263,7 @@ function errorCurves(i: number, name: string, colour: Colour): Curve[] {
     value: (at) => at[i]!.release - at[i]!.truth,
     text: plain,
   };
-  return [error, ...bandCurves(name, i, colour, ({ band }) => [band, -band])];
+  return [error, ...bandsOf(view, name, i, colour, (_, half) => [half, -half])];
 }
 
 /** The noise of another run: made by the page, whatever the records are. */
@@ -268,14 +288,15 @@ export class SumsFigure {
   ) {}
 
   /** Shows another run, or the same one in another way. */
-  show(run: Run, { view, deployed, unit, ghosts = [] }: SumsLook): void {
+  show(run: Run, { view, deployed, unit }: SumsLook, added: Additions): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.unit = unit;
     this.range = new GrowingRange([-1, 1]);
     const { dimension } = run.first.info;
     const shown = Math.min(view, dimension);
     this.tracks = run.lanes.map(
-      (lane) => new Track(lane.mechanism, new SumsView(lane.sums, shown)),
+      (lane, i) =>
+        new Track(lane.mechanism, new SumsView(lane.sums, shown, added.simultaneous?.[i])),
     );
     const two = run.lanes.length > 1;
     const colours = laneColours(this.tracks.map(({ name }) => name));
@@ -289,9 +310,9 @@ export class SumsFigure {
         ...common,
         title: 'Error of the release',
         axis: 'release − truth',
-        curves: this.tracks.flatMap((_, i) => [
-          ...(ghosts[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
-          ...errorCurves(i, two ? 'AB'[i]! : '', colours[i]!),
+        curves: this.tracks.flatMap((track, i) => [
+          ...(added.ghosts?.[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
+          ...errorCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
         ]),
         width: widthOf(this.errorHost),
       },

@@ -3,10 +3,12 @@
 // The figures as tables: some thirty steps, evenly spaced, and the last one. Every cell is a <data>
 // element whose value has all digits.
 
+import type { Settings } from '../controls/settings.ts';
 import { h } from '../page/dom.ts';
 import { count, fixed, percent, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
 import { learningAt } from './learning_figure.ts';
+import type { Additions } from './sums_figure.ts';
 import { SumsView } from './sums_view.ts';
 
 const numRows = 32;
@@ -51,9 +53,14 @@ function laneSuffix(run: Run, lane: number): string {
   return run.lanes.length > 1 ? ` ${lane === 0 ? 'A' : 'B'}` : '';
 }
 
-export function sumsTable(run: Run, view: number, deployed: boolean): HTMLElement {
+export function sumsTable(
+  run: Run,
+  { sums: view, deployed }: Pick<Settings, 'sums' | 'deployed'>,
+  { simultaneous }: Additions,
+): HTMLElement {
   const columns = run.lanes.flatMap(({ sums: history }, i): TableColumn[] => {
-    const sums = new SumsView(history, Math.min(view, history.info.dimension));
+    const shown = Math.min(view, history.info.dimension);
+    const sums = new SumsView(history, shown, simultaneous?.[i]);
     const suffix = laneSuffix(run, i);
     const tag = i === 0 ? '' : '-b';
     const print = (value: number): string => quantity(value, 5);
@@ -72,6 +79,17 @@ export function sumsTable(run: Run, view: number, deployed: boolean): HTMLElemen
         print,
         at: (t) => sums.at(t - 1).band,
       },
+      ...(simultaneous === undefined
+        ? []
+        : [
+            {
+              title: `Every step ±${suffix}`,
+              secret: false,
+              name: `wide${tag}`,
+              print,
+              at: (t: number) => sums.at(t - 1).wide,
+            },
+          ]),
       {
         title: `Std${suffix}`,
         secret: false,

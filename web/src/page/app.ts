@@ -171,7 +171,8 @@ export class App {
       const { deployed } = this.wanted;
       const file = this.data.fileOf(run.settings);
       const pictures = this.views.pictures();
-      return { run, deployed, version, address: location.hash, file, pictures };
+      const { simultaneousBands } = this.views;
+      return { run, deployed, version, address: location.hash, file, pictures, simultaneousBands };
     });
   }
 

@@ -45,13 +45,18 @@ export class LaneError extends Error {
   }
 }
 
-export function mechanismOf(
-  settings: Settings,
-  { mechanism, parameters, saved }: Chosen,
-): MechanismOptions {
+/** A mechanism with its parameters; what a search has found brings its own. */
+export function strategyOf({
+  mechanism,
+  parameters,
+  saved,
+}: Chosen): MechanismParameters & { mechanism: MechanismName | SavedStrategy } {
+  return saved === null ? { ...parameters, mechanism } : { mechanism: saved };
+}
+
+export function mechanismOf(settings: Settings, chosen: Chosen): MechanismOptions {
   return {
-    ...(saved === null ? parameters : {}),
-    mechanism: saved ?? mechanism,
+    ...strategyOf(chosen),
     epsilon: settings.epsilon,
     delta: settings.delta,
     numSteps: settings.numSteps,

@@ -14,11 +14,13 @@ import { LearningFigure } from '../figures/learning_figure.ts';
 import { MiniChart } from '../figures/mini_chart.ts';
 import type { Panel, Picture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
-import { SumsFigure } from '../figures/sums_figure.ts';
+import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/simultaneous.ts';
+import { SumsFigure, type Additions } from '../figures/sums_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from './analyst.ts';
 import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from './dom.ts';
+import { messageOf } from './failures.ts';
 import type { Run } from './run.ts';
 import { watchMini } from './visibility.ts';
 import { factsOf, recordsText, summaryOf } from './words.ts';
@@ -47,6 +49,8 @@ export class Views {
   private readonly mini = new MiniChart(document.querySelector<SVGSVGElement>('#mini-chart')!);
   private readonly sums: SumsFigure;
   private readonly ghosts: Ghosts;
+  private readonly simultaneous: SimultaneousBands;
+  private added: Additions = {};
   private readonly learning: LearningFigure;
   private readonly certificate: CertificateTable;
   private readonly factorization: FactorizationFigure;
@@ -60,6 +64,7 @@ export class Views {
   ) {
     const analyst = new Analyst();
     this.ghosts = new Ghosts(analyst);
+    this.simultaneous = new SimultaneousBands(analyst);
     this.certificate = new CertificateTable(analyst);
     this.factorization = new FactorizationFigure(analyst);
     this.errors = new ErrorsFigure(analyst, (step) => this.moveCursor(step));
@@ -89,8 +94,10 @@ export class Views {
     byId<HTMLSelectElement>('errors-view').value = settings.errors;
     byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
     this.player.speed = settings.speed;
+    this.added = {};
     this.showSums(this.shown);
     this.showGhosts(this.shown);
+    this.showSimultaneous(this.shown);
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
     this.factorization.show(run.settings);
@@ -115,6 +122,11 @@ export class Views {
     const quarter = Math.floor((4 * run.step) / run.numSteps);
     if (quarter !== this.quarter || this.player.state !== 'playing') this.summarise();
     this.quarter = quarter;
+  }
+
+  /** The bands for every step at once, by lane; undefined while none are shown. */
+  get simultaneousBands(): readonly SimultaneousBand[] | undefined {
+    return this.added.simultaneous;
   }
 
   /** Pictures of the figures that are drawn by now, by a name for their files. */
@@ -148,11 +160,19 @@ export class Views {
     }
   }
 
-  private showSums({ run, settings, names }: Shown, ghosts?: Float64Array[][]): void {
+  private showSums({ run, settings, names }: Shown): void {
     const { sums: view, deployed, units } = settings;
     const columns = view === 0 ? names : names.slice(view - 1, view);
     const unit = run.first.info.learns ? '' : unitOf(columns, units);
-    this.sums.show(run, { view, deployed, unit, ghosts });
+    this.sums.show(run, { view, deployed, unit }, this.added);
+  }
+
+  /** Draws more once it is made, unless something else is shown by then. */
+  private add(shown: Shown, addition: Additions): void {
+    if (shown !== this.shown) return;
+    Object.assign(this.added, addition);
+    this.showSums(shown);
+    this.draw();
   }
 
   /** Draws the noise of other runs once it is there. It has no place among norms. */
@@ -162,11 +182,27 @@ export class Views {
     box.checked = settings.ghosts;
     box.disabled = settings.sums === 0 || run.numSteps > maxGhostSteps;
     if (!settings.ghosts || box.disabled) return;
-    void this.ghosts.of(run).then((ghosts) => {
-      if (shown !== this.shown) return;
-      this.showSums(shown, ghosts);
-      this.draw();
-    });
+    void this.ghosts.of(run).then((ghosts) => this.add(shown, { ghosts }));
+  }
+
+  /** Draws the band for every step at once when it is computed, and says what it is. */
+  private showSimultaneous(shown: Shown): void {
+    const { run, settings } = shown;
+    byId<HTMLInputElement>('simultaneous').checked = settings.simultaneous;
+    const note = byId('simultaneous-note');
+    note.hidden = !settings.simultaneous;
+    if (!settings.simultaneous) return;
+    const say = (text: string): void => {
+      if (shown === this.shown) setText(note, text);
+    };
+    say('Computing the band for every step…');
+    void this.simultaneous.of(run).then(
+      (simultaneous) => {
+        say(bandsText(run, settings.sums));
+        this.add(shown, { simultaneous });
+      },
+      (error: unknown) => say(messageOf(error)),
+    );
   }
 
   private drawMini(): void {
@@ -205,9 +241,9 @@ export class Views {
     const playing = this.player.state === 'playing';
     if (!now && playing && performance.now() - this.lastTables < tableInterval) return;
     this.lastTables = performance.now();
-    const { sums, deployed } = settings;
+    const { deployed } = settings;
     const tables: [string, () => HTMLElement][] = [
-      ['sums-numbers', () => sumsTable(run, sums, deployed)],
+      ['sums-numbers', () => sumsTable(run, settings, this.added)],
       ['learning-numbers', () => learningTable(run, deployed)],
     ];
     for (const [id, make] of tables) {
@@ -242,6 +278,10 @@ export class Views {
     deployed.addEventListener('change', () => this.events.changed({ deployed: deployed.checked }));
     const ghosts = byId<HTMLInputElement>('ghosts');
     ghosts.addEventListener('change', () => this.events.changed({ ghosts: ghosts.checked }));
+    const simultaneous = byId<HTMLInputElement>('simultaneous');
+    simultaneous.addEventListener('change', () =>
+      this.events.changed({ simultaneous: simultaneous.checked }),
+    );
     byId('draw-again').addEventListener('click', () => {
       if (this.shown === null) return;
       this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });

@@ -12,7 +12,12 @@ export function factsOf(run: Run, sums: SumsFigure): string {
   const two = run.lanes.length > 1;
   const name = (lane: number): string => (two ? `${lane === 0 ? 'A' : 'B'} ` : '');
   const inside = sums.tracks.map(({ numInside }, i) => name(i) + percent(numInside / run.step));
-  const text = `The band held the true total in ${inside.join(' and ')} of the steps.`;
+  const beyond = sums.tracks.flatMap(({ view, numBeyond }, i) =>
+    view.simultaneous === undefined ? [] : [name(i) + (numBeyond === 0 ? 'none' : count(numBeyond))],
+  );
+  const text =
+    `The band held the true total in ${inside.join(' and ')} of the steps.` +
+    (beyond.length > 0 ? ` Steps outside the wide band: ${beyond.join(', ')}.` : '');
   if (!run.first.info.classifies) return text;
   const at = run.step - 1;
   const right = run.lanes.map(

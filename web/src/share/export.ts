@@ -6,6 +6,7 @@
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
 import type { Picture } from '../figures/picture.ts';
+import type { SimultaneousBand } from '../figures/simultaneous.ts';
 import { download, downloadPicture } from './download.ts';
 import { commandOf } from './command.ts';
 import { cppOf } from './cpp.ts';
@@ -22,15 +23,18 @@ export interface Exported {
   file: SnippetSource['file'];
   /** The figures that are drawn, by a name for their files. */
   pictures: ReadonlyMap<string, Picture>;
+  /** By lane, if they are shown. */
+  simultaneousBands: readonly SimultaneousBand[] | undefined;
 }
 
 /** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
-function csvOf({ run, deployed, version, address }: Exported): string {
+function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Exported): string {
   const { dimension } = run.first.info;
-  const lanes = run.lanes.map(({ mechanism, parameters, history }) => ({
+  const lanes = run.lanes.map(({ mechanism, parameters, history }, i) => ({
     mechanism,
     parameters,
     certificate: history.info.certificate,
+    ...(bands === undefined ? {} : { simultaneousBand: bands[i] }),
   }));
   const header = { library: 'dp-ftrl', version, address, settings: run.settings, lanes };
   const names = ['step'];
@@ -39,15 +43,17 @@ function csvOf({ run, deployed, version, address }: Exported): string {
   for (const [i] of run.lanes.entries()) {
     const lane = run.lanes.length > 1 ? `_${'ab'[i]}` : '';
     names.push(...each(`release${lane}`), `std${lane}`);
+    if (bands !== undefined) names.push(`every_step${lane}`);
     if (!deployed) names.push(...each(`true${lane}`));
   }
   const lines = [`# ${JSON.stringify(header)}`, names.join(',')];
   for (let step = 0; step < run.step; ++step) {
     const cells: number[] = [step + 1];
-    for (const { sums: history } of run.lanes) {
+    for (const [i, { sums: history }] of run.lanes.entries()) {
       const row = (values: Float64Array): Float64Array =>
         values.subarray(step * dimension, (step + 1) * dimension);
       cells.push(...row(history.noisySums), history.stddev[step]!);
+      if (bands !== undefined) cells.push(bands[i]!.coordinate);
       if (!deployed) cells.push(...row(history.trueSums));
     }
     lines.push(cells.join(','));

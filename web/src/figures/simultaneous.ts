@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The band that holds the noise of every step at once, beside the one that holds it step by step.
+
+import { participationOf } from '../controls/participation.ts';
+import type { Analyst } from '../page/analyst.ts';
+import { count, quantity } from '../page/format.ts';
+import { strategyOf, type Lane, type Run } from '../page/run.ts';
+import { twoSigmaCoverage } from '../data/chi.ts';
+
+/** Probability with which some step may lie outside. */
+const beta = 0.05;
+
+/** Half widths that the noise of no step exceeds, with probability 1 - beta. */
+export interface SimultaneousBand {
+  beta: number;
+  /** Around every coordinate of every total. */
+  coordinate: number;
+  /** Around the norm of every total. */
+  norm: number;
+}
+
+export class SimultaneousBands {
+  private readonly made = new WeakMap<Run, Promise<SimultaneousBand[]>>();
+
+  constructor(private readonly analyst: Analyst) {}
+
+  /** One for each lane. */
+  of(run: Run): Promise<SimultaneousBand[]> {
+    let bands = this.made.get(run);
+    if (bands === undefined) {
+      bands = Promise.all(run.lanes.map((lane) => this.compute(run, lane)));
+      this.made.set(run, bands);
+    }
+    return bands;
+  }
+
+  private async compute({ settings }: Run, lane: Lane): Promise<SimultaneousBand> {
+    const engine = await this.analyst.engine();
+    const { certificate, dimension } = lane.history.info;
+    const { numSteps } = settings;
+    const problem = { numSteps, ...participationOf(settings), beta, dimension };
+    const error = await engine.error({ ...strategyOf(lane), ...problem });
+    const unit = certificate.noiseStddev / error.sensitivity;
+    const { simultaneousError, simultaneousNorm } = error;
+    return { beta, coordinate: unit * simultaneousError!, norm: unit * simultaneousNorm! };
+  }
+}
+
+/** Says what lies in which band. */
+export function bandsText({ numSteps, first }: Run, view: number): string {
+  const { dimension } = first.info;
+  const single = quantity(100 * twoSigmaCoverage, 3);
+  const outside = quantity((1 - twoSigmaCoverage) * numSteps, 2);
+  const coordinates = view === 0 || dimension === 1 ? '' : `, in all ${dimension} coordinates`;
+  return (
+    `Each step lies in the narrow band with probability ${single} %, so some ${outside} of ` +
+    `${count(numSteps)} may not; with probability ${quantity(100 * (1 - beta))} %, every step lies ` +
+    `in the wide band${coordinates}.`
+  );
+}
