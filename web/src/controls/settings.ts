@@ -96,6 +96,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   simultaneous: boolean;
   /** Horizontal axis of the errors. */
   errors: 'linear' | 'log';
+  /** The counter of randomised response is drawn among the errors. */
+  local: boolean;
   /** Error by which the mechanisms are ranked. */
   ranking: 'max' | 'mean';
   /** Counts with commas between them. */
@@ -165,6 +167,7 @@ export const defaults: Readonly<Settings> = {
   ghosts: false,
   simultaneous: false,
   errors: 'linear',
+  local: false,
   ranking: 'max',
   histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
   queries: 'ranges',
@@ -182,6 +185,7 @@ const viewKeys = [
   'ghosts',
   'simultaneous',
   'errors',
+  'local',
   'ranking',
   'units',
   'budget',
@@ -409,6 +413,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   ghosts: shown('ghosts', 'other-draws', true),
   simultaneous: shown('simultaneous', 'every-step-band', true),
   errors: choice('errors', 'axis', ['linear', 'log'] as const),
+  local: shown('local', 'randomised-response', true),
   ranking: choice('ranking', 'rank-by', OBJECTIVES),
   histogram: {
     name: queriesNames.histogram,

@@ -8,15 +8,18 @@ import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import type { Colour } from './colours.ts';
 import { Decimated } from './decimate.ts';
-import { byId, h } from '../page/dom.ts';
+import { byId, h, setText } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
+import { localText, localUnitStddev } from './local_counter.ts';
 import { levelLine, type Panel } from './picture.ts';
 import { strategyOf, type Lane } from '../page/run.ts';
 import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
+
+const localName = 'randomised response';
 
 interface Curve {
   mechanism: string;
@@ -30,8 +33,11 @@ export class ErrorsFigure {
   private settings: Settings | null = null;
   private lanes: readonly Lane[] = [];
   private asked = '';
-  private drawnScale = '';
+  /** How it was drawn. */
+  private drawn = '';
   private curves: Curve[] = [];
+  /** Errors of the counter of randomised response, by step; null where they are not drawn. */
+  private local: ((step: number) => number) | null = null;
   private chart: Chart | null = null;
   private legend: Legend | null = null;
   private points: Float64Array[] = [];
@@ -53,7 +59,7 @@ export class ErrorsFigure {
 
   /** As many points as pixels: another width, another drawing. */
   resize(): void {
-    this.drawnScale = '';
+    this.drawn = '';
     this.lazily.request();
   }
 
@@ -63,10 +69,10 @@ export class ErrorsFigure {
     if (chart === null || settings === null) return null;
     const [steps, ...values] = points.map((column) => [...column]);
     const nameOf = (i: number): string => `${this.name(i)}${curves[i]!.mechanism}`;
-    const lines = curves.map((_, i) => ({
-      name: nameOf(i),
+    const lines = values.map((y, i) => ({
+      name: i < curves.length ? nameOf(i) : localName,
       x: steps!,
-      y: values[i]!,
+      y,
       colour: colours[i]!,
     }));
     const owners = curves.flatMap((_, i) => [nameOf(i), nameOf(i)]);
@@ -88,13 +94,14 @@ export class ErrorsFigure {
     const { lanes } = this;
     const problem = { numSteps: settings.numSteps, ...participationOf(settings) };
     const asked = JSON.stringify([choicesOf(settings), problem]);
-    if (asked === this.asked && settings.errors === this.drawnScale) return;
+    const drawn = JSON.stringify([settings.errors, settings.local && lanes[0]!.history.info.certificate]);
+    if (asked === this.asked && drawn === this.drawn) return;
     this.host.setAttribute('aria-busy', 'true');
     try {
       if (asked !== this.asked) this.curves = await this.compute(lanes, problem);
       this.asked = asked;
-      this.draw(settings);
-      this.drawnScale = settings.errors;
+      this.draw(settings, lanes);
+      this.drawn = drawn;
     } catch (error) {
       this.asked = '';
       this.clear();
@@ -123,22 +130,28 @@ export class ErrorsFigure {
   }
 
   private clear(): void {
+    this.local = null;
+    byId('local-note').hidden = true;
     this.chart?.destroy();
     this.chart = null;
     this.legend = null;
   }
 
-  private draw(settings: Settings): void {
+  private draw(settings: Settings, lanes: readonly Lane[]): void {
     this.clear();
-    const { curves, colours } = this;
+    const { curves } = this;
+    this.local = settings.local ? localUnitStddev(lanes[0]!, curves[0]!.error) : null;
+    this.noteLocal(lanes);
+    const { colours, local } = this;
     const numSteps = settings.numSteps;
     const levels = this.levels();
     const range = new GrowingRange([0, 1]);
     range.include(0);
     for (const { value } of levels) range.include(value);
+    if (local !== null) range.include(local(numSteps));
     this.chart = new Chart({
       name: 'Standard deviation of the release: cursor over the steps',
-      lines: curves.map((_, i) => ({ colour: colours[i]!, width: 1.5, shown: true })),
+      lines: colours.map((colour) => ({ colour, width: 1.5, shown: true })),
       bands: [],
       numSteps,
       logarithmic: settings.errors === 'log',
@@ -151,15 +164,11 @@ export class ErrorsFigure {
     this.host.replaceChildren(this.legend.element, this.chart.element);
     const points = new Decimated(
       numSteps,
-      curves.map(() => 'line' as const),
+      colours.map(() => 'line' as const),
       Math.max(200, this.host.clientWidth),
       settings.errors,
     );
-    const values = curves.map(() => 0);
-    for (let t = 0; t < numSteps; ++t) {
-      for (const [i, { stddev }] of curves.entries()) values[i] = stddev[t]!;
-      points.push(values);
-    }
+    for (let step = 1; step <= numSteps; ++step) points.push(this.valuesAt(step));
     this.points = points.data();
     this.chart.setData(this.points);
     this.read(null);
@@ -170,7 +179,23 @@ export class ErrorsFigure {
   }
 
   private get colours(): Colour[] {
-    return laneColours(this.curves.map(({ mechanism }) => mechanism));
+    const names = this.curves.map(({ mechanism }) => mechanism);
+    return laneColours(this.local === null ? names : [...names, localName]);
+  }
+
+  /** Heights of the lines at a step. */
+  private valuesAt(step: number): number[] {
+    const values = this.curves.map(({ stddev }) => stddev[step - 1] ?? NaN);
+    if (this.local !== null) values.push(this.local(step));
+    return values;
+  }
+
+  private noteLocal(lanes: readonly Lane[]): void {
+    const note = byId('local-note');
+    note.hidden = this.local === null;
+    if (this.local === null) return;
+    const { mechanism, stddev } = this.curves[0]!;
+    setText(note, localText(mechanism, lanes[0]!, this.local, stddev));
   }
 
   private bound(): number | null {
@@ -215,6 +240,7 @@ export class ErrorsFigure {
       { name: 'max', colour: colours[i]!, kind: 'dot' as const },
       { name: 'rms', colour: colours[i]!, kind: 'dot' as const },
     ]);
+    if (this.local !== null) entries.push({ name: localName, colour: colours.at(-1)!, kind: 'line' });
     if (this.bound() !== null) entries.push({ name: 'lower bound', colour: 'ink', kind: 'dot' });
     return new Legend(entries, []);
   }
@@ -233,6 +259,7 @@ export class ErrorsFigure {
       error.maxError,
       error.meanError,
     ]);
+    if (this.local !== null) values.push(this.local(step));
     if (bound !== null) values.push(bound);
     this.legend?.update(
       `step ${count(step)}`,
@@ -245,6 +272,7 @@ export class ErrorsFigure {
       ({ mechanism, stddev }, i) =>
         `${this.name(i)}${mechanism} ${quantity(stddev[step - 1] ?? NaN)}`,
     );
+    if (this.local !== null) parts.push(`${localName} ${quantity(this.local(step))}`);
     return `step ${step}, standard deviation: ${parts.join(', ')}`;
   }
 }

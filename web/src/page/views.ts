@@ -92,6 +92,7 @@ export class Views {
     byId<HTMLSelectElement>('learning-view').value = settings.learning;
     byId<HTMLInputElement>('deployed').checked = settings.deployed;
     byId<HTMLSelectElement>('errors-view').value = settings.errors;
+    byId<HTMLInputElement>('local').checked = settings.local;
     byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
     this.player.speed = settings.speed;
     this.added = {};
@@ -101,8 +102,8 @@ export class Views {
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
     this.factorization.show(run.settings);
-    const { errors, ranking } = settings;
-    this.errors.show({ ...run.settings, errors }, run.lanes);
+    const { errors, local, ranking } = settings;
+    this.errors.show({ ...run.settings, errors, local }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
     this.draw();
   }
@@ -274,14 +275,10 @@ export class Views {
     view('speed', 'speed');
     view('errors-view', 'errors');
     view('ranking-view', 'ranking');
-    const deployed = byId<HTMLInputElement>('deployed');
-    deployed.addEventListener('change', () => this.events.changed({ deployed: deployed.checked }));
-    const ghosts = byId<HTMLInputElement>('ghosts');
-    ghosts.addEventListener('change', () => this.events.changed({ ghosts: ghosts.checked }));
-    const simultaneous = byId<HTMLInputElement>('simultaneous');
-    simultaneous.addEventListener('change', () =>
-      this.events.changed({ simultaneous: simultaneous.checked }),
-    );
+    for (const key of ['deployed', 'ghosts', 'simultaneous', 'local'] as const) {
+      const box = byId<HTMLInputElement>(key);
+      box.addEventListener('change', () => this.events.changed({ [key]: box.checked }));
+    }
     byId('draw-again').addEventListener('click', () => {
       if (this.shown === null) return;
       this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });

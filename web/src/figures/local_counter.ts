@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The counter that trusts nobody: it adds up bits that their owners flip now and then, which is
+// randomised response. docs/math/queries.md has the formula.
+
+import type { UnitError } from 'dp-ftrl';
+import { count } from '../page/format.ts';
+import type { Lane } from '../page/run.ts';
+
+/** Standard deviation of a count of `numReports` reports. */
+export function localStddev(epsilon: number, numReports: number): number {
+  return Math.sqrt(numReports) / (2 * Math.sinh(epsilon / 2));
+}
+
+/**
+ * The deviation of a step in the units of `error`, at the epsilon of a lane: its owner divides it by
+ * the number of reports, each of which is 0 or the clip norm.
+ */
+export function localUnitStddev({ history }: Lane, error: UnitError): (step: number) => number {
+  const { epsilon, maxParticipations, clipNorm, noiseStddev } = history.info.certificate;
+  const first = localStddev(epsilon / maxParticipations, 1);
+  const unit = (clipNorm * first * error.sensitivity) / noiseStddev;
+  return (step) => unit * Math.sqrt(step);
+}
+
+/** First step (from 1) from which on the counter has the larger errors; null: not in the end. */
+export function overtakes(local: (step: number) => number, stddev: Float64Array): number | null {
+  let from = stddev.length + 1;
+  while (from > 1 && local(from - 1) > stddev[from - 2]!) from -= 1;
+  return from > stddev.length ? null : from;
+}
+
+/** Says what the curve is; `name` is that of the lane with `stddev`. */
+export function localText(
+  name: string,
+  { history }: Lane,
+  local: (step: number) => number,
+  stddev: Float64Array,
+): string {
+  const { maxParticipations } = history.info.certificate;
+  const share = maxParticipations === 1 ? '' : `, divided by the ${count(maxParticipations)} records of a user`;
+  const from = overtakes(local, stddev);
+  const larger =
+    from === null
+      ? `it ends below that of ${name}`
+      : from === 1
+        ? `it is above that of ${name} at every step`
+        : `it is above that of ${name} from step ${count(from)} on`;
+  return (
+    'Randomised response: everyone sends one bit, 0 or the clip norm, and flips it now and then, so ' +
+    `that nobody has to be trusted. At the same ε${share}, without δ, the deviation of a count of ` +
+    `such bits grows like the root of the step; ${larger}. The lower bound, which is for Gaussian ` +
+    'noise, is not about it.'
+  );
+}
