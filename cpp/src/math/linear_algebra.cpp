@@ -10,10 +10,6 @@ Matrix multiply(const Matrix& a, const Matrix& b) {
   return a * b;
 }
 
-Matrix multiply_lower(const Matrix& lower, const Matrix& b) {
-  return lower.triangularView<Eigen::Lower>() * b;
-}
-
 Eigensystem symmetric_eigen(const Matrix& symmetric) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(symmetric);
   return {.values = solver.eigenvalues(), .vectors = solver.eigenvectors()};

@@ -13,9 +13,6 @@ namespace dpftrl::detail {
 /// A B.
 Matrix multiply(const Matrix& a, const Matrix& b);
 
-/// L B of a lower-triangular L: nothing above its diagonal is read.
-Matrix multiply_lower(const Matrix& lower, const Matrix& b);
-
 /// A = V diag(values) V^T of a symmetric A; values ascending, vectors in columns.
 struct Eigensystem {
   Vector values;

@@ -219,8 +219,7 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   for (Eigen::Index t = rows.rows() - 1; t > 0; --t) rows.row(t) -= rows.row(t - 1);
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
     rows.row(t) *= column_scales[static_cast<std::size_t>(t)];
-  if (workload.kind() == Workload::Kind::matrix)
-    return detail::multiply_lower(workload.matrix(), rows);
+  if (workload.kind() == Workload::Kind::matrix) return detail::multiply(workload.matrix(), rows);
   const Matrix inputs = workload.kind() == Workload::Kind::window ? rows : Matrix();
   const auto width = static_cast<Eigen::Index>(workload.width());
   for (Eigen::Index t = 1; t < rows.rows(); ++t)
