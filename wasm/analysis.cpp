@@ -245,12 +245,6 @@ val error_per_step(const val& options) {
   return owned_array(unit_error_per_step(*strategy, given.participation));
 }
 
-val gradient_variances(const val& options) {
-  Problem given = problem_of(options);
-  return owned_array(
-      increment_variances(*make_strategy(strategy_options(options, std::move(given.workload)))));
-}
-
 val matrices(const val& options) {
   constexpr std::int64_t kMaxSteps = 512;
   require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
@@ -298,7 +292,6 @@ EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
   bind<&unit_error_of>("unitError");
   bind<&appraisal>("appraisal");
   bind<&error_per_step>("errorPerStep");
-  bind<&gradient_variances>("gradientVariances");
   bind<&matrices>("matrices");
   bind<&certificate>("certificate");
   bind<&planner_create>("plannerCreate");

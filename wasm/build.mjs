@@ -4,7 +4,7 @@
 //
 //     node wasm/build.mjs [--core FOLDER] [--code]
 //
-// FOLDER holds dp-ftrl and counter, each as .mjs and .wasm; default: build/wasm/wasm. --code leaves the
+// FOLDER holds dp-ftrl, counter and learner, each as .mjs and .wasm; default: build/wasm/wasm. --code leaves the
 // declarations of the last build as they are, and types unchecked: the quick way to another dist/.
 
 import { execFileSync } from 'node:child_process';
@@ -24,9 +24,16 @@ const { values: flags } = parseArgs({
 const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
-const browserEntries = ['index', 'external', 'counter', 'worker', 'worker-client', 'indexed-db'];
+const browserEntries = [
+  ...['index', 'external', 'counter', 'learner'],
+  ...['worker', 'worker-client', 'indexed-db'],
+];
 /** Modules of the core, and the names under which the sources import their glue. */
-const modules = { 'dp-ftrl': 'dp-ftrl:glue', counter: 'dp-ftrl:counter-glue' };
+const modules = {
+  'dp-ftrl': 'dp-ftrl:glue',
+  counter: 'dp-ftrl:counter-glue',
+  learner: 'dp-ftrl:learner-glue',
+};
 const nodeEntries = ['file-store'];
 /** Stands for the WebAssembly text while the code around it is broken into lines. */
 const placeholder = '@@wasm@@';

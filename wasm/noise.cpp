@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "convert.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
@@ -139,9 +140,17 @@ void noise_restore(double handle, const val& bytes) {
   with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
 }
 
+/// Variances of the increments, for noise of stddev 1 a column.
+val gradient_variances(const val& options) {
+  Problem given = problem_of(options);
+  return owned_array(
+      increment_variances(*make_strategy(strategy_options(options, std::move(given.workload)))));
+}
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_noise) {
+  bind<&gradient_variances>("gradientVariances");
   bind<&noise_create>("noiseCreate");
   bind<&noise_step>("noiseStep");
   bind<&noise_seek>("noiseSeek");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Steps of many contributions: sums of people, and prefix sums of whatever the caller bounds.
+/// Sums of people: steps of many contributions.
 
 #include <emscripten/val.h>
 
@@ -40,19 +40,6 @@ val people_sum_release_each(double handle, const val& persons, const val& record
                               });
 }
 
-val prefix_sum_contribute(double handle, const val& records) {
-  return over_rows<PrefixSum>(
-      handle, records,
-      [](PrefixSum& sums, std::span<double> row, std::size_t) { sums.contribute(row); });
-}
-
-/// Ends as many steps as `totals` has rows, and overwrites them.
-template <typename Sums>
-val end_steps(double handle, const val& totals) {
-  return over_rows<Sums>(handle, totals,
-                         [](Sums& sums, std::span<double> row, std::size_t) { sums.release(row); });
-}
-
 double people_sum_num_dropped(double handle) {
   return static_cast<double>(handles().get<PeopleSum>(handle).num_dropped());
 }
@@ -67,8 +54,6 @@ EMSCRIPTEN_BINDINGS(dpftrl_people) {
   bind<&step_of<PeopleSum>>("peopleSumStep");
   bind<&release_stddev<PeopleSum>>("peopleSumStddev");
   bind<&people_sum_num_dropped>("peopleSumNumDropped");
-  emscripten::function("prefixSumContribute", &prefix_sum_contribute);
-  emscripten::function("prefixSumEndSteps", &end_steps<PrefixSum>);
 }
 
 }  // namespace dpftrl::wasm

@@ -17,7 +17,7 @@
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
-#include "losses.hpp"
+#include "learners.hpp"
 
 namespace dpftrl::wasm {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Running totals of one record a step.
+/// Running totals of one record a step, or of whatever the caller bounds.
 
 #include <emscripten/val.h>
 
@@ -29,6 +29,13 @@ val prefix_sum_release(double handle, const val& records) {
                               });
 }
 
+/// Adds rows to the open step; their sum is bounded by the caller.
+val prefix_sum_contribute(double handle, const val& records) {
+  return over_rows<PrefixSum>(
+      handle, records,
+      [](PrefixSum& sums, std::span<double> row, std::size_t) { sums.contribute(row); });
+}
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_sums) {
@@ -36,6 +43,8 @@ EMSCRIPTEN_BINDINGS(dpftrl_sums) {
   bind<&step_of<PrefixSum>>("prefixSumStep");
   bind<&release_stddev<PrefixSum>>("prefixSumStddev");
   emscripten::function("prefixSumRelease", &prefix_sum_release);
+  emscripten::function("prefixSumContribute", &prefix_sum_contribute);
+  emscripten::function("prefixSumEndSteps", &end_steps<PrefixSum>);
 }
 
 }  // namespace dpftrl::wasm

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
@@ -16,6 +17,7 @@
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
+#include "rows.hpp"
 
 namespace dpftrl::wasm {
 
@@ -63,6 +65,13 @@ double step_of(double handle) {
 template <typename Totals>
 double release_stddev(double handle, double step) {
   return handles().get<Totals>(handle).release_stddev(count_of(step));
+}
+
+/// Ends as many steps as `totals` has rows, and overwrites them.
+template <typename Sums>
+emscripten::val end_steps(double handle, const emscripten::val& totals) {
+  return over_rows<Sums>(handle, totals,
+                         [](Sums& sums, std::span<double> row, std::size_t) { sums.release(row); });
 }
 
 }  // namespace dpftrl::wasm

@@ -69,7 +69,7 @@ async function webpackBuild() {
 /** For bundlers that leave files alone, the modules have to be put where the page says they are. */
 function withAssets(out) {
   mkdirSync(join(out, 'assets'), { recursive: true });
-  for (const name of ['dp-ftrl.wasm', 'counter.wasm']) {
+  for (const name of ['dp-ftrl.wasm', 'counter.wasm', 'learner.wasm']) {
     cpSync(join(installed, 'dist', name), join(out, 'assets', name));
   }
   page(out, moduleScript('given.js'));

@@ -76,7 +76,7 @@ function wrongTypes(profile) {
   const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
   const tarball = join(consumer, readdirSync(consumer).find((name) => name.endsWith('.tgz')));
   // A .wasm has no types.
-  const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', '--profile', profile];
+  const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', 'learner.wasm', '--profile', profile];
   const report = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-types-')), 'report.json');
   const { status } = spawnSync(process.execPath, [attw, tarball, '--format', 'json', ...rest], {
     stdio: ['ignore', openSync(report, 'w'), 'inherit'],
@@ -152,7 +152,7 @@ test('files for browsers contain nothing that a strict policy or a bundler stumb
     'eval(',
     'node:path',
   ];
-  const entries = ['index', 'external', 'counter', 'worker', 'worker-client', 'indexed-db'];
+  const entries = ['index', 'external', 'counter', 'learner', 'worker', 'worker-client', 'indexed-db'];
   for (const name of entries.map((entry) => `${entry}.js`)) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8');
     for (const word of forbidden) assert.ok(!text.includes(word), `${name}: ${word}`);
@@ -160,12 +160,16 @@ test('files for browsers contain nothing that a strict policy or a bundler stumb
   }
 });
 
-test('only ./external and ./counter refer to a file, so that no bundler looks for another', () => {
+test('only ./external, ./counter and ./learner refer to a file, so that no bundler looks for another', () => {
   for (const name of ['index.js', 'worker.js']) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8');
     assert.ok(!text.includes('import.meta'), name);
   }
-  for (const [name, file] of [['external', 'dp-ftrl.wasm'], ['counter', 'counter.wasm']]) {
+  for (const [name, file] of [
+    ['external', 'dp-ftrl.wasm'],
+    ['counter', 'counter.wasm'],
+    ['learner', 'learner.wasm'],
+  ]) {
     const text = readFileSync(join(installed, `dist/${name}.js`), 'utf8');
     const addresses = [...text.matchAll(/new URL\("([^"]*)", ?import\.meta\.url\)/g)];
     assert.equal(text.split('import.meta').length - 1, 1);

@@ -28,6 +28,11 @@ test('size: the counter, its module and its code', (t) => {
   check(t, 'counter.js', sizeOf('counter.js'), 15_800);
 });
 
+test('size: the small learner, its module and its code', (t) => {
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 161_500);
+  check(t, 'learner.js', sizeOf('learner.js'), 20_500);
+});
+
 test('size: the glue', (t) => {
   const glue = readFileSync(join(root, 'build/wasm/wasm/dp-ftrl.mjs'), 'utf8');
   check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
@@ -62,6 +67,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl', 'DpError'],
     ['dp-ftrl/external', 'DpError'],
     ['dp-ftrl/counter', 'DpError'],
+    ['dp-ftrl/learner', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore'],
   ]) {
     const code = await bundled(specifier, name);
@@ -76,6 +82,7 @@ test('size: the table of the README is what was measured', async () => {
     ['`dp-ftrl`: everything', sizeOf('index.js')],
     ['`dp-ftrl/external`', sizeOf('external.js'), sizeOf('dp-ftrl.wasm')],
     ['`dp-ftrl/counter`', sizeOf('counter.js'), sizeOf('counter.wasm')],
+    ['`dp-ftrl/learner`', sizeOf('learner.js'), sizeOf('learner.wasm')],
     ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
     ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js')],
     ['`dp-ftrl/indexed-db`', brotli(await bundled('dp-ftrl', 'DpError'))],

@@ -16,6 +16,8 @@ struct StrategyOptions;
 /// definition of its own, which takes the place of the library's, families.cpp.
 std::span<FamilyRow (*const)()> family_makers();
 
+/// The family independent for prefix sums alone.
+FamilyRow plain_independent_family();
 FamilyRow tree_family();
 FamilyRow honaker_family();
 /// The family blt from given buffers alone, without the search for them.

@@ -3,6 +3,7 @@
 // Every consumer runs this with the package, so that all can be compared with Node bit for bit.
 
 const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
+const learning = { mechanism: 'honaker', dimension: 1, clipNorm: 1, rate: 0.1 };
 
 /** Totals of a few records with a fixed seed. */
 export function totals(dp, mechanism = 'optimal') {
@@ -10,6 +11,15 @@ export function totals(dp, mechanism = 'optimal') {
   const released = [...sums.releaseMany([1, 0, 1, 1])];
   sums.dispose();
   return released;
+}
+
+/** Weights after two gradients, with a fixed seed. */
+export function weights(dp) {
+  const learner = dp.gradientLearner({ ...problem, ...learning, insecureSeed: 7 });
+  for (const gradient of [0.5, -0.25]) learner.update([gradient]);
+  const found = [...learner.weights()];
+  learner.dispose();
+  return found;
 }
 
 async function inWorker(client) {
@@ -20,10 +30,11 @@ async function inWorker(client) {
 }
 
 /** Uses `load`, and where they are given the other entries, once each. */
-export async function use({ load, loadCounter, loadExternal, connect }) {
+export async function use({ load, loadCounter, loadLearner, loadExternal, connect }) {
   try {
     const outcome = { inline: totals(await load()) };
     if (loadCounter) outcome.counter = totals(await loadCounter(), 'honaker');
+    if (loadLearner) outcome.learner = weights(await loadLearner());
     if (loadExternal) outcome.external = totals(await loadExternal());
     if (connect) outcome.worker = await inWorker(connect());
     return outcome;

@@ -20,6 +20,10 @@ declare module 'dp-ftrl:counter-glue' {
   export { default } from 'dp-ftrl:glue';
 }
 
+declare module 'dp-ftrl:learner-glue' {
+  export { default } from 'dp-ftrl:glue';
+}
+
 declare module 'dp-ftrl:wasm-base64' {
   const text: string;
   export default text;

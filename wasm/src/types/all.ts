@@ -9,7 +9,7 @@ export type * from './learning/defaults.js';
 export type * from './learning/gradient-learner.js';
 export type * from './learning/hindsight.js';
 export type * from './learning/learn.js';
-export type * from './learning/learner.js';
+export type * from './learning/linear-learner.js';
 export type * from './learning/loss.js';
 export type * from './learning/model.js';
 export type * from './learning/simulation.js';

@@ -20,7 +20,7 @@ import type {
   LearnerLedger,
   LearnerLedgerOptions,
   LearnerOptions,
-} from './learning/learner.js';
+} from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
 import type { LedgerOptions, ReleaseLedger } from './ledger.js';
@@ -614,4 +614,23 @@ export interface DpFtrl {
 export type DpCounter = Pick<
   DpFtrl,
   'version' | 'mechanisms' | 'prefixSum' | 'peopleSum' | 'ledger' | 'liveHandles'
+>;
+
+/**
+ * The library of `dp-ftrl/learner`: learners by the mechanisms `optimal`, `blt`, `honaker` and `tree`,
+ * with the bits of the whole library for the same factorization. What `DpCounter` says of these
+ * mechanisms holds here too.
+ */
+export type DpLearner = Pick<
+  DpFtrl,
+  | 'version'
+  | 'mechanisms'
+  | 'learn'
+  | 'learnerDefaults'
+  | 'learner'
+  | 'learnerLedger'
+  | 'gradientLearner'
+  | 'noise'
+  | 'predict'
+  | 'liveHandles'
 >;

@@ -54,4 +54,12 @@ FamilyRow independent_family() {
                            });
 }
 
+FamilyRow plain_independent_family() {
+  FamilyRow row = independent_family();
+  row.make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
+    return std::make_shared<const IndependentStrategy>(request.workload.num_steps());
+  };
+  return row;
+}
+
 }  // namespace dpftrl

@@ -3,7 +3,7 @@
 // Settings of a learner that nobody chose.
 
 import type { MechanismOptions } from '../mechanism.js';
-import type { LearnerOptions } from './learner.js';
+import type { LearnerOptions } from './linear-learner.js';
 import type { LossName } from './loss.js';
 
 export interface LearnerDefaultsOptions

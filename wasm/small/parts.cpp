@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of the core that the counter has. Definitions here take the place of the library's:
-/// what only those reach is not linked.
+/// The parts of the core that a small module has. Definitions here take the place of the library's:
+/// what only those reach is not linked. What differs between small modules is in their
+/// contents.hpp.
 
 #include <emscripten/val.h>
 
-#include <array>
 #include <cmath>
 
 #include "analysis/sensitivity/level_sensitivity.hpp"
+#include "contents.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "noise/exact/exact_rows.hpp"
 #include "noise/programs/program.hpp"
 #include "release/release_engine.hpp"
-#include "strategy/families.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr std::array kFamilies = {tree_family, honaker_family, given_blt_family,
-                                  closed_form_optimal_family};
-
-/// The forms of the decoders of these families.
-using Forms = std::variant<DyadicDecoder, BufferedDecoder, VaryingBufferedDecoder, FilteredDecoder>;
-
-constexpr std::string_view kFunction = "counter";
+constexpr std::string_view kFunction = "module";
 
 [[noreturn]] void fail_absent(std::string_view parameter, std::string_view what) {
   fail(ErrorCode::unsupported, kFunction, parameter,
@@ -40,7 +34,7 @@ constexpr std::string_view kFunction = "counter";
 }  // namespace
 
 std::span<FamilyRow (*const)()> family_makers() {
-  return kFamilies;
+  return wasm::kFamilies;
 }
 
 StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& options,
@@ -64,7 +58,7 @@ std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participatio
 
 void require_known_errors(const StrategyOptions&) {}
 
-/// No certificate of the counter has a bound.
+/// No certificate of a small module has a bound.
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Participation&) const {
   return {};
 }
@@ -74,6 +68,9 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(std::shared_ptr<c
   fail_lattice();
 }
 double LatticeMechanism::release_stddev(std::int64_t) const {
+  fail_lattice();
+}
+double LatticeMechanism::ideal_stddev(std::int64_t) const {
   fail_lattice();
 }
 std::string_view to_string(LatticeNoise) {
@@ -88,7 +85,7 @@ std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const Lattice
 }
 
 const ExactRowsMakers& exact_rows_makers() {
-  static constexpr ExactRowsMakers kMakers = exact_rows_makers_of(Alternatives<Forms>{});
+  static constexpr ExactRowsMakers kMakers = exact_rows_makers_of(Alternatives<wasm::Forms>{});
   return kMakers;
 }
 
@@ -97,7 +94,7 @@ const ExactRowsMakers& exact_rows_makers() {
 namespace noise {
 
 const ProgramMakers& program_makers() {
-  static constexpr ProgramMakers kMakers = program_makers_of(Alternatives<Forms>{});
+  static constexpr ProgramMakers kMakers = program_makers_of(Alternatives<wasm::Forms>{});
   return kMakers;
 }
 

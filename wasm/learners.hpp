@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Losses and update rules, made from the facade's options.
+/// Functions shared by learners of every kind.
 
 #include <emscripten/val.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "handles.hpp"
+#include "rows.hpp"
 
 namespace dpftrl::wasm {
 
@@ -47,6 +52,43 @@ inline MechanismOptions learner_mechanism(const emscripten::val& options) {
       wanted.strategy == OptimalStrategy::kName)
     wanted.parameters.objective = Objective::mean;
   return wanted;
+}
+
+/// Sets the options that learners with and without noise share.
+template <typename Options>
+Options with_rule(Options made, const emscripten::val& options) {
+  made.dimension = count(options, "dimension");
+  made.loss = learner_loss(options);
+  made.radius = number(options, "radius");
+  made.domain = make_domain(text(options, "domain"), made.radius);
+  made.lambda = optional_number(options, "lambda");
+  made.descent = descent_of(options);
+  made.doubling = options["doubling"].as<bool>();
+  made.batch_size = count(options, "batchSize");
+  return made;
+}
+
+/// Learns from row after row, and overwrites `scores` with the predictions that came before.
+template <typename Some>
+emscripten::val learn(double handle, const emscripten::val& features, const emscripten::val& labels,
+                      const emscripten::val& scores) {
+  std::vector<double> known, predicted;
+  emscripten::val reply =
+      over_rows<Some>(handle, features, [&](Some& learner, std::span<double> row, std::size_t i) {
+        const auto width = static_cast<std::size_t>(learner.num_scores());
+        if (i == 0) {
+          known = numbers_of(labels);
+          predicted.resize(known.size() * width);
+        }
+        learner.step(row, known.at(i), std::span(predicted).subspan(i * width, width));
+      });
+  write_to(scores, predicted);
+  return reply;
+}
+
+template <typename Some>
+void end_batch(double handle) {
+  handles().get<Some>(handle).end_batch();
 }
 
 }  // namespace dpftrl::wasm

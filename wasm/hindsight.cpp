@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Learners without noise that a run of the private one is compared with, and bounds on its regret.
+
+#include <emscripten/val.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "convert.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "dpftrl/learn/simulation.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "learners.hpp"
+#include "rows.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+constexpr const char* kIndependent = "independent";
+
+double twin_create(const val& options) {
+  return handles().add(
+      std::make_unique<TwinLearner>(with_rule(TwinOptions{.num_steps = count(options, "numSteps"),
+                                                          .clip_norm = number(options, "clipNorm")},
+                                              options)));
+}
+
+/// Overwrites `weights` with those that the next batch will meet.
+void twin_weights(double handle, const val& weights) {
+  write_to(weights, handles().get<TwinLearner>(handle).iterate());
+}
+
+double comparator_create(const val& options) {
+  const double radius = number(options, "radius");
+  return handles().add(std::make_unique<ComparatorSolver>(
+      ComparatorOptions{.loss = learner_loss(options),
+                        .dimension = count(options, "dimension"),
+                        .radius = radius,
+                        .domain = make_domain(text(options, "domain"), radius),
+                        .gap_tolerance = number(options, "gapTolerance")}));
+}
+
+val comparator_append(double handle, const val& features, const val& labels) {
+  std::vector<double> known;
+  return over_rows<ComparatorSolver>(
+      handle, features, [&](ComparatorSolver& comparator, std::span<double> row, std::size_t i) {
+        if (i == 0) known = numbers_of(labels);
+        comparator.append(row, comparator.loss().label(known.at(i)));
+      });
+}
+
+val comparator_solve(double handle) {
+  const Comparator best = handles().get<ComparatorSolver>(handle).solve();
+  val object = val::object();
+  object.set("weights", owned_eigen(best.point));
+  object.set("loss", best.value);
+  object.set("gap", best.gap);
+  object.set("certified", best.status == ComparatorStatus::certified);
+  return object;
+}
+
+val to_object(const RegretBound& bound) {
+  val object = val::object();
+  object.set("regularisation", bound.regularisation);
+  object.set("stability", bound.stability);
+  object.set("noise", bound.noise);
+  object.set("total", bound.total());
+  return object;
+}
+
+/// The bounds for a learner of this certificate. Those that no theorem of ours gives are null.
+val regret_bounds(const val& given, const val& options) {
+  Certificate certificate;
+  certificate.num_steps = count(given, "numSteps");
+  certificate.clip_norm = number(given, "clipNorm");
+  certificate.neighbours = neighbours_from_string(text(given, "neighbours"));
+  certificate.noise_multiplier = number(given, "noiseMultiplier");
+  certificate.mean_error = number(given, "meanError");
+  const double radius = number(options, "radius");
+  RegretSetting setting = regret_setting(certificate, count(options, "dimension"),
+                                         *make_domain(text(options, "domain"), radius), radius);
+  setting.release_noise /= number(options, "batchSize");
+  const std::optional<DescentSchedule> descent = descent_of(options);
+  const bool doubling = options["doubling"].as<bool>();
+  const bool is_sgd = descent && text(given, "mechanism") == kIndependent;
+  const std::shared_ptr<const Strategy> independent =
+      make_strategy({.name = kIndependent, .num_steps = setting.num_steps});
+  double lambda = is_sgd ? descent_lambda(setting, *independent) : theorem_lambda(setting);
+  if (doubling) lambda = first_lambda(lambda, setting.num_steps);
+  lambda = optional_number(options, "lambda").value_or(lambda);
+
+  val object = val::object();
+  for (const char* name : {"expected", "highProbability", "hazan"}) object.set(name, val::null());
+  if (is_sgd && descent->rates.empty() && descent->momentum == 0)
+    object.set("expected", to_object(*descent_regret_bound(setting, *independent, lambda)));
+  if (!descent) {
+    object.set("expected", to_object(doubling ? doubling_regret_bound(setting, lambda)
+                                              : regret_bound(setting, lambda)));
+    object.set("highProbability",
+               to_object(high_probability_regret_bound(
+                   setting, {.lambda = lambda,
+                             .failure_probability = number(options, "failureProbability"),
+                             .doubling = doubling})));
+    if (!doubling) object.set("hazan", to_object(hazan_regret_bound(setting, lambda)));
+  }
+  object.set("lambda", lambda);
+  return object;
+}
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(dpftrl_hindsight) {
+  bind<&twin_create>("twinCreate");
+  emscripten::function("twinLearn", &learn<TwinLearner>);
+  bind<&end_batch<TwinLearner>>("twinEndBatch");
+  bind<&twin_weights>("twinWeights");
+  bind<&comparator_create>("comparatorCreate");
+  emscripten::function("comparatorAppend", &comparator_append);
+  bind<&comparator_solve>("comparatorSolve");
+  bind<&regret_bounds>("regretBounds");
+}
+
+}  // namespace dpftrl::wasm
