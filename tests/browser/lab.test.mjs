@@ -169,6 +169,9 @@ for (const hash of [
   'mechanism=tree&steps=60&participation=epochs&participations=4',
   'data=shop_day&column=items&column=revenue&label=-&steps=840&clip=20&mechanism=banded-toeplitz&bands=9',
   'data=pendulum&label=label&steps=300',
+  'learner=descent&momentum=0.5&steps=60&mechanism=square-root',
+  'learner=both&momentum=0&steps=60',
+  'compare=tree&steps=60',
 ]) {
   test(`programs and command print what the page shows: #${hash}`, async (t) => {
     const { page, said } = await open(hash);
@@ -310,7 +313,7 @@ test('a figure that is taken away has the colours of its mechanisms', async () =
   const expected = {
     totals: [[/^A /, root], [/^B /, honaker], [/^true total/, secret]],
     errors: [[/^A /, root], [/^B /, honaker]],
-    learning: [[/^A /, root], [/^B /, honaker], [/twin/, secret], [/step A/, root], [/step B/, honaker]],
+    learning: [[/^A /, root], [/^B /, honaker], [/twin/, secret], [/for A/, root], [/for B/, honaker]],
     deviations: [[/^A/, root], [/^B/, honaker], [/^no max/, ink]],
   };
   for (const [name, colours] of Object.entries(expected)) {

@@ -50,7 +50,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     const errors = await readKey(page, '#sum-errors');
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
     assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
-    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the start that both/);
+    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the start that the learners share/);
     // Figure 2 is about learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;

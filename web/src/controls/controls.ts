@@ -37,6 +37,8 @@ const labels: Partial<Record<Key, string>> = {
   dimension: 'Dimension',
   streamSeed: 'Stream seed',
   loss: 'Loss',
+  rule: 'Rule',
+  momentum: 'Momentum',
   lambda: 'λ',
   noiseSeed: 'Noise seed',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
@@ -71,6 +73,11 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   loss: [
     ['logistic', 'logistic'],
     ['squared', 'squared'],
+  ],
+  rule: [
+    ['ftrl', 'FTRL'],
+    ['descent', 'gradient descent'],
+    ['both', 'both'],
   ],
   ...Object.fromEntries(
     parameterKeys

@@ -43,19 +43,28 @@ export const hints: Partial<Record<Key, string>> = {
   dimension: 'Entries of a record. Each gets noise of the same size.',
   streamSeed: 'Another seed, another stream of the same kind.',
   loss: 'Logistic learns to tell two classes apart, squared to predict a number.',
+  rule:
+    'FTRL makes the weights anew of each total; gradient descent moves them by what lies between two ' +
+    'totals. Both see nothing but the totals, and are as private.',
+  momentum:
+    'Share of its last move that descent repeats, from 0 to below 1. At 0 it plays what FTRL plays, ' +
+    'as long as no weights are too long.',
   noiseSeed:
     'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
 
-/** `given`: what was asked for, null for the theorem's value; `used`: what is in force. */
-export function lambdaText(given: number | null, used: { private: number; twin: number }): string {
+type Lambda = Readonly<{ private: number; twin: number }>;
+
+/** `given`: what was asked for, null for the theorem's value; `used`: what is in force, rule by rule. */
+export function lambdaText(given: number | null, [first, second]: readonly Lambda[]): string {
   const meaning = 'How strongly the model is pulled towards its start, against the sums';
   if (given !== null) {
     return `${meaning}, for the twin too. “auto” makes the theorem’s bound smallest for each.`;
   }
-  return (
-    `${meaning}. “auto” makes the theorem’s bound smallest: ${quantity(used.private)} here, ` +
-    `${quantity(used.twin)} for the twin.`
-  );
+  const values = (used: Lambda, where: string): string =>
+    `${quantity(used.private)} ${where}, ${quantity(used.twin)} for ${where === 'here' ? 'the' : 'its'} twin`;
+  const found =
+    second === undefined ? values(first!, 'here') : `${values(first!, 'for FTRL')}; ${values(second, 'for descent')}`;
+  return `${meaning}. “auto” makes the theorem’s bound smallest: ${found}.`;
 }

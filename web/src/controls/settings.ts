@@ -80,6 +80,10 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   dimension: number;
   streamSeed: number;
   loss: LossName;
+  /** By what rule weights are made of the totals; 'both' beside each other. */
+  rule: 'ftrl' | 'descent' | 'both';
+  /** Share of its last move that descent repeats. */
+  momentum: number;
   /** null: the value of the regret theorem. */
   lambda: number | null;
   noiseSeed: number;
@@ -158,6 +162,8 @@ export const defaults: Readonly<Settings> = {
   dimension: 4,
   streamSeed: 12,
   loss: 'logistic',
+  rule: 'ftrl',
+  momentum: 0.9,
   lambda: null,
   noiseSeed: 1,
   speed: 120,
@@ -374,6 +380,12 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   dimension: integer('dimension', 'dimension', 1, maxDimension),
   streamSeed: integer('streamSeed', 'stream-seed', 0, Number.MAX_SAFE_INTEGER),
   loss: choice('loss', 'loss', ['logistic', 'squared'] as const),
+  rule: choice('rule', 'learner', ['ftrl', 'descent', 'both'] as const),
+  momentum: {
+    name: 'momentum',
+    read: readNumber('momentum', 'momentum', 'at least 0 and below 1', (v) => v >= 0 && v < 1),
+    write: String,
+  },
   lambda: {
     name: 'lambda',
     read(text) {

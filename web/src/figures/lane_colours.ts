@@ -17,7 +17,7 @@ const own = {
 export const colourOf = (mechanism: keyof typeof own): Colour => own[mechanism];
 
 /** Colours that any mechanism may have. */
-const common: readonly Colour[] = ['private', 'second', 'fresh'];
+const common: readonly Colour[] = ['private', 'second', 'fresh', 'root', 'honaker'];
 
 /** A colour for each lane, no two alike. */
 export function laneColours(mechanisms: readonly string[]): Colour[] {

@@ -8,10 +8,8 @@ import { count, fixed, percent } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
-import type { Colour } from './colours.ts';
 import { Decimated } from './decimate.ts';
-import type { History } from './history.ts';
-import { laneColours } from './lane_colours.ts';
+import { curvesOf, type LearnerCurve } from './learner_curves.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { levelLine, type Panel, type Series } from './picture.ts';
 
@@ -35,8 +33,12 @@ function lastAtMost(steps: ArrayLike<number>, step: number): number {
   return low - 1;
 }
 
-/** One value of a history after `step` steps (from 1); NaN if there is none yet. */
-export function learningAt(history: History, view: View, who: 'private' | 'twin', step: number) {
+/** One value of a learner after `step` steps (from 1); NaN if there is none yet. */
+export function learningAt(
+  { history, who }: Pick<LearnerCurve, 'history' | 'who'>,
+  view: View,
+  step: number,
+): number {
   if (view === 'regret') {
     return history.regret[who][lastAtMost(history.regret.steps, step)] ?? NaN;
   }
@@ -44,14 +46,19 @@ export function learningAt(history: History, view: View, who: 'private' | 'twin'
   return history[`${who}${kind}`][step - 1] ?? NaN;
 }
 
-const coloursOf = ({ lanes }: Run): Colour[] =>
-  laneColours(lanes.map(({ mechanism }) => mechanism));
+const isPrivate = ({ who }: LearnerCurve): boolean => who === 'private';
+
+/** A bound, and which of several learners it is of. */
+interface Bound extends Level {
+  of: string;
+}
 
 export class LearningFigure {
   private chart: Chart | null = null;
   private legend: Legend | null = null;
   private points: Decimated | null = null;
   private run: Run | null = null;
+  private curves: LearnerCurve[] = [];
   private view: View = 'loss';
   private deployed = false;
   private range = new GrowingRange([0, 1]);
@@ -75,33 +82,28 @@ export class LearningFigure {
       return;
     }
     this.range = new GrowingRange([0, 1]);
-    const lanes = run.lanes.length;
-    const colours = coloursOf(run);
+    this.curves = curvesOf(run);
     this.points = new Decimated(
       info.numSteps,
-      Array.from({ length: lanes + 1 }, () => 'line' as const),
+      this.curves.map(() => 'line' as const),
       Math.max(200, this.host.clientWidth),
     );
     this.chart = new Chart({
       name: `${names[view]} of the learner: cursor over the steps`,
-      lines: [
-        ...run.lanes.map((_, i) => ({
-          colour: colours[i]!,
-          width: 2,
-          dash: [10, 3],
-          shown: !deployed,
-        })),
-        { colour: 'secret', width: 1.5, dash: [3, 3], shown: !deployed },
-      ],
+      lines: this.curves.map((curve) => ({
+        colour: curve.colour,
+        ...(isPrivate(curve) ? { width: 2, dash: [10, 3] } : { width: 1.5, dash: [3, 3] }),
+        shown: !deployed,
+      })),
       bands: [],
       numSteps: info.numSteps,
       describe: (step) => this.describe(step),
       moved: this.moved,
       range: () => (view === 'accuracy' ? [0, 1] : this.range.get()),
     });
-    const levels = view === 'regret' ? this.bounds(run) : [];
+    const levels = this.bounds();
     this.chart.setLevels(levels);
-    this.legend = this.makeLegend(run, levels);
+    this.legend = this.makeLegend(levels);
     this.host.replaceChildren(this.legend.element, this.chart.element);
     if (view === 'regret') this.range.include(0);
     for (const level of levels) this.range.include(level.value);
@@ -128,20 +130,16 @@ export class LearningFigure {
     if (this.chart === null || run === null || run.step === 0) return null;
     const columns = view === 'regret' ? this.regretData(run) : this.collect(run);
     const [steps, ...values] = columns.map((column) => [...column]);
-    const lanes = run.lanes.map(({ mechanism }, i) =>
-      run.lanes.length > 1 ? `${'AB'[i]} ${mechanism}` : mechanism,
-    );
-    const learners = deployed ? [] : [...lanes, 'non-private twin'];
-    const series: Series[] = learners.map((name, i) => ({
-      name,
+    const learners = deployed ? [] : this.curves;
+    const series: Series[] = learners.map(({ full, colour }, i) => ({
+      name: full,
       x: steps!,
       y: values[i]!,
       look: 'dashed',
-      colour: coloursOf(run)[i] ?? 'secret',
+      colour,
     }));
-    const levels = view === 'regret' ? this.bounds(run) : [];
     series.push(
-      ...levels.map(({ value, text, colour }, i) => ({
+      ...this.bounds().map(({ value, text, colour }, i) => ({
         ...levelLine(text, series[i]?.name ?? '', value, run.numSteps),
         colour,
       })),
@@ -167,49 +165,39 @@ export class LearningFigure {
     return '';
   }
 
-  private bounds(run: Run): Level[] {
-    return run.lanes.flatMap(({ history }, i) => {
+  private bounds(): Bound[] {
+    if (this.view !== 'regret') return [];
+    const learners = this.curves.filter(isPrivate);
+    return learners.flatMap(({ history, short, colour }) => {
       const bound = history.info.regretBound?.private;
       if (bound === undefined) return [];
       const caveat = history.info.clippingImpossible ? '' : ', for clipped losses';
-      const lane = run.lanes.length > 1 ? (i === 0 ? ' A' : ' B') : '';
+      const of = learners.length > 1 ? ` ${short}` : '';
       return [
         {
           value: bound,
-          colour: run.lanes.length === 1 ? ('ink' as const) : coloursOf(run)[i]!,
-          text: `theorem’s bound after the last step${lane}${caveat}`,
+          colour: learners.length === 1 ? 'ink' : colour,
+          text: `theorem’s bound${of && ` for${of}`} after the last step${caveat}`,
+          of,
         },
       ];
     });
   }
 
-  private makeLegend(run: Run, levels: Level[]): Legend {
-    const two = run.lanes.length > 1;
-    const published: KeyEntry[] = levels.map((level, i) => ({
-      name: two ? `bound ${i === 0 ? 'A' : 'B'}` : 'bound',
-      colour: level.colour,
-      kind: 'dot',
-    }));
-    const secret: KeyEntry[] = [
-      ...run.lanes.map((lane, i) => ({
-        name: two ? `${i === 0 ? 'A' : 'B'} ${lane.mechanism}` : 'private learner',
-        colour: coloursOf(run)[i]!,
-        kind: 'dash' as const,
-      })),
-      { name: 'non-private twin', colour: 'secret', kind: 'dot' },
-    ];
+  private makeLegend(levels: Bound[]): Legend {
+    const published = levels.map(({ of, colour }): KeyEntry => {
+      return { name: `bound${of}`, colour, kind: 'dot' };
+    });
+    const secret = this.curves.map((curve): KeyEntry => {
+      return { name: curve.name, colour: curve.colour, kind: isPrivate(curve) ? 'dash' : 'dot' };
+    });
     return new Legend(published, this.deployed ? [] : secret);
   }
 
   private collect(run: Run): Float64Array[] {
     const points = this.points!;
-    const values = run.lanes.map(() => 0).concat(0);
     while (points.step < run.step) {
-      const step = points.step + 1;
-      for (const [i, lane] of run.lanes.entries()) {
-        values[i] = learningAt(lane.history, this.view, 'private', step);
-      }
-      values[run.lanes.length] = learningAt(run.first, this.view, 'twin', step);
+      const values = this.valuesAt(points.step + 1);
       for (const value of values) this.range.include(value);
       points.push(values);
     }
@@ -219,27 +207,22 @@ export class LearningFigure {
   private regretData(run: Run): number[][] {
     const columns = [
       run.first.regret.steps,
-      ...run.lanes.map((lane) => lane.history.regret.private),
-      run.first.regret.twin,
+      ...this.curves.map(({ history, who }) => history.regret[who]),
     ];
     for (const column of columns.slice(1)) for (const value of column) this.range.include(value);
     return columns;
+  }
+
+  private valuesAt(step: number): number[] {
+    return this.curves.map((curve) => learningAt(curve, this.view, step));
   }
 
   private read(cursor: number | null): void {
     if (this.legend === null || this.run === null) return;
     const run = this.run;
     const step = cursor ?? run.step;
-    const levels = this.view === 'regret' ? this.bounds(run) : [];
-    const cells = [
-      ...levels.map((level) => level.value),
-      ...(this.deployed
-        ? []
-        : [
-            ...run.lanes.map((lane) => learningAt(lane.history, this.view, 'private', step)),
-            learningAt(run.first, this.view, 'twin', step),
-          ]),
-    ];
+    const bounds = this.bounds().map(({ value }) => value);
+    const cells = this.deployed ? bounds : [...bounds, ...this.valuesAt(step)];
     this.legend.update(
       step < 1 ? 'no steps yet' : `step ${count(step)}`,
       cells.map((value) =>
@@ -253,13 +236,8 @@ export class LearningFigure {
   }
 
   private describe(step: number): string {
-    const run = this.run!;
     if (this.deployed) return `step ${step}: secret`;
-    const parts = run.lanes.map((lane, i) => {
-      const name = run.lanes.length > 1 ? (i === 0 ? 'A' : 'B') : 'private';
-      return `${name} ${this.print(learningAt(lane.history, this.view, 'private', step))}`;
-    });
-    const twin = this.print(learningAt(run.first, this.view, 'twin', step));
-    return `step ${step}, ${names[this.view]}, secret: ${parts.join(', ')}, twin ${twin}`;
+    const parts = this.valuesAt(step).map((value, i) => `${this.curves[i]!.short} ${this.print(value)}`);
+    return `step ${step}, ${names[this.view]}, secret: ${parts.join(', ')}`;
   }
 }

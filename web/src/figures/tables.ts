@@ -7,6 +7,7 @@ import type { Settings } from '../controls/settings.ts';
 import { h } from '../page/dom.ts';
 import { count, fixed, percent, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
+import { curvesOf } from './learner_curves.ts';
 import { learningAt } from './learning_figure.ts';
 import type { Additions } from './sums_figure.ts';
 import { SumsView } from './sums_view.ts';
@@ -118,22 +119,16 @@ export function learningTable(run: Run, deployed: boolean): HTMLElement {
     if (view === 'accuracy' && !info.classifies) continue;
     const print = view === 'accuracy' ? percent : (value: number) => fixed(value, 4);
     const title = view === 'accuracy' ? 'Accuracy' : `Average ${view}`;
-    for (const [i, { history }] of run.lanes.entries()) {
+    for (const curve of curvesOf(run)) {
+      const { column, short, who } = curve;
       columns.push({
-        title: `${title}, private${laneSuffix(run, i)}`,
+        title: `${title}, ${who === 'twin' || short === 'private' ? short : `private ${short}`}`,
         secret: true,
-        name: `${view}${i === 0 ? '' : '-b'}`,
+        name: `${view}${column}`,
         print,
-        at: (step) => learningAt(history, view, 'private', step),
+        at: (step) => learningAt(curve, view, step),
       });
     }
-    columns.push({
-      title: `${title}, twin`,
-      secret: true,
-      name: `${view}-twin`,
-      print,
-      at: (step) => learningAt(run.first, view, 'twin', step),
-    });
   }
   return makeTable(run, columns);
 }

@@ -248,7 +248,7 @@ export class App {
         settings,
         run.lanes.map(({ history }) => history.info.certificate),
       );
-      this.form.showLambda(settings, run.first.info.lambda);
+      this.form.showLambda(settings, run.lanes[0]!.learners);
       this.showMeasured(run);
     });
     this.writeAddress();

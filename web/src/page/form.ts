@@ -21,6 +21,7 @@ import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom, type DataPanel } from '../data/data_panel.ts';
 import { byId, h } from './dom.ts';
 import { count } from './format.ts';
+import type { Learner } from './run.ts';
 
 /** Parameters of single mechanisms, those that vary any mechanism left out. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));
@@ -44,7 +45,7 @@ export class Form {
       all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm', 'participation', 'participations', 'minSeparation']),
       this.budgetGroup(budget),
       all.group('Stream', stream, data.element),
-      all.group('Learner', ['loss', 'lambda']),
+      all.group('Learner', ['rule', 'momentum', 'loss', 'lambda']),
       all.group('Noise', ['noiseSeed']),
     );
   }
@@ -73,7 +74,8 @@ export class Form {
     for (const key of ['stream', 'dimension', 'streamSeed'] as const) {
       this.controls.setShown(key, synthetic);
     }
-    for (const key of ['loss', 'lambda'] as const) this.controls.setShown(key, learns);
+    for (const key of ['rule', 'loss', 'lambda'] as const) this.controls.setShown(key, learns);
+    this.controls.setShown('momentum', learns && settings.rule !== 'ftrl');
     byId('controls').classList.toggle('no-learner', !learns);
     this.controls.setShown('releases', settings.budget !== null);
     this.controls.setShown('participations', settings.participation !== 'single');
@@ -95,8 +97,10 @@ export class Form {
   }
 
   /** Says what “auto” has come to. */
-  showLambda(settings: Settings, used: { private: number; twin: number }): void {
-    if (learnsFrom(settings)) this.controls.hint('lambda', lambdaText(settings.lambda, used));
+  showLambda(settings: Settings, learners: readonly Learner[]): void {
+    if (!learnsFrom(settings)) return;
+    const used = learners.map(({ history }) => history.info.lambda);
+    this.controls.hint('lambda', lambdaText(settings.lambda, used));
   }
 
   private applies(side: Side, settings: Settings, name: ParameterName): boolean {

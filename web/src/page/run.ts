@@ -20,9 +20,20 @@ interface Chosen {
   saved: SavedStrategy | null;
 }
 
-export interface Lane extends Chosen {
+type RuleName = Exclude<Settings['rule'], 'both'>;
+
+/** Weights made of the totals by a rule. */
+export interface Learner {
+  rule: RuleName;
   history: History;
-  /** Totals of the same records in all lanes; those of `history` unless learners are compared. */
+}
+
+export interface Lane extends Chosen {
+  /** One for each rule; one as well where nothing is learned. */
+  learners: readonly Learner[];
+  /** The history of the first of them. */
+  history: History;
+  /** Totals of the same records for all learners; those of `history` unless some are compared. */
   sums: History;
 }
 
@@ -34,6 +45,12 @@ interface Stream {
 
 /** Regularisation so strong that a learner never leaves its start, weights 0. */
 const holding = 1e100;
+
+/** The same with a learner that stays where it starts. */
+const heldOf = ({ descent: _, ...options }: SimulationOptions): SimulationOptions => ({
+  ...options,
+  lambda: holding,
+});
 
 /** An error of one mechanism, to be shown beside its controls. */
 export class LaneError extends Error {
@@ -66,11 +83,22 @@ export function mechanismOf(settings: Settings, chosen: Chosen): MechanismOption
   };
 }
 
+function rulesOf(settings: Settings): RuleName[] {
+  if (!learnsFrom(settings)) return ['ftrl'];
+  return settings.rule === 'both' ? ['ftrl', 'descent'] : [settings.rule];
+}
+
+/** Learners are compared, which make gradients of their own. */
+const compares = (settings: Settings): boolean =>
+  learnsFrom(settings) && choicesOf(settings).length * rulesOf(settings).length > 1;
+
 function optionsOf(
   settings: Settings,
   chosen: Chosen,
   records: Records | null,
+  rule = rulesOf(settings)[0]!,
 ): SimulationOptions {
+  const { momentum } = settings;
   const { lambda: mechanismLambda, ...mechanism } = mechanismOf(settings, chosen);
   return {
     ...mechanism,
@@ -78,6 +106,7 @@ function optionsOf(
     noiseSeed: settings.noiseSeed,
     loss: settings.loss,
     ...(settings.lambda === null ? {} : { lambda: settings.lambda }),
+    ...(rule === 'ftrl' ? {} : { descent: momentum === 0 ? {} : { momentum } }),
     ...(records === null
       ? {
           dimension: settings.dimension,
@@ -126,16 +155,20 @@ export class Run {
       return history;
     };
     const lanes: Lane[] = [];
-    const choices = choicesOf(settings);
-    const compares = choices.length > 1 && learnsFrom(settings);
+    const kept = compares(settings) ? 'learning' : 'all';
     try {
-      for (const [lane, choice] of choices.entries()) {
+      for (const [lane, choice] of choicesOf(settings).entries()) {
         try {
           const chosen = { ...choice, saved: await find(choice) };
-          const options = optionsOf(settings, chosen, records);
-          const history = await start(options, compares ? 'learning' : 'all');
-          const held = { ...options, lambda: holding, numRegretPrefixes: 0 };
-          lanes.push({ ...chosen, history, sums: compares ? await start(held, 'sums') : history });
+          const learners: Learner[] = [];
+          for (const rule of rulesOf(settings)) {
+            const options = optionsOf(settings, chosen, records, rule);
+            learners.push({ rule, history: await start(options, kept) });
+          }
+          const { history } = learners[0]!;
+          const held = { ...heldOf(optionsOf(settings, chosen, records)), numRegretPrefixes: 0 };
+          const sums = kept === 'learning' ? await start(held, 'sums') : history;
+          lanes.push({ ...chosen, learners, history, sums });
         } catch (cause) {
           throw new LaneError(lane, cause);
         }
@@ -147,9 +180,10 @@ export class Run {
     return new Run(settings, records, streams, lanes);
   }
 
-  /** The run of a lane as the library takes it, its mechanism by name. */
+  /** Options that make the totals of a lane, its mechanism by name. */
   optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
-    return optionsOf(this.settings, { mechanism, parameters, saved: null }, this.records);
+    const options = optionsOf(this.settings, { mechanism, parameters, saved: null }, this.records);
+    return this.sharesStart ? heldOf(options) : options;
   }
 
   /** Learners are compared: the totals are those of gradients at the start that they share. */

@@ -3,6 +3,8 @@
 // Sentences about what a run has shown so far.
 
 import { inUnit } from '../data/units.ts';
+import { curvesOf } from '../figures/learner_curves.ts';
+import { learningAt } from '../figures/learning_figure.ts';
 import type { SumsFigure } from '../figures/sums_figure.ts';
 import { count, percent, quantity } from './format.ts';
 import type { Run } from './run.ts';
@@ -19,12 +21,10 @@ export function factsOf(run: Run, sums: SumsFigure): string {
     `The band held the true total in ${inside.join(' and ')} of the steps.` +
     (beyond.length > 0 ? ` Steps outside the wide band: ${beyond.join(', ')}.` : '');
   if (!run.first.info.classifies) return text;
-  const at = run.step - 1;
-  const right = run.lanes.map(
-    ({ history }, i) => (name(i) || 'private ') + percent(history.privateAccuracy[at] ?? NaN),
+  const right = curvesOf(run).map(
+    (curve) => `${curve.short} ${percent(learningAt(curve, 'accuracy', run.step))}`,
   );
-  const twin = percent(run.first.twinAccuracy[at] ?? NaN);
-  return `${text} Predictions right so far: ${right.join(', ')}, twin ${twin}.`;
+  return `${text} Predictions right so far: ${right.join(', ')}.`;
 }
 
 /** Summarises a run for users who cannot see the charts. */
@@ -50,6 +50,6 @@ export function recordsText(run: Run): string {
   return (
     'Each learner makes its own gradients, which depend on its noise, so no two learners release ' +
     'totals of the same records. Shown here are the gradients of the same examples at the start ' +
-    'that both learners share, weights 0: one true curve, with the noise of each mechanism on it.'
+    'that the learners share, weights 0: one true curve, with the noise of each mechanism on it.'
   );
 }

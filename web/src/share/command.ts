@@ -26,7 +26,7 @@ const participationFlags = (participation: Participation): string[] =>
   Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
 
 /** Options that mean nothing to a release. */
-const unused = ['loss', 'lambda', 'table', 'batchSize'];
+const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
 
 /** Whose rows they are, of which so many count, and the time that makes steps of them. */
 function roleFlags(

@@ -2,7 +2,7 @@
 
 // The run on the page as a program for the C++ library.
 
-import type { Participation, SimulationOptions } from 'dp-ftrl';
+import type { DescentOptions, Participation, SimulationOptions } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
 import { hasRoles, saved, seeded, type SnippetSource, type Source } from './source.ts';
 
@@ -16,7 +16,7 @@ const members: Readonly<Record<string, string>> = {
 };
 /** Options of a mechanism, and of a simulation; all others are parameters. */
 const ofMechanism = ['numSteps', 'clipNorm', 'neighbours', 'participation'];
-const ofSimulation = ['dimension', 'stream', 'streamSeed', 'loss', 'lambda'];
+const ofSimulation = ['dimension', 'stream', 'streamSeed', 'loss', 'lambda', 'descent'];
 /** Options whose values are names of an enumeration. */
 const enumerations: Readonly<Record<string, string>> = {
   neighbours: 'Neighbours',
@@ -50,6 +50,10 @@ function schemaOf(participation: Participation, numSteps: number): string {
 
 function valueOf(name: string, value: unknown, numSteps: number): string {
   if (name === 'participation') return schemaOf(value as Participation, numSteps);
+  if (name === 'descent') {
+    const { momentum = 0 } = value as DescentOptions;
+    return `dpftrl::DescentSchedule{.rates = {}, .momentum = ${momentum}}`;
+  }
   if (enumerations[name] !== undefined) {
     return `dpftrl::${enumerations[name]}::${underscored(String(value))}`;
   }
@@ -183,7 +187,7 @@ std::int64_t bucket_of(const std::string& text) {
 
 /** A program whose steps have any number of contributions, of persons or not. */
 function eventsOf(options: SimulationOptions, file: Source): string {
-  const { noiseSeed, loss, lambda, table, batchSize, epsilon, delta, ...rest } = options;
+  const { noiseSeed, loss, lambda, descent, table, batchSize, epsilon, delta, ...rest } = options;
   const { columns, person, time, bucket, from, to } = file;
   const numSteps = options.numSteps;
   const lines = Object.entries(rest).map(

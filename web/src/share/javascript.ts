@@ -80,7 +80,7 @@ function readTimes({ time, bucket, from, to }: Source): string {
 
 /** A program whose steps have any number of contributions, of persons or not. */
 function eventsOf(options: SimulationOptions, file: Source): string {
-  const { noiseSeed, mechanismLambda, loss, lambda, table, batchSize, ...mechanism } = options;
+  const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } = options;
   const asked = {
     ...mechanism,
     ...(mechanismLambda === undefined ? {} : { lambda: mechanismLambda }),
