@@ -34,7 +34,7 @@ const modules = {
   counter: 'dp-ftrl:counter-glue',
   learner: 'dp-ftrl:learner-glue',
 };
-const nodeEntries = ['file-store'];
+const nodeEntries = ['file-store', 'postgres-store'];
 /** Stands for the WebAssembly text while the code around it is broken into lines. */
 const placeholder = '@@wasm@@';
 /** Texts that no file for browsers may contain: they break bundlers or a strict policy. */

@@ -90,6 +90,16 @@ export function freshConsumer() {
   return folder;
 }
 
+/** A fresh folder in which the package is installed beside others, those of this repository. */
+export function consumerWith(...packages) {
+  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-program-'));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(installed, join(folder, 'node_modules/dp-ftrl'));
+  for (const name of packages)
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  return folder;
+}
+
 /** Address of an entry of the installed package: `dp-ftrl`, `dp-ftrl/worker`, ... */
 export function entryUrl(specifier) {
   return pathToFileURL(createRequire(join(consumer, 'index.js')).resolve(specifier));
