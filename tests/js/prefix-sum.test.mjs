@@ -447,7 +447,7 @@ test('handles: the core disposes of an object once, however often it is asked fo
   };
   class Thing extends CoreHandle {
     constructor() {
-      super(core, backstop, 7, 'thing');
+      super({ core, backstop }, 7, 'thing');
     }
   }
   const thing = new Thing();

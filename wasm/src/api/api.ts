@@ -2,11 +2,10 @@
 
 import { float64s, optionsObject, Reader } from '../core/check.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
-import { readCatalogue } from './catalogue.js';
+import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { compare, makeComparison, SAME } from './compare.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
-import { Backstop } from '../core/handle.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
@@ -24,11 +23,7 @@ import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
-import type {
-  Calibration,
-  CheckedCertificate,
-  Composition,
-} from '../types/all.js';
+import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, MechanismBounds, UnitError } from '../types/all.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
@@ -127,9 +122,8 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
 
 /** The API of one instance. */
 export function makeApi(core: Core): DpFtrl {
-  const backstop = new Backstop(core);
-  const catalogue = readCatalogue(core);
-  const mechanisms = catalogue.map((entry) => entry.name);
+  const instance = makeInstance(core);
+  const { mechanisms } = instance;
 
   function factorization(where: string, options: unknown): CoreFactorization {
     const reader = readOptions(where, options, ERROR_OPTIONS);
@@ -149,36 +143,35 @@ export function makeApi(core: Core): DpFtrl {
   return Object.freeze<DpFtrl>({
     version: PACKAGE_VERSION,
     limits: Object.freeze(core.call('limits')),
-    mechanisms: () => catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] })),
+    mechanisms: () => copyOfCatalogue(instance),
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error,
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     incrementStddevs: (options) =>
       core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
-    compare: (options) => compare(core, catalogue, options),
-    comparison: (options) => makeComparison(core, catalogue, options),
+    compare: (options) => compare(instance, options),
+    comparison: (options) => makeComparison(instance, options),
     bounds: (numSteps, options) => bounds(core, numSteps, options),
     certificate,
-    optimize: (options) => optimize(core, backstop, mechanisms, options),
-    optimization: (options) => makeOptimization(core, backstop, mechanisms, options),
-    prefixSum: (options) => makePrefixSum(core, backstop, mechanisms, options),
-    peopleSum: (options) => makePeopleSum(core, backstop, mechanisms, options),
-    learn: (options) => learn(core, backstop, mechanisms, options),
+    optimize: (options) => optimize(instance, options),
+    optimization: (options) => makeOptimization(instance, options),
+    prefixSum: (options) => makePrefixSum(instance, options),
+    peopleSum: (options) => makePeopleSum(instance, options),
+    learn: (options) => learn(instance, options),
     learnerDefaults: (options) => learnerDefaults(core, options),
-    learner: (options) => makeLearner(core, backstop, mechanisms, options),
-    gradientLearner: (options) => makeGradientLearner(core, backstop, mechanisms, options),
-    twin: (options) => makeTwin(core, backstop, options),
-    comparator: (options) => makeComparator(core, backstop, options),
+    learner: (options) => makeLearner(instance, options),
+    gradientLearner: (options) => makeGradientLearner(instance, options),
+    twin: (options) => makeTwin(instance, options),
+    comparator: (options) => makeComparator(instance, options),
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),
     predict: (model, features, out) => predict(model, features, out),
-    noise: ((options: unknown) =>
-      makeNoise(core, backstop, mechanisms, options)) as DpFtrl['noise'],
-    ledger: (options) => makeLedger(core, backstop, mechanisms, options),
-    learnerLedger: (options) => makeLearnerLedger(core, backstop, mechanisms, options),
-    simulation: (options) => makeSimulation(core, backstop, mechanisms, options),
-    queries: (options) => makeQueries(core, backstop, options),
-    querySearch: (options) => makeQuerySearch(core, backstop, options),
+    noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
+    ledger: (options) => makeLedger(instance, options),
+    learnerLedger: (options) => makeLearnerLedger(instance, options),
+    simulation: (options) => makeSimulation(instance, options),
+    queries: (options) => makeQueries(instance, options),
+    querySearch: (options) => makeQuerySearch(instance, options),
     choose: (options) => choose(core, options),
     randomizedResponse: (options) => randomizedResponse(core, options),
     estimateCount: (options) => estimateCount(core, options),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Core } from '../core/core.js';
+import { Backstop, type Instance } from '../core/handle.js';
 import { camelCase } from '../core/names.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { CatalogueEntry } from '../types/all.js';
 
 /** The mechanisms of a module, in the words of this package. */
-export function readCatalogue(core: Core): CatalogueEntry[] {
+function readCatalogue(core: Core): CatalogueEntry[] {
   return core.call('catalogue').map((entry) => ({
     ...entry,
     summary: camelCase(entry.summary),
@@ -14,4 +15,15 @@ export function readCatalogue(core: Core): CatalogueEntry[] {
     memoryCost: camelCase(entry.memoryCost),
     parameters: (camelCase(entry.parameters).match(/\w+/g) ?? []) as ParameterName[],
   }));
+}
+
+export function makeInstance(core: Core): Instance {
+  const catalogue = readCatalogue(core);
+  const mechanisms = catalogue.map((entry) => entry.name);
+  return { core, backstop: new Backstop(core), catalogue, mechanisms };
+}
+
+/** The catalogue as callers get it: theirs to change. */
+export function copyOfCatalogue({ catalogue }: Instance): CatalogueEntry[] {
+  return catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] }));
 }

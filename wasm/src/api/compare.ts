@@ -5,6 +5,7 @@
 import { Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
 import { inWords, makeError, refusalOf } from '../core/errors.js';
+import type { Instance } from '../core/handle.js';
 import { OBJECTIVES } from '../shared/defaults.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
@@ -230,11 +231,8 @@ function* tableRows(
   }
 }
 
-export function makeComparison(
-  core: Core,
-  catalogue: readonly CatalogueEntry[],
-  options: unknown,
-): PiecewiseComparison {
+export function makeComparison(instance: Instance, options: unknown): PiecewiseComparison {
+  const { core, catalogue } = instance;
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', OBJECTIVES);
   const problem = readProblem(reader);
@@ -276,12 +274,8 @@ export function makeComparison(
   });
 }
 
-export function compare(
-  core: Core,
-  catalogue: readonly CatalogueEntry[],
-  options: unknown,
-): Comparison {
-  const comparison = makeComparison(core, catalogue, options);
+export function compare(instance: Instance, options: unknown): Comparison {
+  const comparison = makeComparison(instance, options);
   while (comparison.advance());
   return comparison.result();
 }

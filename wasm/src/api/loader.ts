@@ -31,21 +31,25 @@ class Cache<Api> {
   private readonly objects = new WeakMap<object, Entry<Api>>();
 
   get(source: WasmSource | undefined): Entry<Api> | undefined {
-    return typeof source === 'object' && !(source instanceof URL)
-      ? this.objects.get(source)
-      : this.texts.get(String(source));
+    const { map, key } = this.placeOf(source);
+    return map.get(key);
   }
 
   set(source: WasmSource | undefined, entry: Entry<Api>): void {
-    if (typeof source === 'object' && !(source instanceof URL)) this.objects.set(source, entry);
-    else this.texts.set(String(source), entry);
+    const { map, key } = this.placeOf(source);
+    map.set(key, entry);
   }
 
   /** Forgets the entry, unless another one has taken its place. */
   drop(source: WasmSource | undefined, entry: Entry<Api>): void {
-    if (this.get(source) !== entry) return;
-    if (typeof source === 'object' && !(source instanceof URL)) this.objects.delete(source);
-    else this.texts.delete(String(source));
+    const { map, key } = this.placeOf(source);
+    if (map.get(key) === entry) map.delete(key);
+  }
+
+  private placeOf(source: WasmSource | undefined) {
+    const isObject = typeof source === 'object' && !(source instanceof URL);
+    const map = (isObject ? this.objects : this.texts) as Map<unknown, Entry<Api>>;
+    return { map, key: isObject ? source : String(source) };
   }
 }
 

@@ -5,9 +5,9 @@
 
 import { float64s, optionsObject, outOfRange, overwrite, Reader } from '../core/check.js';
 import { requireCount, Scratch, writableLength, wrongType } from '../core/check.js';
-import type { Core, CoreFactorization } from '../core/core.js';
-import { makeError, told, type RefusalError } from '../core/errors.js';
-import { CoreHandle, type Backstop } from '../core/handle.js';
+import type { CoreFactorization } from '../core/core.js';
+import { asErrorsOf, makeError } from '../core/errors.js';
+import { CoreHandle, type Instance } from '../core/handle.js';
 import { KEY_BYTES, withKey } from '../core/key.js';
 import type { Certificate, GradientNoise, MechanismName, Noise } from '../types/all.js';
 import { MECHANISM_OPTIONS, readFactorization, readMechanism, readOptions } from './options.js';
@@ -33,13 +33,12 @@ function requireBytes(where: string, name: string, value: unknown): Uint8Array {
 
 class CoreNoise extends CoreHandle implements Noise {
   constructor(
-    core: Core,
-    backstop: Backstop,
+    instance: Instance,
     id: number,
     readonly dimension: number,
     readonly numSteps: number,
   ) {
-    super(core, backstop, id, 'noise');
+    super(instance, id, 'noise');
   }
 
   get step(): number {
@@ -86,8 +85,8 @@ class CoreGradientNoise extends CoreNoise implements GradientNoise {
   readonly insecure: boolean;
   private readonly scratch = new Scratch();
 
-  constructor(core: Core, backstop: Backstop, id: number, facts: Facts) {
-    super(core, backstop, id, facts.dimension, facts.numSteps);
+  constructor(instance: Instance, id: number, facts: Facts) {
+    super(instance, id, facts.dimension, facts.numSteps);
     this.certificate = Object.freeze({ ...facts.certificate, clipping: 'by the caller' as const });
     this.grid = facts.grid;
     this.insecure = facts.insecure;
@@ -103,11 +102,7 @@ class CoreGradientNoise extends CoreNoise implements GradientNoise {
       requireLength(where, 'out', writableLength(where, 'out', out), this.dimension);
     }
     requireCount(where, 'step', step, Number.MAX_SAFE_INTEGER);
-    try {
-      this.core.call('noiseAddTo', this.id, values, step);
-    } catch (error) {
-      throw told(error as RefusalError, { call: where });
-    }
+    asErrorsOf(where, () => this.core.call('noiseAddTo', this.id, values, step));
     if (out === undefined) return values;
     overwrite(out, values);
     return out;
@@ -130,7 +125,7 @@ function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
   const given = TARGET_OPTIONS.find((name) => reader.has(name));
   if (given === undefined) return undefined;
   const { where } = reader;
-  if (!(reader.has('increments') && reader.flag('increments'))) {
+  if (!reader.flagOr('increments', false)) {
     throw outOfRange(where, given, 'left out, or {increments} true', reader.raw(given));
   }
   if (reader.countOr('firstCoordinate', 0) !== 0) {
@@ -139,20 +134,16 @@ function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
   return { ...readMechanism(reader, mechanisms), grid: reader.numberOr('grid', undefined) };
 }
 
-export function makeNoise(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Noise {
+export function makeNoise(instance: Instance, options: unknown): Noise {
+  const { core, mechanisms } = instance;
   const reader = readOptions('noise', options, OPTIONS);
   const target = readTarget(reader, mechanisms);
   const complete = {
     ...(target ?? readFactorization(reader, mechanisms)),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
-    increments: reader.has('increments') && reader.flag('increments'),
-    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+    increments: reader.flagOr('increments', false),
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
   const insecure = complete.insecureSeed !== undefined;
   if (insecure && reader.has('key')) {
@@ -162,9 +153,9 @@ export function makeNoise(
   const { dimension, numSteps } = complete;
   const make = (given: CoreFactorization & object): Noise => {
     const { id, certificate, grid } = core.call('noiseCreate', given);
-    if (certificate === undefined) return new CoreNoise(core, backstop, id, dimension, numSteps);
+    if (certificate === undefined) return new CoreNoise(instance, id, dimension, numSteps);
     const facts = { dimension, numSteps, certificate, grid: grid!, insecure };
-    return new CoreGradientNoise(core, backstop, id, facts);
+    return new CoreGradientNoise(instance, id, facts);
   };
   return withKey('noise', complete, make, readKey(reader));
 }

@@ -3,13 +3,13 @@
 // The search for an optimised mechanism, piece by piece or at once.
 
 import { float64s } from '../core/check.js';
-import type { Core, CorePlannerProgress } from '../core/core.js';
-import type { Backstop } from '../core/handle.js';
+import type { CorePlannerProgress } from '../core/core.js';
+import type { Instance } from '../core/handle.js';
 import { DEFAULT_MECHANISM } from '../shared/defaults.js';
 import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
 import { CoreSearch } from './search.js';
-import type { MechanismName, Optimization } from '../types/all.js';
+import type { Optimization } from '../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../types/all.js';
 
 /** Arrays as plain ones, which JSON has. */
@@ -24,12 +24,11 @@ function plainWorkload(workload: Workload): Workload {
 
 class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
   constructor(
-    core: Core,
-    backstop: Backstop,
+    instance: Instance,
     id: number,
     private readonly asked: Asked,
   ) {
-    super(core, backstop, id, 'optimization');
+    super(instance, id, 'optimization');
   }
 
   protected step(): CorePlannerProgress {
@@ -41,12 +40,8 @@ class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization
   }
 }
 
-export function makeOptimization(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Optimization {
+export function makeOptimization(instance: Instance, options: unknown): Optimization {
+  const { core, mechanisms } = instance;
   const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
   const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
   const named = readNamed(reader, mechanism);
@@ -61,7 +56,7 @@ export function makeOptimization(
     maxIterations: reader.countOr('maxIterations', undefined),
     gap: reader.numberOr('gap', undefined),
   });
-  return new CoreOptimization(core, backstop, id, {
+  return new CoreOptimization(instance, id, {
     mechanism,
     numSteps: named.numSteps,
     workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
@@ -71,13 +66,8 @@ export function makeOptimization(
   });
 }
 
-export function optimize(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): SavedStrategy {
-  const search = makeOptimization(core, backstop, mechanisms, options);
+export function optimize(instance: Instance, options: unknown): SavedStrategy {
+  const search = makeOptimization(instance, options);
   try {
     while (search.advance());
     return search.result();

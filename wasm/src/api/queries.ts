@@ -2,24 +2,18 @@
 
 // Linear queries on a histogram, winners and quantiles.
 
-import {
-  float64s,
-  optionsObject,
-  outOfRange,
-  Reader,
-  requireCount,
-  wrongType,
-} from '../core/check.js';
-import type { Fields } from '../core/check.js';
+import { float64s, optionsObject, outOfRange, Reader, requireCount } from '../core/check.js';
+import { wrongType, type Fields } from '../core/check.js';
 import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
-import { CoreHandle, type Backstop } from '../core/handle.js';
+import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
-import type { Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
+import type { Neighbours, Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
 import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
 import type { QuantileOptions, QuerySearch, RandomizedResponseOptions } from '../types/all.js';
 import type { WinnerOptions } from '../types/all.js';
+import { readOptions } from './options.js';
 import { CoreSearch } from './search.js';
 
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
@@ -93,43 +87,21 @@ function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkloa
   const size = reader.count(kind);
   if (size === 0) throw outOfRange(where, `workload.${kind}`, 'at least 1', size);
   if (kind !== 'parities') return { ...plain, size };
-  const withLowerOrders = reader.has('withLowerOrders') && reader.flag('withLowerOrders');
+  const withLowerOrders = reader.flagOr('withLowerOrders', false);
   return { ...plain, size, order: reader.count('order'), withLowerOrders };
 }
 
-function readSeed(reader: Reader): bigint | undefined {
-  return reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined;
-}
+/** The class has the facts, which its constructor takes over as they are. */
+interface CoreQueriesHandle extends Omit<CoreQueries, 'id'> {}
 
 class CoreQueriesHandle extends CoreHandle implements Queries {
-  readonly numQueries: number;
-  readonly numValues: number;
-  readonly numMeasurements: number;
-  readonly noise: 'gaussian' | 'laplace';
-  readonly mu: number;
-  readonly unitError: number;
-  readonly lowerBound: number;
-  readonly ratio: number;
-  readonly textbookRatio: number;
-  readonly standardErrors: Float64Array;
-
   constructor(
-    core: Core,
-    backstop: Backstop,
-    made: CoreQueries,
-    readonly neighbours: 'zero-out' | 'replace-one',
+    instance: Instance,
+    { id, ...facts }: CoreQueries,
+    readonly neighbours: Neighbours,
   ) {
-    super(core, backstop, made.id, 'mechanism of queries');
-    this.numQueries = made.numQueries;
-    this.numValues = made.numValues;
-    this.numMeasurements = made.numMeasurements;
-    this.noise = made.noise;
-    this.mu = made.mu;
-    this.unitError = made.unitError;
-    this.lowerBound = made.lowerBound;
-    this.ratio = made.ratio;
-    this.textbookRatio = made.textbookRatio;
-    this.standardErrors = made.standardErrors;
+    super(instance, id, 'mechanism of queries');
+    Object.assign(this, facts);
   }
 
   label(query: number): string {
@@ -150,14 +122,13 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   release(histogram: ArrayLike<number>, options: unknown = {}): QueryAnswers {
     const where = 'release';
     const known = ['consistent', 'integer', 'total', 'insecureSeed'];
-    const reader = new Reader(where, optionsObject(where, options, known));
-    const flag = (name: string) => reader.has(name) && reader.flag(name);
+    const reader = readOptions(where, options, known);
     const complete = {
       histogram: readCounts(where, 'histogram', histogram),
-      integer: flag('integer'),
-      total: reader.has('total') ? reader.count('total') : undefined,
-      consistent: flag('consistent'),
-      insecureSeed: readSeed(reader),
+      integer: reader.flagOr('integer', false),
+      total: reader.countOr('total', undefined),
+      consistent: reader.flagOr('consistent', false),
+      insecureSeed: reader.seedOr('insecureSeed', undefined),
     };
     if (!complete.consistent && (complete.integer || complete.total !== undefined)) {
       const parameter = complete.integer ? 'integer' : 'total';
@@ -173,12 +144,11 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
 
 class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
   constructor(
-    core: Core,
-    private readonly owner: Backstop,
+    instance: Instance,
     id: number,
-    private readonly neighbours: 'zero-out' | 'replace-one',
+    private readonly neighbours: Neighbours,
   ) {
-    super(core, owner, id, 'search');
+    super(instance, id, 'search');
   }
 
   protected step(): CorePlannerProgress {
@@ -187,15 +157,15 @@ class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
 
   result(): Queries {
     const made = this.core.call('queriesResult', this.id);
-    return new CoreQueriesHandle(this.core, this.owner, made, this.neighbours);
+    return new CoreQueriesHandle(this.instance, made, this.neighbours);
   }
 }
 
-export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown): QuerySearch {
+export function makeQuerySearch(instance: Instance, options: unknown): QuerySearch {
   const where = 'queries';
-  const reader = new Reader(where, optionsObject(where, options, OPTIONS));
+  const reader = readOptions(where, options, OPTIONS);
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
-  const id = core.call('queriesSearch', {
+  const id = instance.core.call('queriesSearch', {
     workload: readWorkload(where, reader.raw('workload')),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
@@ -204,11 +174,11 @@ export function makeQuerySearch(core: Core, backstop: Backstop, options: unknown
     strategy: reader.oneOfOr('strategy', MEASUREMENTS),
     objective: reader.oneOfOr('objective', OBJECTIVES, 'mean'),
   });
-  return new CoreQuerySearch(core, backstop, id, neighbours);
+  return new CoreQuerySearch(instance, id, neighbours);
 }
 
-export function makeQueries(core: Core, backstop: Backstop, options: unknown): Queries {
-  const search = makeQuerySearch(core, backstop, options);
+export function makeQueries(instance: Instance, options: unknown): Queries {
+  const search = makeQuerySearch(instance, options);
   try {
     return search.result();
   } finally {
@@ -220,7 +190,7 @@ export function makeQueries(core: Core, backstop: Backstop, options: unknown): Q
 export function choose(core: Core, options: ChooseOptions): number {
   const where = 'choose';
   const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
-  const reader = new Reader(where, optionsObject(where, options, known));
+  const reader = readOptions(where, options, known);
   const utilities = float64s(where, 'utilities', reader.raw('utilities'));
   utilities.forEach((utility, i) => {
     if (Number.isSafeInteger(utility)) return;
@@ -230,8 +200,8 @@ export function choose(core: Core, options: ChooseOptions): number {
     utilities,
     epsilon: reader.number('epsilon'),
     sensitivity: reader.count('sensitivity'),
-    monotone: reader.has('monotone') && reader.flag('monotone'),
-    insecureSeed: readSeed(reader),
+    monotone: reader.flagOr('monotone', false),
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
   return withKey(where, complete, (given) => core.call('queriesChoose', given));
 }
@@ -240,11 +210,11 @@ export function choose(core: Core, options: ChooseOptions): number {
 export function randomizedResponse(core: Core, options: RandomizedResponseOptions): boolean {
   const where = 'randomizedResponse';
   const known = ['bit', 'epsilon', 'insecureSeed'];
-  const reader = new Reader(where, optionsObject(where, options, known));
+  const reader = readOptions(where, options, known);
   const complete = {
     bit: reader.flag('bit'),
     epsilon: reader.number('epsilon'),
-    insecureSeed: readSeed(reader),
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
   return withKey(where, complete, (given) => core.call('queriesRespond', given));
 }
@@ -252,7 +222,7 @@ export function randomizedResponse(core: Core, options: RandomizedResponseOption
 export function estimateCount(core: Core, options: EstimateCountOptions): EstimatedCount {
   const where = 'estimateCount';
   const known = ['ones', 'reports', 'epsilon'];
-  const reader = new Reader(where, optionsObject(where, options, known));
+  const reader = readOptions(where, options, known);
   const [ones, reports] = [reader.count('ones'), reader.count('reports')];
   return core.call('queriesEstimate', ones, reports, reader.number('epsilon'));
 }
@@ -260,7 +230,7 @@ export function estimateCount(core: Core, options: EstimateCountOptions): Estima
 /** Reads the options that winners and quantiles share. */
 function readChoice(where: Where, options: unknown, more: readonly string[]) {
   const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
-  const reader = new Reader(where, optionsObject(where, options, known));
+  const reader = readOptions(where, options, known);
   return {
     reader,
     common: {
@@ -268,7 +238,7 @@ function readChoice(where: Where, options: unknown, more: readonly string[]) {
       epsilon: reader.number('epsilon'),
       neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
       maxContributions: reader.countOr('maxContributions', 1),
-      insecureSeed: readSeed(reader),
+      insecureSeed: reader.seedOr('insecureSeed', undefined),
     },
   };
 }

@@ -4,14 +4,14 @@
 // Lengths and ranges of the numbers are the core's business.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
+import { requireFinite, requireFormat } from '../core/check.js';
 import type { CorePlan, CorePlannerResult } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
 import { camelCase } from '../core/names.js';
 import { OBJECTIVES } from '../shared/defaults.js';
 import type { MechanismName, SavedStrategy } from '../types/all.js';
 
-const FORMAT = 'dp-ftrl strategy';
-const VERSION = 1;
+const FORMAT = { format: 'dp-ftrl strategy', version: 1 } as const;
 
 const STATUSES = ['converged', 'stopped', 'not converged', 'infeasible'] as const;
 const FIELDS: readonly (keyof SavedStrategy)[] = [
@@ -64,8 +64,7 @@ export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStra
   const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
   const { lowerBoundMinDimension, lowerBoundEveryDimension } = result;
   return {
-    format: FORMAT,
-    version: VERSION,
+    ...FORMAT,
     ...asked,
     error,
     lowerBound,
@@ -98,11 +97,7 @@ export interface ReadStrategy {
 
 /** Reads the fields of something that claims to be a saved strategy of this version. */
 function readFields(where: Where, value: object): Reader {
-  const { format, version } = value as { format?: unknown; version?: unknown };
-  if (format !== FORMAT) throw outOfRange(where, 'format', JSON.stringify(FORMAT), format);
-  if (version !== VERSION) {
-    throw outOfRange(where, 'version', `${VERSION}, the one this package reads`, version);
-  }
+  requireFormat(where, value, FORMAT);
   return new Reader(where, optionsObject(where, value, FIELDS));
 }
 
@@ -112,10 +107,7 @@ function readNumbers(where: Where, value: unknown): CorePlan['numbers'] {
   }
   return Object.entries(value).map(([name, list]) => {
     const values = float64s(where, `parameters.${name}`, list);
-    const bad = values.findIndex((entry) => !Number.isFinite(entry));
-    if (bad >= 0) {
-      throw outOfRange(where, `parameters.${name}[${bad}]`, 'finite', values[bad]);
-    }
+    requireFinite(where, `parameters.${name}`, values);
     return { name: snakeCase(name), values };
   });
 }

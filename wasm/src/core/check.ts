@@ -96,6 +96,11 @@ export class Reader {
     return this.fields[name];
   }
 
+  /** Returns the options that are given, of these, as they are. */
+  given(names: readonly string[]): Fields {
+    return Object.fromEntries(names.filter((name) => this.has(name)).map((name) => [name, this.raw(name)]));
+  }
+
   number(name: string): number {
     const value = this.fields[name];
     if (typeof value !== 'number') throw wrongType(this.where, name, 'a number', value);
@@ -121,6 +126,10 @@ export class Reader {
     const value = this.fields[name];
     if (typeof value !== 'boolean') throw wrongType(this.where, name, 'a boolean', value);
     return value;
+  }
+
+  flagOr(name: string, fallback: boolean): boolean {
+    return this.has(name) ? this.flag(name) : fallback;
   }
 
   oneOf<T extends string>(name: string, known: readonly T[]): T {
@@ -152,7 +161,7 @@ export class Reader {
     return BigInt(value);
   }
 
-  seedOr(name: string, fallback: bigint): bigint {
+  seedOr<T>(name: string, fallback: T): bigint | T {
     return this.has(name) ? this.seed(name) : fallback;
   }
 }
@@ -205,6 +214,23 @@ export function float64s(where: Where, name: string, value: unknown): Float64Arr
     copy[i] = entry;
   }
   return copy;
+}
+
+/** @throws RangeError that names the first number that is not finite. */
+export function requireFinite(where: Where, name: string, values: Float64Array): void {
+  const bad = values.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', values[bad]);
+}
+
+/** @throws RangeError for an object that says it is of another kind or version of file. */
+export function requireFormat(where: Where, value: object, wanted: { format: string; version: number }): void {
+  const { format, version } = value as Fields;
+  if (format !== wanted.format) {
+    throw outOfRange(where, 'format', JSON.stringify(wanted.format), format);
+  }
+  if (version !== wanted.version) {
+    throw outOfRange(where, 'version', `${wanted.version}, the one this package reads`, version);
+  }
 }
 
 const typedArray = Object.getPrototypeOf(Float64Array.prototype) as Float64Array;

@@ -10,7 +10,8 @@ import type { Composition, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
-import type { UnitError } from '../types/all.js';
+import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
+import type { Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -60,12 +61,7 @@ export interface CoreMechanism extends CoreFactorization {
   neighbours: string;
 }
 
-export interface CoreTable {
-  numRows: number;
-  numColumns: number;
-  values: Float64Array;
-  labels: Float64Array | undefined;
-}
+export type CoreTable = Omit<Table, 'labels'> & { labels: Float64Array | undefined };
 
 export interface CorePlannerOptions extends CoreFactorization {
   useSolver: boolean;
@@ -98,18 +94,10 @@ export interface CoreLearnerState {
   lambda: number;
 }
 
-export interface CoreSimulation {
-  id: number;
-  certificate: Certificate;
-  dimension: number;
-  numSteps: number;
-  learns: boolean;
-  classifies: boolean;
-  clippingImpossible: boolean;
-  grid: number;
-  lambda: { private: number; twin: number };
-  regretBound: { private: number; twin: number } | null;
-}
+/** The facts of an object that do not change, and its handle. */
+type Made<Type, Others extends keyof Type> = { id: number } & Omit<Type, Others | keyof Handle>;
+
+export type CoreSimulation = Made<Simulation, 'step' | 'finished' | 'advance' | 'heldOutRisk'>;
 
 export type CoreUnitError = Pick<
   UnitError,
@@ -157,25 +145,23 @@ export interface CoreQueriesOptions {
   objective: string;
 }
 
-export interface CoreQueries {
-  id: number;
-  numQueries: number;
-  numValues: number;
-  numMeasurements: number;
-  noise: 'gaussian' | 'laplace';
-  mu: number;
-  unitError: number;
-  lowerBound: number;
-  ratio: number;
-  textbookRatio: number;
-  standardErrors: Float64Array;
-}
+export type CoreQueries = Made<
+  Queries,
+  'neighbours' | 'label' | 'labels' | 'matrices' | 'release'
+>;
 
-/** Arguments of one draw from a histogram; with a key or a seed. */
-export interface CoreDraw {
-  histogram: Float64Array;
+/** Arguments of one draw: with a key or a seed. */
+interface CoreDraw {
   insecureSeed: bigint | undefined;
   key: Uint8Array | undefined;
+}
+
+/** Arguments of a choice from a histogram. */
+interface CoreChoice extends CoreDraw {
+  histogram: Float64Array;
+  epsilon: number;
+  neighbours: string;
+  maxContributions: number;
 }
 
 /** The bound functions: name -> [arguments, value]. */
@@ -268,8 +254,8 @@ interface CoreFunctions {
   twinWeights: [[id: number, weights: Float64Array], null];
   comparatorCreate: [[options: object], number];
   comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
-  comparatorSolve: [[id: number], import('../types/all.js').BestFixed];
-  regretBounds: [[certificate: object, rule: object], import('../types/all.js').RegretBounds];
+  comparatorSolve: [[id: number], BestFixed];
+  regretBounds: [[certificate: object, rule: object], RegretBounds];
   noiseCreate: [
     [options: CoreFactorization & object],
     { id: number; certificate?: Certificate; grid?: number },
@@ -293,8 +279,8 @@ interface CoreFunctions {
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
-  simulationAdvance: [[id: number, maxSteps: number], import('../types/all.js').SimulationChunk];
-  simulationHeldOutRisk: [[id: number, numExamples: number], import('../types/all.js').HeldOutRisk];
+  simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
+  simulationHeldOutRisk: [[id: number, numExamples: number], HeldOutRisk];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
   /** Does what is left of the search. */
@@ -304,44 +290,30 @@ interface CoreFunctions {
   queriesRelease: [
     [
       id: number,
-      options: CoreDraw & { consistent: boolean; integer: boolean; total: number | undefined },
+      options: CoreDraw & {
+        histogram: Float64Array;
+        consistent: boolean;
+        integer: boolean;
+        total: number | undefined;
+      },
     ],
     { answers: Float64Array; histogram?: Float64Array },
   ];
   queriesChoose: [
     [
-      options: {
+      options: CoreDraw & {
         utilities: Float64Array;
         epsilon: number;
         sensitivity: number;
         monotone: boolean;
-        insecureSeed: bigint | undefined;
-        key: Uint8Array | undefined;
       },
     ],
     number,
   ];
-  queriesRespond: [
-    [options: { bit: boolean; epsilon: number; insecureSeed: bigint | undefined; key: Uint8Array | undefined }],
-    boolean,
-  ];
+  queriesRespond: [[options: CoreDraw & { bit: boolean; epsilon: number }], boolean];
   queriesEstimate: [[ones: number, reports: number, epsilon: number], EstimatedCount];
-  queriesWinner: [
-    [options: CoreDraw & { epsilon: number; neighbours: string; maxContributions: number }],
-    number,
-  ];
-  queriesQuantile: [
-    [
-      options: CoreDraw & {
-        epsilon: number;
-        neighbours: string;
-        maxContributions: number;
-        numerator: number;
-        denominator: number;
-      },
-    ],
-    number,
-  ];
+  queriesWinner: [[options: CoreChoice], number];
+  queriesQuantile: [[options: CoreChoice & { numerator: number; denominator: number }], number];
   dispose: [[id: number], null];
   liveHandles: [[], number];
 }

@@ -119,6 +119,32 @@ export function told(error: RefusalError, as: Pick<Refusal, 'call' | 'row'>): Re
   return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
 }
 
+/** Calls `act`; what it refuses says that `call` was called. */
+export function asErrorsOf<T>(call: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw told(error as RefusalError, { call });
+  }
+}
+
+/** Some rows of `width` entries, of which the first is number `first` of the call. */
+interface Rows {
+  kind: 'record' | 'example';
+  width: number;
+  first?: number;
+}
+
+/** An error of the core amid rows, which says how many entries were dealt with before it. */
+export type Partway = RefusalError & { released?: number };
+
+/** The same as that of the method that was called and, with its number, of the row at fault. */
+export function atRow(error: Partway, call: string, { kind, width, first = 0 }: Rows): RefusalError {
+  const { released } = error;
+  const row = released === undefined ? {} : { row: { kind, index: first + released / width } };
+  return told(error, { call, ...row });
+}
+
 /** An error about a row of a piece as one about the same row of the whole, `from` rows later. */
 export function ofRow(error: RefusalError, from: number): Error {
   const { call, row } = error;

@@ -5,7 +5,7 @@
 
 import type { Core } from './core.js';
 import { DpError } from './errors.js';
-import type { Handle } from '../types/all.js';
+import type { CatalogueEntry, Handle, MechanismName } from '../types/all.js';
 
 /** Frees what handles forgot to: one registry an instance. */
 export class Backstop {
@@ -27,21 +27,32 @@ export class Backstop {
   }
 }
 
+/** A core, and what everything that is made of it shares. */
+export interface Instance {
+  readonly core: Core;
+  readonly backstop: Backstop;
+  readonly catalogue: readonly CatalogueEntry[];
+  readonly mechanisms: readonly MechanismName[];
+}
+
 export abstract class CoreHandle implements Handle {
   private gone = false;
   // Defined by the constructor where the symbol exists; not every browser has it yet.
   declare readonly [Symbol.dispose]: () => void;
 
   protected constructor(
-    protected readonly core: Core,
-    private readonly backstop: Backstop,
+    protected readonly instance: Instance,
     private readonly handleId: number,
     private readonly kind: string,
   ) {
-    backstop.watch(this, handleId);
+    instance.backstop.watch(this, handleId);
     if (typeof Symbol.dispose === 'symbol') {
       Object.defineProperty(this, Symbol.dispose, { value: () => this.dispose() });
     }
+  }
+
+  protected get core(): Core {
+    return this.instance.core;
   }
 
   get disposed(): boolean {
@@ -51,7 +62,7 @@ export abstract class CoreHandle implements Handle {
   dispose(): void {
     if (this.gone) return;
     this.gone = true;
-    this.backstop.forget(this);
+    this.instance.backstop.forget(this);
     if (!this.core.aborted) this.core.call('dispose', this.handleId);
   }
 

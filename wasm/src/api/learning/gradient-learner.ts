@@ -2,12 +2,12 @@
 
 // Learners of any model: gradients into private running sums, and their releases into weights.
 
-import { float64s, outOfRange, type Reader } from '../../core/check.js';
+import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import type { Core, CoreMechanism } from '../../core/core.js';
-import { makeError, told, type RefusalError } from '../../core/errors.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { asErrorsOf, atRow, makeError, type Partway } from '../../core/errors.js';
+import { CoreHandle, type Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import type { Certificate, GradientLearner, MechanismName } from '../../types/all.js';
+import type { Certificate, GradientLearner } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
 import { requireLength } from '../options.js';
 import { adam, descent, ftrl, type UpdateRule } from './update-rule.js';
@@ -32,22 +32,10 @@ const OPTIONS = [
   ...['dimension', 'clipping', 'batchSize', 'start', 'rule', 'rate', 'grid', 'insecureSeed'],
 ];
 
-/** Calls the core, and names the function of this package in what it refuses. */
-function naming<T>(call: string, act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    throw told(error as RefusalError, { call });
-  }
-}
-
-interface Facts {
-  dimension: number;
-  clipping: (typeof CLIPPING)[number];
-  batchSize: number;
-  rule: RuleName;
-  insecure: boolean;
-}
+type Facts = Pick<
+  GradientLearner,
+  'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'
+>;
 
 interface Made {
   id: number;
@@ -55,36 +43,29 @@ interface Made {
   grid: number;
 }
 
+/** The class has the facts, which its constructor takes over as they are. */
+interface CoreGradientLearner extends Facts {}
+
 class CoreGradientLearner extends CoreHandle implements GradientLearner {
   readonly certificate: Certificate;
   readonly grid: number;
-  readonly dimension: number;
-  readonly clipping: GradientLearner['clipping'];
-  readonly batchSize: number;
-  readonly rule: RuleName;
-  readonly insecure: boolean;
   private numUpdates = 0;
   /** Sum of all private gradients. */
   private total: Float64Array;
 
   constructor(
-    core: Core,
-    backstop: Backstop,
+    instance: Instance,
     made: Made,
     facts: Facts,
     private readonly next: UpdateRule,
     private readonly current: Float64Array,
   ) {
-    super(core, backstop, made.id, 'gradient learner');
+    super(instance, made.id, 'gradient learner');
     const isPromised = facts.clipping === 'by the caller';
     const promise = isPromised && { clipping: 'by the caller' as const };
     this.certificate = Object.freeze({ ...made.certificate, ...promise });
     this.grid = made.grid;
-    this.dimension = facts.dimension;
-    this.clipping = facts.clipping;
-    this.batchSize = facts.batchSize;
-    this.rule = facts.rule;
-    this.insecure = facts.insecure;
+    Object.assign(this, facts);
     this.total = new Float64Array(facts.dimension);
   }
 
@@ -111,13 +92,13 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     if (this.clipping === 'here') {
       if (gradients !== undefined) this.add(where, gradients);
       const total = new Float64Array(this.dimension);
-      naming(where, () => this.core.call('prefixSumEndSteps', this.id, total));
+      asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
       total.forEach((sum, i) => (increment[i] = sum - before[i]!));
       this.total = total;
     } else {
       const sum = float64s(where, 'gradients', gradients);
       requireLength(where, 'gradients', sum.length, this.dimension);
-      naming(where, () => this.core.call('noiseAddTo', this.id, sum, this.numUpdates));
+      asErrorsOf(where, () => this.core.call('noiseAddTo', this.id, sum, this.numUpdates));
       increment.set(sum);
       this.total = before.map((all, i) => all + sum[i]!);
     }
@@ -153,11 +134,9 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     try {
       this.core.call('prefixSumContribute', this.id, values);
     } catch (error) {
-      const failed = error as RefusalError & { released?: number };
-      if (failed.released === undefined) throw told(failed, { call: where });
-      const contributed = failed.released / this.dimension;
-      const row = { kind: 'record', index: contributed } as const;
-      throw Object.assign(told(failed, { call: where, row }), { contributed });
+      const records = { kind: 'record', width: this.dimension } as const;
+      const refused = atRow(error as Partway, where, records);
+      throw refused.row ? Object.assign(refused, { contributed: refused.row.index }) : refused;
     }
   }
 }
@@ -178,8 +157,7 @@ function readStart(reader: Reader, dimension: number): Float64Array {
   if (!reader.has('start')) return new Float64Array(dimension);
   const start = float64s(WHERE, 'start', reader.raw('start')).slice();
   requireLength(WHERE, 'start', start.length, dimension);
-  const bad = start.findIndex((x) => !Number.isFinite(x));
-  if (bad >= 0) throw outOfRange(WHERE, `start[${bad}]`, 'finite', start[bad]);
+  requireFinite(WHERE, 'start', start);
   return start;
 }
 
@@ -212,12 +190,8 @@ function variancesOf(core: Core, mechanism: CoreMechanism, made: Made, batchSize
   return unit.map((variance) => scale * variance + rounding);
 }
 
-export function makeGradientLearner(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): GradientLearner {
+export function makeGradientLearner(instance: Instance, options: unknown): GradientLearner {
+  const { core, mechanisms } = instance;
   const reader = readOptions(WHERE, options, OPTIONS);
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const dimension = reader.countOr('dimension', 1);
@@ -237,10 +211,10 @@ export function makeGradientLearner(
     firstCoordinate: 0,
     increments: true,
     grid: reader.numberOr('grid', undefined),
-    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
   const facts = { dimension, clipping, batchSize, rule, insecure: complete.insecureSeed !== undefined };
-  return naming(WHERE, () =>
+  return asErrorsOf(WHERE, () =>
     withKey(WHERE, complete, (given) => {
       const kind = clipping === 'here' ? 'prefixSumCreate' : 'noiseCreate';
       const made = core.call(kind, given) as Made;
@@ -248,7 +222,7 @@ export function makeGradientLearner(
         const isAdam = rule === 'adam';
         const variances = isAdam ? variancesOf(core, mechanism, made, batchSize) : new Float64Array();
         const current = start.slice();
-        return new CoreGradientLearner(core, backstop, made, facts, ruleWith(variances), current);
+        return new CoreGradientLearner(instance, made, facts, ruleWith(variances), current);
       } catch (error) {
         core.call('dispose', made.id);
         throw error;

@@ -3,14 +3,14 @@
 // Comparisons for a learner's run: its twin without noise, the best fixed weights, and the bounds
 // of the regret theorems. The first two are NOT private.
 
-import { optionsObject, outOfRange, Reader, Scratch, wrongType } from '../../core/check.js';
-import { overwrite, writableLength } from '../../core/check.js';
+import { optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { makeError, told, within, type RefusalError, type Where } from '../../core/errors.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { makeError, within, type Where } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
 import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
-import { readOptions, requireLength } from '../options.js';
+import { readOptions } from '../options.js';
+import { ExampleHandle } from './example-handle.js';
 import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
 
 const SHARED = ['dimension', 'numClasses', ...LOSS_OPTIONS] as const;
@@ -31,74 +31,15 @@ function readShared(reader: Reader) {
   return { ...loss, dimension: reader.countOr('dimension', 1) };
 }
 
-/** A handle that takes batches of examples: an error of the core says how many came before. */
-abstract class ExampleHandle extends CoreHandle {
-  protected readonly features = new Scratch();
-  protected readonly labels = new Scratch();
-
-  constructor(
-    core: Core,
-    backstop: Backstop,
-    id: number,
-    kind: string,
-    readonly dimension: number,
-    readonly numScores: number,
-  ) {
-    super(core, backstop, id, kind);
-  }
-
-  protected read(where: string, features: unknown, labels: unknown) {
-    const known = this.labels.copy(where, 'labels', labels);
-    const rows = this.features.copy(where, 'features', features);
-    requireLength(where, 'features', rows.length, known.length * this.dimension);
-    return { rows, known };
-  }
-
-  protected numbered(where: string, call: () => void): void {
-    numbered(where, { first: 0, dimension: this.dimension }, call);
-  }
-}
-
-/** Makes a call; an error of the core says which example it is about, counted from `first`. */
-export function numbered(
-  where: string,
-  { first, dimension }: { first: number; dimension: number },
-  call: () => void,
-): void {
-  try {
-    call();
-  } catch (error) {
-    const failed = error as RefusalError & { released?: number; learned?: number };
-    if (typeof failed?.released !== 'number') {
-      // The caller's loss failed, or gave something wrong: nothing of these examples was learned
-      // from.
-      if (error instanceof Error) failed.learned = first;
-      throw error;
-    }
-    const learned = first + failed.released / dimension;
-    const row = { kind: 'example', index: learned } as const;
-    throw Object.assign(told(failed, { call: where, row }), { learned });
-  }
-}
-
 class CoreTwinHandle extends ExampleHandle implements Twin {
-  private readonly scores = new Scratch();
-
   learn(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
     predictions?: Float64Array,
   ): void {
-    const where = 'learn';
-    const { rows, known } = this.read(where, features, labels);
-    const numScores = known.length * this.numScores;
-    if (predictions !== undefined) {
-      const length = writableLength(where, 'predictions', predictions);
-      requireLength(where, 'predictions', length, numScores);
-    }
-    const scores = this.scores.array(where, 'predictions', numScores);
-    this.numbered(where, () => this.core.call('twinLearn', this.id, rows, known, scores));
-    if (predictions !== undefined) overwrite(predictions, scores);
+    this.scoring({ features, labels, predictions }, (rows, known, scores) =>
+      this.numbered('learn', () => this.core.call('twinLearn', this.id, rows, known, scores)),
+    );
   }
 
   endBatch(): void {
@@ -124,7 +65,7 @@ class CoreComparatorHandle extends ExampleHandle implements Comparator {
   }
 }
 
-export function makeTwin(core: Core, backstop: Backstop, options: unknown): Twin {
+export function makeTwin(instance: Instance, options: unknown): Twin {
   const reader = readOptions('twin', options, TWIN_OPTIONS);
   const complete = {
     ...readShared(reader),
@@ -132,17 +73,17 @@ export function makeTwin(core: Core, backstop: Backstop, options: unknown): Twin
     clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
     ...readSteps(reader),
   };
-  const id = core.call('twinCreate', complete);
+  const id = instance.core.call('twinCreate', complete);
   const { dimension, numClasses } = complete;
-  return new CoreTwinHandle(core, backstop, id, 'twin', dimension, numClasses);
+  return new CoreTwinHandle(instance, id, 'twin', dimension, numClasses);
 }
 
-export function makeComparator(core: Core, backstop: Backstop, options: unknown): Comparator {
+export function makeComparator(instance: Instance, options: unknown): Comparator {
   const reader = readOptions('comparator', options, COMPARATOR_OPTIONS);
   const complete = { ...readShared(reader), gapTolerance: reader.numberOr('gap', 1e-6) };
-  const id = core.call('comparatorCreate', complete);
+  const id = instance.core.call('comparatorCreate', complete);
   const { dimension, numClasses } = complete;
-  return new CoreComparatorHandle(core, backstop, id, 'comparator', dimension, numClasses);
+  return new CoreComparatorHandle(instance, id, 'comparator', dimension, numClasses);
 }
 
 /** Reads the fields of a certificate that the theorems need. */

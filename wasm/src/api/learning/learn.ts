@@ -2,15 +2,14 @@
 
 // A whole table in, a private model out: docs/math/learning.md, section 10.
 
-import { float64s, outOfRange, type Reader } from '../../core/check.js';
-import type { Core } from '../../core/core.js';
-import { makeError } from '../../core/errors.js';
-import type { Backstop } from '../../core/handle.js';
-import type { LearnedModel, Learner, MechanismName, ModelInput } from '../../types/all.js';
+import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
+import { asErrorsOf, makeError } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import type { LearnedModel, Learner, ModelInput } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
-import { readInputs, requireFinite, scaled } from './model.js';
-import { asErrorsOf, learnerDefaults, withRanges } from './setup.js';
+import { readInputs, scaled } from './model.js';
+import { learnerDefaults, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 
 const WHERE = 'learn';
@@ -48,7 +47,7 @@ function readTable(reader: Reader): Table {
   requireLength(WHERE, 'features', features.length, labels.length * given.length);
   requireFinite(WHERE, 'features', features);
   const inputs = withRanges(given);
-  const intercept = !reader.has('intercept') || reader.flag('intercept');
+  const intercept = reader.flagOr('intercept', true);
   const width = inputs.length + Number(intercept);
   const rows = new Float64Array(labels.length * width).fill(1);
   features.forEach((value, i) => {
@@ -71,12 +70,7 @@ export function passOver(
   return tail.weights()!;
 }
 
-export function learn(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): LearnedModel {
+export function learn(instance: Instance, options: unknown): LearnedModel {
   const reader = readOptions(WHERE, options, OPTIONS);
   const loss = reader.oneOfOr('loss', LOSSES);
   const table = readTable(reader);
@@ -84,11 +78,8 @@ export function learn(
   const batchSize = labels.length;
   const dimension = rows.length / batchSize;
   return asErrorsOf(WHERE, () => {
-    const target = Object.fromEntries(
-      OF_DEFAULTS.filter((name) => reader.has(name)).map((name) => [name, reader.raw(name)]),
-    );
-    const learner = makeLearner(core, backstop, mechanisms, {
-      ...learnerDefaults(core, { setup: 'table', loss, dimension, numRows: batchSize, ...target }),
+    const learner = makeLearner(instance, {
+      ...learnerDefaults(instance.core, { setup: 'table', loss, dimension, numRows: batchSize, ...reader.given(OF_DEFAULTS) }),
       insecureSeed: reader.raw('insecureSeed'),
     });
     try {

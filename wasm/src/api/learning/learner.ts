@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {
-  float64s,
-  overwrite,
-  Scratch,
-  writableLength,
-  wrongType,
-  type Reader,
-} from '../../core/check.js';
-import type { Core, CoreLearnerState, CorePrefixSum } from '../../core/core.js';
+import { float64s, overwrite, writableLength, wrongType, type Reader } from '../../core/check.js';
+import type { CoreLearnerState, CorePrefixSum } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
-import { numbered } from './hindsight.js';
+import type { Instance } from '../../core/handle.js';
+import { ExampleHandle } from './example-handle.js';
 import { withKey } from '../../core/key.js';
 import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from '../options.js';
-import { MODEL_FORMAT, MODEL_VERSION } from './model.js';
+import { MODEL } from './model.js';
 import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
 import { MODE_OPTIONS, readMode } from '../sums/totals.js';
 import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../types/all.js';
-import type { LearnerLedger, MechanismName } from '../../types/all.js';
+import type { LearnerLedger } from '../../types/all.js';
 
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -75,29 +68,22 @@ interface Examples {
 }
 
 /** Base of a learner and of one whose state is stored. */
-abstract class LearnerHandle extends CoreHandle {
+abstract class LearnerHandle extends ExampleHandle {
   readonly certificate: Certificate;
   readonly grid: number;
-  readonly dimension: number;
   readonly batchSize: number;
   readonly loss: Learner['loss'];
-  readonly numScores: number;
   readonly insecure: boolean;
   private readonly batchLoss: BatchLoss | undefined;
-  private readonly features = new Scratch();
-  private readonly labels = new Scratch();
-  private readonly scores = new Scratch();
   /** True while the caller's loss runs. */
   private isAsking = false;
 
-  constructor(core: Core, backstop: Backstop, made: CorePrefixSum, facts: Facts) {
-    super(core, backstop, made.id, 'learner');
+  constructor(instance: Instance, made: CorePrefixSum, facts: Facts) {
+    super(instance, made.id, 'learner', facts.dimension, facts.numClasses);
     this.certificate = Object.freeze(made.certificate);
     this.grid = made.grid;
-    this.dimension = facts.dimension;
     this.batchSize = facts.batchSize;
     this.loss = facts.loss;
-    this.numScores = facts.numClasses;
     this.insecure = facts.insecure;
     this.batchLoss = facts.batchLoss;
   }
@@ -146,20 +132,14 @@ abstract class LearnerHandle extends CoreHandle {
     predictions?: Float64Array,
     first = 0,
   ): void {
-    const where = 'learn';
     if (this.isAsking) throw makeError('bad_state', 'learn', CALLED_BY_LOSS);
-    const known = this.labels.copy(where, 'labels', labels);
-    const rows = this.features.copy(where, 'features', features);
-    requireLength(where, 'features', rows.length, known.length * this.dimension);
-    const numScores = known.length * this.numScores;
-    if (predictions !== undefined) {
-      const length = writableLength(where, 'predictions', predictions);
-      requireLength(where, 'predictions', length, numScores);
-    }
-    const scores = this.scores.array(where, 'predictions', numScores);
-    if (this.batchLoss) this.learnAlong(this.batchLoss, { rows, labels: known, scores, first });
-    else this.numbered(first, () => this.core.call('learnerLearn', this.id, rows, known, scores));
-    if (predictions !== undefined) overwrite(predictions, scores);
+    this.scoring({ features, labels, predictions }, (rows, known, scores) => {
+      if (this.batchLoss) this.learnAlong(this.batchLoss, { rows, labels: known, scores, first });
+      else {
+        const learn = () => this.core.call('learnerLearn', this.id, rows, known, scores);
+        this.numbered('learn', learn, first);
+      }
+    });
   }
 
   /**
@@ -170,11 +150,12 @@ abstract class LearnerHandle extends CoreHandle {
       end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
       const batch = rows.slice(begin * this.dimension, end * this.dimension);
       const predicted = new Float64Array(end - begin);
-      this.numbered(first + begin, () => {
+      const learn = () => {
         this.core.call('learnerPredict', this.id, batch, predicted);
         const slopes = this.slopesOf(loss, predicted.slice(), labels.slice(begin, end));
         this.core.call('learnerLearnAlong', this.id, batch, slopes);
-      });
+      };
+      this.numbered('learn', learn, first + begin);
       scores.set(predicted, begin);
     }
   }
@@ -193,8 +174,7 @@ abstract class LearnerHandle extends CoreHandle {
     const average = new Float64Array(last.length);
     this.core.call('learnerWeights', this.id, last, average);
     return {
-      format: MODEL_FORMAT,
-      version: MODEL_VERSION,
+      ...MODEL,
       loss: this.loss,
       ...(this.loss === 'softmax' && { numClasses: this.numScores }),
       inputs: Array.from({ length: this.dimension }, (_, i) => ({ name: `x${i + 1}` })),
@@ -209,10 +189,6 @@ abstract class LearnerHandle extends CoreHandle {
 
   protected state(): CoreLearnerState {
     return this.core.call('learnerState', this.id);
-  }
-
-  private numbered(first: number, call: () => void): void {
-    numbered('learn', { first, dimension: this.dimension }, call);
   }
 }
 
@@ -240,13 +216,12 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    core: Core,
-    backstop: Backstop,
+    instance: Instance,
     made: CorePrefixSum,
     facts: Facts,
     private readonly opened: Stored,
   ) {
-    super(core, backstop, made, facts);
+    super(instance, made, facts);
     this.saved = opened.state === undefined ? '' : this.place();
   }
 
@@ -337,7 +312,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
 }
 
 /** Reads a learner's options, complete and of the right types. */
-function readLearner(reader: Reader, mechanisms: readonly MechanismName[]) {
+function readLearner(reader: Reader, { mechanisms }: Instance) {
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   const complete = {
@@ -349,38 +324,28 @@ function readLearner(reader: Reader, mechanisms: readonly MechanismName[]) {
     ...loss,
     ...readSteps(reader),
     grid: reader.numberOr('grid', undefined),
-    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
   const insecure = complete.insecureSeed !== undefined;
   return { complete, facts: { ...complete, batchLoss, insecure } };
 }
 
-export function makeLearner(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Learner {
+export function makeLearner(instance: Instance, options: unknown): Learner {
   const where = 'learner';
-  const { complete, facts } = readLearner(readOptions(where, options, OPTIONS), mechanisms);
+  const { complete, facts } = readLearner(readOptions(where, options, OPTIONS), instance);
   return withKey(where, complete, (given) => {
-    return new CoreLearner(core, backstop, core.call('learnerCreate', given), facts);
+    return new CoreLearner(instance, instance.core.call('learnerCreate', given), facts);
   });
 }
 
-export async function makeLearnerLedger(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Promise<LearnerLedger> {
+export async function makeLearnerLedger(instance: Instance, options: unknown): Promise<LearnerLedger> {
   const where = 'learnerLedger';
   const reader = readOptions(where, options, [...OPTIONS, 'store', 'memo']);
-  const { complete, facts } = readLearner(reader, mechanisms);
+  const { complete, facts } = readLearner(reader, instance);
   const first = readMemo(where, reader.raw('memo'));
   return openStored(reader, complete, (given, stored) => {
-    const made = core.call('learnerCreate', given);
+    const made = instance.core.call('learnerCreate', given);
     const memo = given.state === undefined ? first : stored.memo;
-    return new CoreLearnerLedger(core, backstop, made, facts, { ...stored, memo });
+    return new CoreLearnerLedger(instance, made, facts, { ...stored, memo });
   });
 }

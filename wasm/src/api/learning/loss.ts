@@ -60,7 +60,7 @@ export function readRule(reader: Reader) {
 /** How steps are made of examples, and lambda of steps. */
 export function readSteps(reader: Reader) {
   return {
-    doubling: reader.has('doubling') && reader.flag('doubling'),
+    doubling: reader.flagOr('doubling', false),
     batchSize: reader.countOr('batchSize', 1),
   };
 }

@@ -3,14 +3,13 @@
 // Learned models as plain data: read as warily as any file, and used.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
-import { newFloat64s, overwrite, writableLength } from '../../core/check.js';
+import { newFloat64s, overwrite, requireFinite, requireFormat, writableLength } from '../../core/check.js';
 import { makeError, within, type Where } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../types/all.js';
 import { requireLength } from '../options.js';
 import { LOSSES } from './loss.js';
 
-export const MODEL_FORMAT = 'dp-ftrl model';
-export const MODEL_VERSION = 1;
+export const MODEL = { format: 'dp-ftrl model', version: 1 } as const;
 
 const FIELDS: readonly (keyof LearnedModel)[] = [
   'format',
@@ -49,12 +48,6 @@ function readInput(where: Where, value: unknown): ModelInput {
   return { name, low, high };
 }
 
-/** @throws RangeError that names the first number that is not finite. */
-export function requireFinite(where: Where, name: string, values: Float64Array): void {
-  const bad = values.findIndex((value) => !Number.isFinite(value));
-  if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', values[bad]);
-}
-
 export function readInputs(where: Where, given: unknown): ModelInput[] {
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
   return given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
@@ -71,13 +64,7 @@ function readModel(outer: Where, value: unknown): Linear {
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'model', 'a learned model', value);
   }
-  const { format, version } = value as { format?: unknown; version?: unknown };
-  if (format !== MODEL_FORMAT) {
-    throw outOfRange(where, 'format', JSON.stringify(MODEL_FORMAT), format);
-  }
-  if (version !== MODEL_VERSION) {
-    throw outOfRange(where, 'version', `${MODEL_VERSION}, the one this package reads`, version);
-  }
+  requireFormat(where, value, MODEL);
   const reader = new Reader(where, optionsObject(where, value, FIELDS));
   const loss = reader.oneOf('loss', [...LOSSES, 'softmax', 'function']);
   const numScores = loss === 'softmax' ? reader.count('numClasses') : 1;

@@ -5,7 +5,7 @@
 
 import { wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { told, type RefusalError } from '../../core/errors.js';
+import { asErrorsOf } from '../../core/errors.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnerOptions, ModelInput } from '../../types/all.js';
 import { readOptions } from '../options.js';
@@ -44,15 +44,6 @@ export function slopeSquared(
   }
 }
 
-/** Calls `act`; its errors say that `where` was called. */
-export function asErrorsOf<T>(where: string, act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    throw told(error as RefusalError, { call: where });
-  }
-}
-
 /** Returns options of a learner: those that are given, and those that follow from them. */
 export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
   const where = 'learnerDefaults';
@@ -74,8 +65,7 @@ export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
     ...{ dimension, numRows, batchSize },
   };
   const found = asErrorsOf(where, () => core.call('learnerDefaults', facts));
-  const said = given.filter((name) => reader.has(name));
-  const same = Object.fromEntries(said.map((name) => [name, reader.raw(name)]));
+  const same = reader.given(given);
   const { clipNorm, lambda, numSteps, momentum } = found;
   if (setup === 'unclipped') return { ...same, dimension, clipNorm } as LearnerOptions;
   return {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { outOfRange, Reader, wrongType } from '../../core/check.js';
-import type { Core, CoreSimulation } from '../../core/core.js';
+import type { CoreSimulation } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
+import { CoreHandle, type Instance } from '../../core/handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from '../options.js';
 import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
-import type { Certificate, HeldOutRisk, MechanismName, Simulation } from '../../types/all.js';
+import type { Certificate, HeldOutRisk, Simulation } from '../../types/all.js';
 import type { SimulationChunk } from '../../types/all.js';
 
 const STREAMS = [
@@ -43,8 +43,8 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
   readonly lambda: { private: number; twin: number };
   readonly regretBound: { private: number; twin: number } | null;
 
-  constructor(core: Core, backstop: Backstop, made: CoreSimulation) {
-    super(core, backstop, made.id, 'simulation');
+  constructor(instance: Instance, made: CoreSimulation) {
+    super(instance, made.id, 'simulation');
     this.certificate = Object.freeze(made.certificate);
     this.dimension = made.dimension;
     this.numSteps = made.numSteps;
@@ -78,12 +78,7 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
   }
 }
 
-export function makeSimulation(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Simulation {
+export function makeSimulation(instance: Instance, options: unknown): Simulation {
   const where = 'simulation';
   const reader = readOptions(where, options, OPTIONS);
   const table = reader.has('table') ? readTable(where, reader.raw('table')) : undefined;
@@ -95,7 +90,7 @@ export function makeSimulation(
       value: String(dimension),
     });
   }
-  const mechanism = readPrefixMechanism(reader, mechanisms);
+  const mechanism = readPrefixMechanism(reader, instance.mechanisms);
   const complete = {
     ...mechanism,
     // Here `lambda` is the learner's.
@@ -109,5 +104,5 @@ export function makeSimulation(
     ...readSteps(reader),
     numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
   };
-  return new CoreSimulationHandle(core, backstop, core.call('simulationCreate', complete));
+  return new CoreSimulationHandle(instance, instance.core.call('simulationCreate', complete));
 }

@@ -4,9 +4,9 @@
 // then handed out.
 
 import { float64s, requireCount, wrongType } from '../../core/check.js';
-import type { Core, CorePrefixSum } from '../../core/core.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
-import type { Certificate, MechanismName, ReleaseLedger, ReleaseStore } from '../../types/all.js';
+import type { CorePrefixSum } from '../../core/core.js';
+import { CoreHandle, type Instance } from '../../core/handle.js';
+import type { Certificate, ReleaseLedger, ReleaseStore } from '../../types/all.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
@@ -41,8 +41,8 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   /** Releases are made one after the other, in the order in which they were asked for. */
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(core: Core, backstop: Backstop, made: Made) {
-    super(core, backstop, made.sums.id, 'release ledger');
+  constructor(instance: Instance, made: Made) {
+    super(instance, made.sums.id, 'release ledger');
     this.certificate = Object.freeze(made.sums.certificate);
     this.grid = made.sums.grid;
     this.dimension = made.dimension;
@@ -51,7 +51,7 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.hold = made.hold;
     this.key = made.key;
     this.kept = made.memo;
-    this.identity = identityOf(core.call('ledgerCommitment', made.sums.id));
+    this.identity = identityOf(instance.core.call('ledgerCommitment', made.sums.id));
   }
 
   get memo(): Uint8Array | undefined {
@@ -133,18 +133,13 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   }
 }
 
-export async function makeLedger(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): Promise<ReleaseLedger> {
+export async function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
   const reader = readOptions('ledger', options, OPTIONS);
-  const complete = readTotals(reader, mechanisms);
+  const complete = readTotals(reader, instance.mechanisms);
   return openStored(reader, complete, (given, stored) => {
-    const sums = core.call('ledgerCreate', given);
+    const sums = instance.core.call('ledgerCreate', given);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;
-    return new CoreReleaseLedger(core, backstop, { ...stored, sums, dimension, insecure });
+    return new CoreReleaseLedger(instance, { ...stored, sums, dimension, insecure });
   });
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { wrongType } from '../../core/check.js';
-import type { Core } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
-import type { Backstop } from '../../core/handle.js';
-import type { MechanismName, PeopleSum } from '../../types/all.js';
+import type { Instance } from '../../core/handle.js';
+import type { PeopleSum } from '../../types/all.js';
 import { makeTotals, NoisyTotals } from './totals.js';
 
 const NAMES = {
@@ -72,21 +71,16 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
   }
 }
 
-export function makePeopleSum(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): PeopleSum {
-  return makeTotals('peopleSum', mechanisms, options, (complete) => {
+export function makePeopleSum(instance: Instance, options: unknown): PeopleSum {
+  return makeTotals('peopleSum', instance, options, (complete) => {
     if (complete.participation.kind === 'fixed-epoch') {
       const constraint = "must be 'single', or {participations} and {minSeparation}";
       const refusal = { parameter: 'participation', constraint, value: 'epochs' };
       throw makeError('invalid_argument', 'peopleSum', refusal);
     }
-    const made = core.call('peopleSumCreate', complete);
+    const made = instance.core.call('peopleSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;
-    return new CorePeopleSum(core, backstop, made, { dimension, insecure, names: NAMES });
+    return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES });
   });
 }

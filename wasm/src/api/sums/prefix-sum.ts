@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Core } from '../../core/core.js';
-import { told, type RefusalError } from '../../core/errors.js';
-import type { Backstop } from '../../core/handle.js';
-import type { MechanismName, PrefixSum } from '../../types/all.js';
+import { asErrorsOf } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import type { PrefixSum } from '../../types/all.js';
 import { requireLength } from '../options.js';
 import { makeTotals, NoisyTotals } from './totals.js';
 
@@ -19,11 +18,7 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
     const values = this.input('release', 'record', record, out);
     requireLength('release', 'record', values.length, this.dimension);
     this.requireOut('release', out, values.length);
-    try {
-      this.core.call('prefixSumRelease', this.id, values);
-    } catch (error) {
-      throw told(error as RefusalError, { call: 'release' });
-    }
+    asErrorsOf('release', () => this.core.call('prefixSumRelease', this.id, values));
     return this.handOut(values, out);
   }
 
@@ -48,16 +43,11 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
   }
 }
 
-export function makePrefixSum(
-  core: Core,
-  backstop: Backstop,
-  mechanisms: readonly MechanismName[],
-  options: unknown,
-): PrefixSum {
-  return makeTotals('prefixSum', mechanisms, options, (complete) => {
-    const made = core.call('prefixSumCreate', complete);
+export function makePrefixSum(instance: Instance, options: unknown): PrefixSum {
+  return makeTotals('prefixSum', instance, options, (complete) => {
+    const made = instance.core.call('prefixSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;
-    return new CorePrefixSumHandle(core, backstop, made, { dimension, insecure, names: NAMES });
+    return new CorePrefixSumHandle(instance, made, { dimension, insecure, names: NAMES });
   });
 }

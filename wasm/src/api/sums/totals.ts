@@ -4,9 +4,9 @@
 
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
 import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
-import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
-import { told, type RefusalError } from '../../core/errors.js';
-import { CoreHandle, type Backstop } from '../../core/handle.js';
+import type { CoreMechanism, CorePrefixSum } from '../../core/core.js';
+import { atRow, type Partway } from '../../core/errors.js';
+import { CoreHandle, type Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
 import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
@@ -41,12 +41,11 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   private readonly scratch = new Scratch();
 
   constructor(
-    core: Core,
-    backstop: Backstop,
+    instance: Instance,
     made: CorePrefixSum,
     { dimension, insecure, names }: { dimension: number; insecure: boolean; names: Names },
   ) {
-    super(core, backstop, made.id, names.kind);
+    super(instance, made.id, names.kind);
     this.certificate = Object.freeze(made.certificate);
     this.dimension = dimension;
     this.grid = made.grid;
@@ -132,23 +131,19 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     values: Float64Array,
     out: Float64Array | undefined,
   ): unknown {
-    const failed = error as RefusalError & { released?: number };
-    const done = failed.released;
-    if (done === undefined) return told(failed, { call: where });
-    const row = { kind: 'record', index: done / this.dimension } as const;
-    const released = values.slice(0, done);
+    const records = { kind: 'record', width: this.dimension } as const;
+    const refused = atRow(error as Partway, where, records);
+    if (!refused.row) return refused;
+    const released = values.slice(0, refused.row.index * this.dimension);
     if (out) overwrite(out, released);
-    return Object.assign(told(failed, { call: where, row }), { released });
+    return Object.assign(refused, { released });
   }
 
   /** Names the refused contribution in the error, and how many there were before it. */
   protected nameContributed(error: unknown): unknown {
-    const failed = error as RefusalError & { released?: number };
-    const call = 'contribute';
-    if (failed.released === undefined) return told(failed, { call });
-    const contributed = failed.released / this.dimension;
-    const row = { kind: 'record', index: contributed } as const;
-    return Object.assign(told(failed, { call, row }), { contributed });
+    const records = { kind: 'record', width: this.dimension } as const;
+    const refused = atRow(error as Partway, 'contribute', records);
+    return refused.row ? Object.assign(refused, { contributed: refused.row.index }) : refused;
   }
 }
 
@@ -188,17 +183,17 @@ export function readTotals(
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     grid: reader.numberOr('grid', undefined),
-    insecureSeed: reader.has('insecureSeed') ? reader.seed('insecureSeed') : undefined,
+    insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
 }
 
 /** Reads the options, and makes totals from them and a key. */
 export function makeTotals<T>(
   where: string,
-  mechanisms: readonly MechanismName[],
+  instance: Instance,
   options: unknown,
   make: (complete: CompleteOptions) => T,
 ): T {
   const reader = readOptions(where, options, TOTALS_OPTIONS);
-  return withKey(where, readTotals(reader, mechanisms), make);
+  return withKey(where, readTotals(reader, instance.mechanisms), make);
 }

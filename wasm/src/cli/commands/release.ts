@@ -8,6 +8,7 @@ import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
+import { placeOf } from '../input/place.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
@@ -26,6 +27,7 @@ import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { readSettings, type Settings } from './release/settings.js';
 import { horizonOf, makeSums, type Made } from './release/sums.js';
+import type { StepWriter } from './release/step-writer.js';
 import { Writer } from './release/writer.js';
 
 export { options } from './release/settings.js';
@@ -38,7 +40,7 @@ export interface Kind {
   wanted: Omit<Wanted, 'texts'>;
   /** Whether rows come in any order of their times, and are put into it. */
   sorts?: boolean;
-  writer(run: Run): Pick<Writer, 'begin' | 'steps' | 'end'>;
+  writer(run: Run): StepWriter;
   chart(run: Run): Chart;
 }
 
@@ -59,9 +61,7 @@ interface Prepared {
 }
 
 function sortByTime(rows: RowStream, times: Times): Promise<void> {
-  return rows.sort(({ texts, firstRow, lines }, i) =>
-    timeOf(texts.at(-1)![i]!, times, { row: firstRow + i, line: lines[i]! }),
-  );
+  return rows.sort((batch, i) => timeOf(batch.texts.at(-1)![i]!, times, placeOf(batch, i)));
 }
 
 /** Reads the mechanism and the header, and searches for parameters where that takes long. */
@@ -136,7 +136,7 @@ export interface Run {
 
 /** A release whose rows may come. */
 interface Begun {
-  writer: ReturnType<Kind['writer']>;
+  writer: StepWriter;
   /** Everything it promises, in a sentence. */
   claim: string;
 }

@@ -3,6 +3,7 @@
 // Values that a column may hold, declared without a look at the data.
 
 import { Misuse } from '../failure.js';
+import { faultAt, type Place } from './place.js';
 
 export const MAX_VALUES = 2 ** 24;
 const OTHER = 'other';
@@ -50,9 +51,8 @@ export class Domain {
 export function outsideDomain(
   { column }: Domain,
   cell: string,
-  where: { row: number; line: number },
+  where: Place,
 ): Misuse {
-  const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
-  const what = `${place} is outside --domain; --other adds a category for what --domain leaves out`;
-  return new Misuse(what, { code: 'outside_domain', ...where, column }, cell);
+  const what = 'is outside --domain; --other adds a category for what --domain leaves out';
+  return faultAt(where, { code: 'outside_domain', what, column }, cell);
 }

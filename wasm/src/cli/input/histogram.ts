@@ -11,6 +11,7 @@ import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { MISSING_OPTIONS, readMissing } from './missing.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
+import { placeOf } from './place.js';
 import { readTable } from './rows.js';
 import { personOf } from './steps.js';
 
@@ -114,9 +115,7 @@ export async function readHistogram(
       domains.forEach((domain, j) => {
         const cell = batch.texts[j]![i]!;
         const index = domain.index(cell);
-        if (index === undefined) {
-          throw outsideDomain(domain, cell, { row: batch.firstRow + i, line: batch.lines[i]! });
-        }
+        if (index === undefined) throw outsideDomain(domain, cell, placeOf(batch, i));
         place = place * domain.labels.length + index;
       });
       if (!people || first!.take(personOf(batch, i, people.column, batch.texts.at(-1)!))) {

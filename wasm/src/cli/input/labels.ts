@@ -5,6 +5,7 @@
 import { classifies } from '../../api/learning/loss.js';
 import type { LossName } from '../../types/all.js';
 import { Misuse } from '../failure.js';
+import { placeOf, placeText } from './place.js';
 import type { Batch } from './rows.js';
 
 export interface Labelled {
@@ -22,7 +23,7 @@ export function requireLabel(
   const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
   if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
   const wanted = loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : '-1, 0 or 1';
-  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
-  const what = `row ${row} (line ${line}): label must be ${wanted}`;
-  throw new Misuse(what, { code: 'invalid_argument', row, line }, String(label));
+  const place = placeOf(batch, i);
+  const what = `${placeText(place)}: label must be ${wanted}`;
+  throw new Misuse(what, { code: 'invalid_argument', ...place }, String(label));
 }

@@ -10,6 +10,7 @@ import { columnName, columnText, requireName, unknownColumn } from './header.js'
 import type { TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
 import type { Missing } from './missing.js';
+import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
 
 /** Some rows, and the fault that follows them, if there is one. */
@@ -124,7 +125,7 @@ class Rows {
 
 class RowReader {
   private numRows = 0;
-  private blank: { row: number; line: number } | undefined;
+  private blank: Place | undefined;
 
   constructor(
     private readonly header: string[],
@@ -147,13 +148,11 @@ class RowReader {
     for (const record of records) {
       // Blank lines at the end are common and harmless; anywhere else a value is missing.
       if (isBlank(record) && !record.object) {
-        this.blank ??= { row: this.numRows + 1, line: record.line };
+        this.blank ??= this.placeOf(record);
         continue;
       }
       if (this.blank) {
-        const { row, line } = this.blank;
-        const what = `row ${row} (line ${line}) is blank`;
-        return yield rows.batch(new Misuse(what, { code: 'blank', row, line }));
+        return yield rows.batch(faultAt(this.blank, { code: 'blank', what: 'is blank' }));
       }
       if (this.missing.policy === 'drop' && this.lacks(record)) {
         yield rows.batch();
@@ -189,31 +188,43 @@ class RowReader {
     return this.needed.some((index) => cells[index]!.trim() === '' && !object?.nested.has(index));
   }
 
+  /** The place of the next row. */
+  private placeOf({ line }: TableRecord): Place {
+    return { row: this.numRows + 1, line };
+  }
+
+  /** Refuses a cell, whose column is shown if its name looks like one. */
+  private refuseCell(
+    record: TableRecord,
+    index: number,
+    { code, what, value }: { code: string; what: string; value?: string },
+  ): never {
+    const place = this.placeOf(record);
+    const column = columnName(this.header, index);
+    const message = `${placeText(place)}, ${columnText(this.header, index)} ${what}`;
+    throw new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
+  }
+
   /** Refuses an object that has more than single values under the names of the first one. */
-  private requireFlat({ object, line }: TableRecord): void {
+  private requireFlat(record: TableRecord): void {
+    const { object } = record;
     if (!object) return;
-    const row = this.numRows + 1;
-    const where = `row ${row} (line ${line})`;
     if (object.hasMore && this.allColumns) {
-      const hint = '--column NAME picks columns';
-      const what = `${where} has a key that the first row does not have; ${hint}`;
-      throw new Misuse(what, { code: 'unknown_key', row, line });
+      const what = 'has a key that the first row does not have; --column NAME picks columns';
+      throw faultAt(this.placeOf(record), { code: 'unknown_key', what });
     }
     const index = this.needed.find((each) => object.nested.has(each));
     if (index === undefined) return;
-    const column = columnName(this.header, index);
-    const message = `${where}, ${columnText(this.header, index)} is a list or an object`;
-    throw new Misuse(message, { code: 'nested', row, line, ...(column !== undefined && { column }) });
+    this.refuseCell(record, index, { code: 'nested', what: 'is a list or an object' });
   }
 
   /** Reads the numbers of a row; returns whether it is one of zeros because something is missing. */
   private readRow(record: TableRecord, out: Float64Array): boolean {
-    const { cells, line } = record;
-    const row = this.numRows + 1;
-    const where = `row ${row} (line ${line})`;
+    const { cells } = record;
+    const place = this.placeOf(record);
     if (cells.length !== this.header.length) {
-      const what = `${where} has ${cells.length} cells, the header has ${this.header.length}`;
-      throw new Misuse(what, { code: 'wrong_width', row, line });
+      const what = `has ${cells.length} cells, the header has ${this.header.length}`;
+      throw faultAt(place, { code: 'wrong_width', what });
     }
     this.requireFlat(record);
     const { policy, never } = this.missing;
@@ -223,23 +234,20 @@ class RowReader {
     }
     if (this.categories) {
       const { domain, index } = this.categories;
-      const place = domain.index(cells[index]!);
-      if (place === undefined) throw outsideDomain(domain, cells[index]!, { row, line });
-      out[place] = 1;
+      const value = domain.index(cells[index]!);
+      if (value === undefined) throw outsideDomain(domain, cells[index]!, place);
+      out[value] = 1;
     }
     this.indices.forEach((index, j) => {
       const text = cells[index]!.trim();
       const isZero = text === '' && policy === 'zero' && this.header[index] !== never;
       const value = isZero ? 0 : parseNumber(text);
       if (value === undefined) {
-        const what = text === '' ? 'is missing' : 'is not a number';
-        const column = columnName(this.header, index);
+        const [code, what] =
+          text === '' ? ['missing', 'is missing'] : ['not_a_number', 'is not a number'];
         const hint =
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
-        const code = text === '' ? 'missing' : 'not_a_number';
-        const message = `${where}, ${columnText(this.header, index)} ${what}${hint}`;
-        const fault = { code, row, line, ...(column !== undefined && { column }) };
-        throw new Misuse(message, fault, text);
+        this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
       }
       out[j] = value;
     });

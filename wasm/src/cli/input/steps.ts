@@ -7,6 +7,7 @@ import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import type { LedgerTotals } from '../state/state.js';
 import type { People } from './people.js';
+import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
 import { Clock, type Times } from './time.js';
 import { TrueSums } from './truth.js';
@@ -64,9 +65,25 @@ export interface Stepper {
 export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
   const person = texts[i]!.trim();
   if (person !== '') return person;
-  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
-  const what = `row ${row} (line ${line}), column ${JSON.stringify(column)} is missing`;
-  throw new Misuse(what, { code: 'missing', row, line, column });
+  throw faultAt(placeOf(batch, i), { code: 'missing', what: 'is missing', column });
+}
+
+/** Returns the persons whose rows these are, up to the first row that names none. */
+function personsOf(
+  batch: Batch,
+  [from, to]: readonly [number, number],
+  { people, columns }: { people: People; columns: TextColumns },
+): { names: string[]; fault?: Misuse } {
+  const names: string[] = [];
+  try {
+    for (let i = from; i < to; ++i) {
+      names.push(personOf(batch, i, people.column, batch.texts[columns.person]!));
+    }
+    return { names };
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    return { names, fault: error };
+  }
 }
 
 /** The totals of the steps before the error that stopped the rest. */
@@ -89,39 +106,25 @@ export class RowStepper implements Stepper {
   }
 
   async *take(batch: Batch): AsyncGenerator<Released> {
-    const { totals } = this.options.sums;
+    const { sums, columns } = this.options;
+    const { people, totals } = sums;
     const room = totals.numSteps - totals.step;
-    const { names, fault } = this.peopleOf(batch);
-    const numRows = names?.length ?? batch.numRows;
+    const persons = people && personsOf(batch, [0, batch.numRows], { people, columns });
+    const numRows = persons?.names.length ?? batch.numRows;
     const accepted = Math.min(numRows, room);
     // One by one, where it has to be seen what counted.
     const size = this.truth ? 1 : Math.max(1, accepted);
     for (let from = 0; from < accepted; from += size) {
-      const steps = await this.release(batch, names, from, Math.min(from + size, accepted));
+      const steps = await this.release(batch, persons?.names, from, Math.min(from + size, accepted));
       yield steps;
       if (steps.fault) return;
     }
-    const stop = accepted < numRows ? pastHorizon(totals, batch, accepted) : (fault ?? batch.fault);
+    const end = persons?.fault ?? batch.fault;
+    const stop = accepted < numRows ? pastHorizon(totals, batch, accepted) : end;
     if (stop) yield { first: totals.step, noisy: new Float64Array(), fault: stop };
   }
 
   *end(): Generator<Released> {}
-
-  /** Returns the persons whose rows they are, up to the first row that names none. */
-  private peopleOf(batch: Batch): { names?: string[]; fault?: Misuse } {
-    const { sums, columns } = this.options;
-    if (!sums.people) return {};
-    const names: string[] = [];
-    try {
-      for (let i = 0; i < batch.numRows; ++i) {
-        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
-      }
-      return { names };
-    } catch (error) {
-      if (!(error instanceof Misuse)) throw error;
-      return { names, fault: error };
-    }
-  }
 
   private async release(
     batch: Batch,
@@ -146,10 +149,12 @@ export class RowStepper implements Stepper {
   }
 }
 
-export function pastHorizon(totals: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
-  const [row, line] = [batch.firstRow + i, batch.lines[i]!];
-  const what = `row ${row} (line ${line}) is past the horizon of --steps ${totals.numSteps}`;
-  return new Misuse(what, { code: 'past_horizon', row, line });
+export function pastHorizon({ numSteps }: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
+  return beyond(`--steps ${numSteps}`, placeOf(batch, i));
+}
+
+function beyond(option: string, where: Place): Misuse {
+  return faultAt(where, { code: 'past_horizon', what: `is past the horizon of ${option}` });
 }
 
 /** Steps to release at once, so that a long gap between two events takes no memory. */
@@ -171,7 +176,7 @@ export class BucketStepper implements Stepper {
     /** First row that was not contributed yet; those until i are of the open step. */
     let from = 0;
     for (let i = 0; i < batch.numRows; ++i) {
-      const where = { row: batch.firstRow + i, line: batch.lines[i]! };
+      const where = placeOf(batch, i);
       let fault: Misuse | undefined;
       let step = totals.step;
       try {
@@ -204,13 +209,11 @@ export class BucketStepper implements Stepper {
     return { first: this.options.sums.totals.step, noisy: new Float64Array() };
   }
 
-  private pastHorizon(step: number, where: { row: number; line: number }): Misuse | undefined {
+  private pastHorizon(step: number, where: Place): Misuse | undefined {
     const { sums, times } = this.options;
     const { numSteps } = sums.totals;
     if (step < numSteps) return undefined;
-    const option = times.last === undefined ? `--steps ${numSteps}` : '--to';
-    const what = `row ${where.row} (line ${where.line}) is past the horizon of ${option}`;
-    return new Misuse(what, { code: 'past_horizon', ...where });
+    return beyond(times.last === undefined ? `--steps ${numSteps}` : '--to', where);
   }
 
   /** Contributes rows to the open step; returns the fault of one that names no person. */
@@ -225,15 +228,9 @@ export class BucketStepper implements Stepper {
       for (let i = from; this.truth && i < to; ++i) this.truth.add(row(i));
       return undefined;
     }
-    const names: string[] = [];
-    try {
-      for (let i = from; i < to; ++i) {
-        names.push(personOf(batch, i, sums.people.column, batch.texts[columns.person]!));
-      }
-    } catch (error) {
-      if (error instanceof Misuse) return error;
-      throw error;
-    }
+    const { people } = sums;
+    const { names, fault } = personsOf(batch, [from, to], { people, columns });
+    if (fault) return fault;
     if (!this.truth) sums.totals.contribute(names, rows);
     else names.forEach((name, k) => this.contributeSeen(sums.totals, name, row(from + k)));
     return undefined;

@@ -100,10 +100,10 @@ export class TimeFormat {
   }
 
   /** Why a cell is none of this format: a code, and a text that follows the place of the cell. */
-  fault(text: string): { code: string; text: string } {
+  fault(text: string): { code: string; what: string } {
     const others = TIME_FORMATS.filter((name) => FORMATS[name].parse(text) !== undefined);
     const hint = others.length > 0 ? `; --time-format ${others.join(' or ')} would read it` : '';
     const code = others.length > 1 ? 'ambiguous_time' : 'not_a_time';
-    return { code, text: `must be ${this.format.wanted}${hint}` };
+    return { code, what: `must be ${this.format.wanted}${hint}` };
   }
 }

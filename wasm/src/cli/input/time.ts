@@ -4,6 +4,7 @@
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { faultAt, type Place } from './place.js';
 import { TimeFormat } from './time-format.js';
 import { bucketOf, BUCKETS, bucketText, parseTime, WANTED, type Bucket } from '../../shared/calendar.js';
 
@@ -62,13 +63,11 @@ export function readTimes(args: Args): Times | undefined {
 export function timeOf(
   text: string,
   { column, format }: Pick<Times, 'column' | 'format'>,
-  where: { row: number; line: number },
+  where: Place,
 ): number {
   const time = format.parse(text.trim());
   if (time !== undefined) return time;
-  const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
-  const { code, text: what } = format.fault(text.trim());
-  throw new Misuse(`${place} ${what}`, { code, ...where, column }, text);
+  throw faultAt(where, { ...format.fault(text.trim()), column }, text);
 }
 
 /** Turns the times of the rows into steps, 0-based, which must not go back. */
@@ -87,18 +86,17 @@ export class Clock {
   }
 
   /** Step of the next row. */
-  advance(text: string, where: { row: number; line: number }): number {
+  advance(text: string, where: Place): number {
     const { column, bucket } = this.times;
-    const place = `row ${where.row} (line ${where.line}), column ${JSON.stringify(column)}`;
     const index = bucketOf(timeOf(text, this.times, where), bucket);
     this.first ??= index;
     const step = index - this.first;
     if (step < Math.max(0, this.step)) {
       const what =
         this.step < 0
-          ? `before the ${bucket} of --from`
-          : `in an earlier ${bucket} than the row above it: rows must be in time order`;
-      throw new Misuse(`${place} is ${what}`, { code: 'out_of_order', ...where, column });
+          ? `is before the ${bucket} of --from`
+          : `is in an earlier ${bucket} than the row above it: rows must be in time order`;
+      throw faultAt(where, { code: 'out_of_order', what, column });
     }
     this.step = step;
     return step;

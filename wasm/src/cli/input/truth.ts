@@ -11,6 +11,13 @@ function clipped(record: Float64Array, clipNorm: number): Float64Array {
   return record.map((value) => (value / largest / ratio) * clipNorm);
 }
 
+/** Adds to what one person contributes to a step; sums stay within the doubles, as in the core. */
+export function addOf(parts: Map<string, Float64Array>, person: string, row: Float64Array): void {
+  const part = parts.get(person) ?? new Float64Array(row.length);
+  const most = Number.MAX_VALUE; // Not an infinity, which clipping could make no sense of.
+  parts.set(person, part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most)));
+}
+
 /** Sums of clipped contributions; those of one person to a step are added up first. */
 export class TrueSums {
   private readonly sums: number[];
@@ -29,10 +36,7 @@ export class TrueSums {
 
   /** Counts from the end of the step on. */
   addOf(person: string, values: Float64Array): void {
-    const part = this.parts.get(person) ?? new Float64Array(values.length);
-    const most = Number.MAX_VALUE; // Not an infinity, which clipping could make no sense of.
-    const total = part.map((value, j) => Math.min(Math.max(value + values[j]!, -most), most));
-    this.parts.set(person, total);
+    addOf(this.parts, person, values);
   }
 
   /** The sums after the step. */

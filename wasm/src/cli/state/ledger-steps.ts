@@ -6,6 +6,8 @@
 import { Misuse } from '../failure.js';
 import type { People } from '../input/people.js';
 import type { Batch } from '../input/rows.js';
+import { faultAt, placeOf } from '../input/place.js';
+import { addOf } from '../input/truth.js';
 import type { LedgerTotals } from './state.js';
 import { writeMemo } from './state-memo.js';
 import {
@@ -90,22 +92,21 @@ export class LedgerStepper implements Stepper {
   private add(batch: Batch, i: number): void {
     const { totals, columns, people, times } = this.options;
     const { dimension, numSteps } = totals;
-    const where = { row: batch.firstRow + i, line: batch.lines[i]! };
+    const where = placeOf(batch, i);
     const step = this.clock?.advance(batch.texts[columns.time]![i]!, where) ?? this.next;
-    const place = `row ${where.row} (line ${where.line})`;
     if (step < this.next) {
       const what = `is in a ${times!.bucket} that an earlier run with this --state released`;
-      throw new Misuse(`${place} ${what}`, { code: 'already_released', ...where });
+      throw faultAt(where, { code: 'already_released', what });
     }
     if (times?.last !== undefined && step > times.last - this.clock!.origin!) {
-      throw new Misuse(`${place} is after --to`, { code: 'past_horizon', ...where });
+      throw faultAt(where, { code: 'past_horizon', what: 'is after --to' });
     }
     if (step >= numSteps) throw pastHorizon(totals, batch, i);
     const person = people && personOf(batch, i, people.column, batch.texts[columns.person]!);
     this.closeUntil(step);
     const row = batch.values.slice(i * dimension, (i + 1) * dimension);
     if (!people) this.rows.push(row);
-    else if (this.admits(person!, step)) this.addTo(person!, row);
+    else if (this.admits(person!, step)) addOf(this.parts, person!, row);
     if (!this.clock) this.closeUntil(step + 1);
   }
 
@@ -116,14 +117,6 @@ export class LedgerStepper implements Stepper {
     const before = this.counted.get(person);
     if (!before) return true;
     return before.times < maxContributions && step - before.last >= minSeparation;
-  }
-
-  /** Sums beyond the doubles stay at the largest, as in the core. */
-  private addTo(person: string, row: Float64Array): void {
-    const most = Number.MAX_VALUE;
-    const part = this.parts.get(person) ?? new Float64Array(row.length);
-    const sum = part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most));
-    this.parts.set(person, sum);
   }
 
   private closeUntil(step: number): void {

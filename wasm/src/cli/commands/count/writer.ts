@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts as text: a row for each bucket and category, or one JSON object.
+// Counts as text: a row for each bucket and category.
 
-import type { Certificate, Totals } from '../../../types/all.js';
-import { endOfRows } from '../../failure.js';
 import type { Format } from '../../input/format.js';
-import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
+import { StepWriter, type Step } from '../release/step-writer.js';
 import { Differences } from './differences.js';
 
 interface Counted {
@@ -31,50 +29,40 @@ interface Line {
 }
 
 /** Writes the counts of one bucket after the other. */
-export class CountWriter {
-  private rows = 0;
-  private readonly rowText: RowText;
+export class CountWriter extends StepWriter {
   private readonly noisy = new Differences();
   private readonly exact = new Differences();
 
   constructor(
-    private readonly sink: Sink,
+    sink: Sink,
     private readonly options: Counted,
   ) {
-    const { timeColumn, by, showTrue, format } = options;
+    const { timeColumn, by, showTrue, format, json } = options;
     const names = [timeColumn, ...(by === undefined ? [] : [by])];
     const trueNames = showTrue ? ['count_true', 'total_true'] : [];
     const header = [...names, 'count', 'count_std', 'total', 'total_std', ...trueNames];
-    this.rowText = new RowText(header, format);
+    super(sink, new RowText(header, format), json);
   }
 
-  async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
-    const { json, by, labels } = this.options;
-    if (!json) return this.sink.write(this.rowText.head());
-    const head = { ...about, certificate, ...(labels && { by, categories: labels }) };
-    await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
+  protected facts() {
+    const { by, labels } = this.options;
+    return labels ? { by, categories: labels } : {};
   }
 
-  /** Writes some buckets; returns the fault that ends the run, if there is one. */
-  async steps(
-    { first, noisy, truths, labels: times, fault }: Released,
-    totals: Pick<Totals, 'dimension' | 'stddev'>,
-  ): Promise<Error | undefined> {
-    const { dimension } = totals;
-    let text = '';
-    for (let k = 0; k < noisy.length / dimension; ++k) {
-      const now = [...noisy.subarray(k * dimension, (k + 1) * dimension)];
-      const lines = this.linesOf(now, truths?.[k]);
-      const stds = { count: this.options.stddevs[first + k]!, total: totals.stddev(first + k) };
-      text += this.text(times?.[k] ?? '', lines, stds);
-    }
-    if (text !== '') await this.sink.write(text);
-    return fault;
-  }
-
-  /** Closes the JSON object. */
-  async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
-    if (this.options.json) await this.sink.write(endOfRows(fault, about));
+  protected step({ index, time = '', noisy, truth, std }: Step): string {
+    const { labels, stddevs } = this.options;
+    const countStd = stddevs[index]!;
+    const lines = this.linesOf([...noisy], truth).map(({ count, total, countTrue, totalTrue }, j) => {
+      if (!this.json) {
+        const names = labels === undefined ? [time] : [time, labels[j]!];
+        const truths = countTrue === undefined ? [] : [countTrue, totalTrue!];
+        return this.text.line([...names, count, countStd, total, std, ...truths]);
+      }
+      const category = labels && { category: labels[j]! };
+      const truths = countTrue !== undefined && { countTrue, totalTrue };
+      return this.object({ time, ...category, count, countStd, total, totalStd: std, ...truths });
+    });
+    return lines.join('');
   }
 
   private linesOf(now: readonly number[], truth: readonly number[] | undefined): Line[] {
@@ -85,24 +73,5 @@ export class CountWriter {
       total,
       ...(truth && { countTrue: trueCounts![j]!, totalTrue: truth[j]! }),
     }));
-  }
-
-  private text(time: string, lines: readonly Line[], std: { count: number; total: number }): string {
-    const { json, labels } = this.options;
-    if (!json) {
-      const texts = lines.map(({ count, total, countTrue, totalTrue }, j) => {
-        const names = labels === undefined ? [time] : [time, labels[j]!];
-        const truths = countTrue === undefined ? [] : [countTrue, totalTrue!];
-        return this.rowText.line([...names, count, std.count, total, std.total, ...truths]);
-      });
-      return texts.join('');
-    }
-    const rows = lines.map(({ count, total, countTrue, totalTrue }, j) => {
-      const category = labels && { category: labels[j]! };
-      const truths = countTrue !== undefined && { countTrue, totalTrue };
-      const row = { time, ...category, count, countStd: std.count, total, totalStd: std.total };
-      return `${this.rows++ === 0 ? '' : ','}\n${JSON.stringify({ ...row, ...truths })}`;
-    });
-    return rows.join('');
   }
 }

@@ -15,7 +15,9 @@ import type {
 import { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';
+import { placeOf, placeText } from '../../input/place.js';
 import type { Batch } from '../../input/rows.js';
+import { pastHorizon } from '../../input/steps.js';
 import type { Chosen } from '../../options/strategy.js';
 import { Interruption } from '../../signals.js';
 import { LearnerState, optionsOf } from '../../state/learn-state.js';
@@ -211,15 +213,11 @@ export class Learning {
   /** Names the row of the batch at which the learner stopped. */
   private refusedRow(error: unknown, batch: Batch, i: number): Misuse {
     const { code = 'internal' } = error as { code?: string };
-    const [row, line] = [batch.firstRow + i, batch.lines[i]!];
-    const where = `row ${row} (line ${line})`;
-    if (code === 'past_horizon') {
-      const what = `${where} is past the horizon of --steps ${this.learner.numSteps}`;
-      return new Misuse(what, { code, row, line });
-    }
+    if (code === 'past_horizon') return pastHorizon(this.learner, batch, i);
+    const place = placeOf(batch, i);
     // The value may be of a private row.
     const { value, row: example, ...refusal } = refusalOf(error);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
-    return new Misuse(`${where}: ${what}`, { code, row, line }, value);
+    return new Misuse(`${placeText(place)}: ${what}`, { code, ...place }, value);
   }
 }

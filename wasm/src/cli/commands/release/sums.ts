@@ -4,6 +4,7 @@
 
 import type { DpFtrl, PrefixSumOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
+import { placeOf } from '../../input/place.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
@@ -29,11 +30,10 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   let numSteps = 0;
   const clock = times && new Clock(times);
   await rows.survey((batch) => {
-    const { numRows, firstRow, lines, texts } = batch;
+    const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
       if (people) personOf(batch, i, people.column, texts[0]!);
-      const where = { row: firstRow + i, line: lines[i]! };
-      numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, where) : numSteps);
+      numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, placeOf(batch, i)) : numSteps);
     }
   });
   return { numSteps, surveyed: true };

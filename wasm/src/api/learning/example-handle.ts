@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Handles that take batches of examples, as learners, twins and comparators do.
+
+import { overwrite, Scratch, writableLength } from '../../core/check.js';
+import { atRow, type Partway } from '../../core/errors.js';
+import { CoreHandle, type Instance } from '../../core/handle.js';
+import { requireLength } from '../options.js';
+
+/** Examples as they are given, and where their scores from before the labels were known shall go. */
+interface Scored {
+  features: unknown;
+  labels: unknown;
+  predictions: Float64Array | undefined;
+}
+
+export abstract class ExampleHandle extends CoreHandle {
+  private readonly features = new Scratch();
+  private readonly labels = new Scratch();
+  private readonly scores = new Scratch();
+
+  constructor(
+    instance: Instance,
+    id: number,
+    kind: string,
+    readonly dimension: number,
+    readonly numScores: number,
+  ) {
+    super(instance, id, kind);
+  }
+
+  protected read(where: string, features: unknown, labels: unknown) {
+    const known = this.labels.copy(where, 'labels', labels);
+    const rows = this.features.copy(where, 'features', features);
+    requireLength(where, 'features', rows.length, known.length * this.dimension);
+    return { rows, known };
+  }
+
+  /** Calls `learn` with copies of the examples and room for their scores, and hands those out. */
+  protected scoring(
+    { features, labels, predictions }: Scored,
+    learn: (rows: Float64Array, labels: Float64Array, scores: Float64Array) => void,
+  ): void {
+    const where = 'learn';
+    const { rows, known } = this.read(where, features, labels);
+    const numScores = known.length * this.numScores;
+    if (predictions !== undefined) {
+      const length = writableLength(where, 'predictions', predictions);
+      requireLength(where, 'predictions', length, numScores);
+    }
+    const scores = this.scores.array(where, 'predictions', numScores);
+    learn(rows, known, scores);
+    if (predictions !== undefined) overwrite(predictions, scores);
+  }
+
+  /** Makes a call; an error of the core says which example it is about, counted from `first`. */
+  protected numbered(where: string, call: () => void, first = 0): void {
+    try {
+      call();
+    } catch (error) {
+      const failed = error as Partway & { learned?: number };
+      if (typeof failed?.released !== 'number') {
+        // The caller's loss failed, or gave something wrong: nothing of these examples was learned
+        // from.
+        if (error instanceof Error) failed.learned = first;
+        throw error;
+      }
+      const examples = { kind: 'example', width: this.dimension, first } as const;
+      const refused = atRow(failed, where, examples);
+      throw Object.assign(refused, { learned: refused.row!.index });
+    }
+  }
+}
