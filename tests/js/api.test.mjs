@@ -372,7 +372,7 @@ test('bad input: an option nobody knows is refused, not ignored', () => {
       () => dp[name](misspelt),
       TypeError,
       'wrong_type',
-      /neighbors is an unknown option; known are/,
+      /neighbors is an unknown option; known are .* \(did you mean neighbours\?\)/,
     );
   }
 });

@@ -2,6 +2,7 @@
 
 import { inWords, refusalOf, type NameOf } from '../core/errors.js';
 import { rootOf } from '../core/names.js';
+import { closest } from '../shared/closest.js';
 import { optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
 import type { Refusal } from '../types/all.js';
 
@@ -148,31 +149,6 @@ export function lineOf(error: unknown, showsCells: boolean): string {
   const { cell } = error instanceof Misuse ? error : { cell: undefined };
   const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
   return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
-}
-
-/** The known name closest to a misspelt one, if it is close and has a letter in its place. */
-function closest(name: string, known: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const distance = editDistance(name, candidate);
-    const isOther = distance >= Math.max(name.length, candidate.length);
-    if (!isOther && distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return best;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; ++i) {
-    const next = [i];
-    for (let j = 1; j <= b.length; ++j) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 /** `otherwise`: what to say where none is close, instead of naming all. */

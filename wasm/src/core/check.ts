@@ -3,6 +3,7 @@
 // Checks of what JavaScript hands over: types, shapes and integers. Ranges are the core's business;
 // its messages pass through.
 
+import { closest } from '../shared/closest.js';
 import { makeError, type Where } from './errors.js';
 
 export type Fields = Record<string, unknown>;
@@ -46,6 +47,12 @@ export function outOfRange(where: Where, name: string, wanted: string, value: un
   return refused('invalid_argument', where, name, wanted, show(value));
 }
 
+/** Lists known names, and asks for the one that another name resembles. */
+function listing(known: readonly string[], name: string): string {
+  const near = closest(name, known);
+  return `${known.join(', ')}${near === undefined ? '' : ` (did you mean ${near}?)`}`;
+}
+
 /** An integer from 0 to `most`. */
 export function requireCount(where: Where, name: string, value: unknown, most: number): number {
   if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
@@ -68,8 +75,7 @@ export function optionsObject(where: Where, value: unknown, known: readonly stri
   for (const key of Object.keys(own)) {
     if (!known.includes(key)) {
       // Some share a name, like the lambda of a learner and that of a mechanism.
-      const names = [...new Set(known)].join(', ');
-      const constraint = `is an unknown option; known are ${names}`;
+      const constraint = `is an unknown option; known are ${listing([...new Set(known)], key)}`;
       throw makeError('wrong_type', where, { parameter: key, constraint });
     }
   }
@@ -136,7 +142,7 @@ export class Reader {
     const value = this.fields[name];
     if (typeof value !== 'string') throw wrongType(this.where, name, 'a string', value);
     if (!(known as readonly string[]).includes(value)) {
-      throw outOfRange(this.where, name, `one of ${known.join(', ')}`, value);
+      throw outOfRange(this.where, name, `one of ${listing(known, value)}`, value);
     }
     return value as T;
   }
