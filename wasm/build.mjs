@@ -8,6 +8,7 @@
 // declarations of the last build as they are, and types unchecked: the quick way to another dist/.
 
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
@@ -225,9 +226,12 @@ await mkdir(out, { recursive: true });
 await bundle(out, glues, binaries['dp-ftrl'], version);
 const isKept = flags.code && (await keepDeclarations(dist, out));
 if (!isKept) await declarations(out, join(scratch, 'types'));
+const sums = [];
 for (const [name, binary] of Object.entries(binaries)) {
   await writeFile(join(out, `${name}.wasm`), binary);
+  sums.push(`${createHash('sha256').update(binary).digest('hex')}  ${name}.wasm\n`);
 }
+await writeFile(join(out, 'SHA256SUMS'), sums.join(''));
 await manPage(out, scratch, version);
 await check(out);
 // dist/ changes all at once: a failed build leaves the old one.

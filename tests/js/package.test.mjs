@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -26,7 +27,7 @@ test('tarball: every file that an export or the command names is there', () => {
 test('tarball: no sources, tests or folders that nobody asked for', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
-    '^(dist|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
+    '^(dist|dist/SHA256SUMS|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
       'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w-]+\\.md|' +
       'docs/images/\\w+\\.svg|page|page/dp-ftrl\\.html\\.br|examples|examples/(\\w+\\.csv|README\\.md))$',
   );
@@ -53,6 +54,17 @@ test('tarball: the package has no run-time dependency but optional ones', () => 
   assert.deepEqual(manifest.dependencies ?? {}, {});
   for (const name of Object.keys(manifest.peerDependencies ?? {}))
     assert.equal(manifest.peerDependenciesMeta[name].optional, true, name);
+});
+
+test('tarball: the hashes are those of the modules', () => {
+  const lines = readFileSync(join(installed, 'dist/SHA256SUMS'), 'utf8').trimEnd().split('\n');
+  const named = lines.map((line) => line.split('  '));
+  const modules = readdirSync(join(installed, 'dist')).filter((name) => name.endsWith('.wasm'));
+  assert.deepEqual(named.map(([, name]) => name).sort(), modules.sort());
+  for (const [hash, name] of named) {
+    const bytes = readFileSync(join(installed, 'dist', name));
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), hash, name);
+  }
 });
 
 test('an uncaught error shows a line of the package, not all of it', async () => {
