@@ -4,7 +4,7 @@
 
 import glue from 'dp-ftrl:glue';
 import { makeApi } from './api/api.js';
-import { createFrom, makeLoad } from './api/loader.js';
+import { createFrom, loadShared } from './api/loader.js';
 import { compileBeside } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
@@ -14,8 +14,6 @@ const edition = {
   compile: (signal: AbortSignal) =>
     compileBeside(() => new URL('./dp-ftrl.wasm', import.meta.url), signal),
 };
-/** Made at the first call: whoever imports something else can leave all of it out. */
-let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
 
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
@@ -30,8 +28,7 @@ let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
-  loadOnce ??= makeLoad(edition);
-  return loadOnce(options);
+  return loadShared(edition, options);
 }
 
 /**

@@ -5,7 +5,7 @@
 import glue from 'dp-ftrl:glue';
 import base64 from 'dp-ftrl:wasm-base64';
 import { makeApi } from './api/api.js';
-import { createFrom, makeLoad } from './api/loader.js';
+import { createFrom, loadShared } from './api/loader.js';
 import { compileBytes } from './core/source.js';
 import type { DpFtrl, LoadOptions } from './types/all.js';
 
@@ -21,8 +21,6 @@ const edition = {
   makeApi,
   compile: () => compileBytes(decode(base64), 'the inlined module'),
 };
-/** Made at the first call: whoever imports something else can leave all of it out. */
-let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
 
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
@@ -37,8 +35,7 @@ let loadOnce: ReturnType<typeof makeLoad<DpFtrl>> | undefined;
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {
-  loadOnce ??= makeLoad(edition);
-  return loadOnce(options);
+  return loadShared(edition, options);
 }
 
 /**

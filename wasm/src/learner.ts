@@ -7,7 +7,7 @@
 
 import glue from 'dp-ftrl:learner-glue';
 import { makeLearnerApi as makeApi } from './api/learner.js';
-import { createFrom, makeLoad } from './api/loader.js';
+import { createFrom, loadShared } from './api/loader.js';
 import { compileBeside } from './core/source.js';
 import type { DpLearner, LoadOptions } from './types/all.js';
 
@@ -17,8 +17,6 @@ const edition = {
   compile: (signal: AbortSignal) =>
     compileBeside(() => new URL('./learner.wasm', import.meta.url), signal),
 };
-/** Made at the first call: whoever imports something else can leave all of it out. */
-let loadOnce: ReturnType<typeof makeLoad<DpLearner>> | undefined;
 
 /**
  * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
@@ -33,8 +31,7 @@ let loadOnce: ReturnType<typeof makeLoad<DpLearner>> | undefined;
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpLearner> {
-  loadOnce ??= makeLoad(edition);
-  return loadOnce(options);
+  return loadShared(edition, options);
 }
 
 /**

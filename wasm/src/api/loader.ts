@@ -108,8 +108,6 @@ async function wait<Api>(entry: Entry<Api>, signal: AbortSignal | undefined, for
   }
 }
 
-type Load<Api> = (options?: LoadOptions) => Promise<Api>;
-
 const OPTIONS = ['wasm', 'signal'];
 
 function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
@@ -125,40 +123,54 @@ function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
   return given;
 }
 
-/** Makes the `load` of an entry of the package. */
-export function makeLoad<Api>(edition: Edition<Api>): Load<Api> {
-  const cache = new Cache<Api>();
+/** Compiles what the caller gave or, without that, the module that comes with the package. */
+function compile<Api>(
+  edition: Edition<Api>,
+  source: WasmSource | undefined,
+  signal: AbortSignal,
+): Promise<WebAssembly.Module> {
+  return source === undefined ? edition.compile(signal) : compileSource(source, signal);
+}
 
-  function start(source: WasmSource | undefined): Entry<Api> {
-    const controller = new AbortController();
-    const compiled =
-      source === undefined
-        ? edition.compile(controller.signal)
-        : compileSource(source, controller.signal);
-    const onAbort = () => cache.drop(source, entry);
-    const renewal = { onAbort, how: 'load() again' };
-    const entry: Entry<Api> = {
-      promise: compiled.then((module) => instantiate(edition, module, renewal)),
-      controller,
-      waiting: 0,
-      settled: false,
-    };
-    entry.promise.then(
-      () => (entry.settled = true),
-      () => {
-        entry.settled = true;
-        cache.drop(source, entry);
-      },
-    );
-    cache.set(source, entry);
-    return entry;
-  }
-
-  return async function load(options: LoadOptions = {}): Promise<Api> {
-    const { wasm: source, signal } = readLoadOptions('load', options);
-    const entry = cache.get(source) ?? start(source);
-    return wait(entry, signal, () => cache.drop(source, entry));
+function start<Api>(
+  edition: Edition<Api>,
+  cache: Cache<Api>,
+  source: WasmSource | undefined,
+): Entry<Api> {
+  const controller = new AbortController();
+  const renewal = { onAbort: () => cache.drop(source, entry), how: 'load() again' };
+  const entry: Entry<Api> = {
+    promise: compile(edition, source, controller.signal).then((module) =>
+      instantiate(edition, module, renewal),
+    ),
+    controller,
+    waiting: 0,
+    settled: false,
   };
+  entry.promise.then(
+    () => (entry.settled = true),
+    () => {
+      entry.settled = true;
+      cache.drop(source, entry);
+    },
+  );
+  cache.set(source, entry);
+  return entry;
+}
+
+/** The instances of each edition: made at the first call, so that bundlers can leave all of it out. */
+const caches = new WeakMap<object, Cache<never>>();
+
+/** Returns the instance of an edition that calls with the same source share: `load` of an entry. */
+export async function loadShared<Api>(
+  edition: Edition<Api>,
+  options: LoadOptions = {},
+): Promise<Api> {
+  const { wasm: source, signal } = readLoadOptions('load', options);
+  const cache = (caches.get(edition) as Cache<Api> | undefined) ?? new Cache<Api>();
+  caches.set(edition, cache as Cache<never>);
+  const entry = cache.get(source) ?? start(edition, cache, source);
+  return wait(entry, signal, () => cache.drop(source, entry));
 }
 
 /** Makes an instance of an edition: `createInstance` of an entry. */
@@ -168,7 +180,6 @@ export async function createFrom<Api>(
 ): Promise<Api> {
   const { wasm: source, signal } = readLoadOptions('createInstance', options);
   const until = signal ?? new AbortController().signal;
-  const compiled = source === undefined ? edition.compile(until) : compileSource(source, until);
-  const module = await unlessAborted(compiled, signal);
+  const module = await unlessAborted(compile(edition, source, until), signal);
   return instantiate(edition, module, { onAbort() {}, how: 'createInstance()' });
 }

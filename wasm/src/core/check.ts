@@ -102,11 +102,6 @@ export class Reader {
     return this.fields[name];
   }
 
-  /** Returns the options that are given, of these, as they are. */
-  given(names: readonly string[]): Fields {
-    return Object.fromEntries(names.filter((name) => this.has(name)).map((name) => [name, this.raw(name)]));
-  }
-
   number(name: string): number {
     const value = this.fields[name];
     if (typeof value !== 'number') throw wrongType(this.where, name, 'a number', value);
@@ -170,6 +165,12 @@ export class Reader {
   seedOr<T>(name: string, fallback: T): bigint | T {
     return this.has(name) ? this.seed(name) : fallback;
   }
+}
+
+/** Returns the options that are given, of these, as they are. */
+export function optionsOf(reader: Reader, names: readonly string[]): Fields {
+  const given = names.filter((name) => reader.has(name));
+  return Object.fromEntries(given.map((name) => [name, reader.raw(name)]));
 }
 
 function detached(where: Where, name: string): Error {

@@ -2,7 +2,7 @@
 
 // A whole table in, a private model out: docs/math/learning.md, section 10.
 
-import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
+import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import { asErrorsOf, makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { LearnedModel, Learner, ModelInput } from '../../types/all.js';
@@ -79,7 +79,7 @@ export function learn(instance: Instance, options: unknown): LearnedModel {
   const dimension = rows.length / batchSize;
   return asErrorsOf(WHERE, () => {
     const learner = makeLearner(instance, {
-      ...learnerDefaults(instance.core, { setup: 'table', loss, dimension, numRows: batchSize, ...reader.given(OF_DEFAULTS) }),
+      ...learnerDefaults(instance.core, { setup: 'table', loss, dimension, numRows: batchSize, ...optionsOf(reader, OF_DEFAULTS) }),
       insecureSeed: reader.raw('insecureSeed'),
     });
     try {

@@ -3,7 +3,7 @@
 // Settings of a learner that nobody chose, from public numbers alone: docs/math/learning.md,
 // section 10. The core has the numbers.
 
-import { wrongType } from '../../core/check.js';
+import { optionsOf, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
@@ -65,7 +65,7 @@ export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
     ...{ dimension, numRows, batchSize },
   };
   const found = asErrorsOf(where, () => core.call('learnerDefaults', facts));
-  const same = reader.given(given);
+  const same = optionsOf(reader, given);
   const { clipNorm, lambda, numSteps, momentum } = found;
   if (setup === 'unclipped') return { ...same, dimension, clipNorm } as LearnerOptions;
   return {

@@ -9,17 +9,20 @@ const NUM_LOOKS = 256;
 
 type Looked = Pick<Learner, 'numSteps' | 'batchSize' | 'step' | 'model'>;
 
+/** Returns the rows to learn from between two looks: whole steps, where they come in those. */
+export function rowsPerLook({ numSteps, batchSize }: Pick<Looked, 'numSteps' | 'batchSize'>): number {
+  return Math.ceil(numSteps / NUM_LOOKS) * batchSize;
+}
+
 /** The mean of the weights after steps beyond the half of the horizon. */
 export class TailAverage {
-  /** Rows to learn from between two looks: whole steps, where they come in whole steps. */
   readonly pieceSize: number;
   private sum: Float64Array | undefined;
   private numLooks = 0;
   private lastStep = 0;
 
   constructor(private readonly learner: Looked) {
-    const { numSteps, batchSize } = learner;
-    this.pieceSize = Math.ceil(numSteps / NUM_LOOKS) * batchSize;
+    this.pieceSize = rowsPerLook(learner);
   }
 
   /** Takes the weights as they are now, unless they were taken or it is too early. */

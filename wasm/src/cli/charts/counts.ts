@@ -4,7 +4,7 @@
 
 import type { Totals } from '../../types/all.js';
 import { Differences } from '../commands/count/differences.js';
-import type { Released } from '../input/steps.js';
+import { eachStep, type Released } from '../input/steps.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
@@ -32,13 +32,12 @@ export class CountsChart {
 
   constructor(private readonly options: Options) {}
 
-  take({ first, noisy, labels }: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
-    const { dimension } = totals;
-    for (let k = 0; k < noisy.length / dimension; ++k) {
-      const now = [...noisy.subarray(k * dimension, (k + 1) * dimension)];
+  take(released: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
+    for (const { index, time, noisy, std } of eachStep(released, totals)) {
+      const now = [...noisy];
       const counts = this.differences.next(now);
-      const stds = { countStd: this.options.stddevs[first + k]!, totalStd: totals.stddev(first + k) };
-      this.thinning.take({ time: labels![k]!, counts, totals: now, ...stds });
+      const stds = { countStd: this.options.stddevs[index]!, totalStd: std };
+      this.thinning.take({ time: time!, counts, totals: now, ...stds });
     }
   }
 

@@ -3,7 +3,7 @@
 // The figure of dp-ftrl release: running totals.
 
 import type { Totals } from '../../types/all.js';
-import type { Released } from '../input/steps.js';
+import { eachStep, type Released } from '../input/steps.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
@@ -27,15 +27,9 @@ export class TotalsChart {
 
   constructor(private readonly options: Options) {}
 
-  take({ first, noisy, labels }: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
-    const { dimension } = totals;
-    for (let k = 0; k < noisy.length / dimension; ++k) {
-      this.thinning.take({
-        step: first + k + 1,
-        label: labels?.[k] ?? '',
-        totals: [...noisy.subarray(k * dimension, (k + 1) * dimension)],
-        std: totals.stddev(first + k),
-      });
+  take(released: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
+    for (const { index, time = '', noisy, std } of eachStep(released, totals)) {
+      this.thinning.take({ step: index + 1, label: time, totals: [...noisy], std });
     }
   }
 

@@ -3,25 +3,22 @@
 // The figure of dp-ftrl learn: the weights on their way. They are functions of private sums, and what
 // noise does to them depends on gradients: they have no band.
 
+import { rowsPerLook } from '../../api/learning/tail-average.js';
 import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
 import type { Figure } from './figure.js';
 
-/** Number of looks at the weights in a run, at most about. */
-const NUM_LOOKS = 256;
 /** Most curves, of the largest weights. */
 const MOST_CURVES = 12;
 
 type Looked = Pick<Learner | LearnerLedger, 'numSteps' | 'batchSize' | 'step' | 'model'>;
 
 export class WeightsChart {
-  /** Rows to learn from between two looks: whole steps, where they come in whole steps. */
   readonly pieceSize: number;
   private readonly steps: number[] = [];
   private readonly weights: (readonly number[])[] = [];
 
   constructor(private readonly learner: Looked) {
-    const { numSteps, batchSize } = learner;
-    this.pieceSize = Math.ceil(numSteps / NUM_LOOKS) * batchSize;
+    this.pieceSize = rowsPerLook(learner);
   }
 
   /** Takes the weights as they are now, unless they were taken. */

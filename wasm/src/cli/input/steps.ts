@@ -25,6 +25,32 @@ export interface Released {
   fault?: Error;
 }
 
+/** One step that was released. */
+export interface Step {
+  /** Counted from 0. */
+  index: number;
+  /** The time of the step, where steps are times. */
+  time: string | undefined;
+  noisy: Float64Array;
+  truth: readonly number[] | undefined;
+  /** Standard deviation of the totals. */
+  std: number;
+}
+
+export function eachStep(
+  { first, noisy, truths, labels }: Released,
+  totals: Pick<Totals, 'dimension' | 'stddev'>,
+): Step[] {
+  const { dimension } = totals;
+  return Array.from({ length: noisy.length / dimension }, (_, k) => ({
+    index: first + k,
+    time: labels?.[k],
+    noisy: noisy.subarray(k * dimension, (k + 1) * dimension),
+    truth: truths?.[k],
+    std: totals.stddev(first + k),
+  }));
+}
+
 /** Totals that take the rows, with the person of each where people are protected. */
 export type Sums =
   | { people: People; totals: PeopleSum }

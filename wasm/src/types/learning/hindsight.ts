@@ -3,6 +3,7 @@
 // Twins and comparators of learners, and bounds on their regret.
 
 import type { Handle } from '../instance.js';
+import type { Learner } from './linear-learner.js';
 import type { DescentOptions, DomainName, LossName, LossOptions } from './loss.js';
 
 /** Options of a learner on which its twin and comparator depend. */
@@ -25,16 +26,9 @@ export interface TwinOptions extends HindsightOptions {
 }
 
 /** A learner without noise, on exact sums of its own clipped gradients: NOT private. */
-export interface Twin extends Handle {
-  readonly dimension: number;
-  readonly numScores: number;
-  /** As for a learner. */
-  learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    predictions?: Float64Array,
-  ): void;
-  endBatch(): void;
+export interface Twin
+  extends Handle,
+    Pick<Learner, 'dimension' | 'numScores' | 'learn' | 'endBatch'> {
   /** Returns the weights that the next batch will meet, class after class: NOT private. */
   weights(): Float64Array;
 }
@@ -63,9 +57,7 @@ export interface BestFixed {
  * A search for the best fixed weights of the domain in hindsight; in the whole space among those of
  * norm at most `radius`. It keeps all examples, and is NOT private.
  */
-export interface Comparator extends Handle {
-  readonly dimension: number;
-  readonly numScores: number;
+export interface Comparator extends Handle, Pick<Learner, 'dimension' | 'numScores'> {
   append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
   /** Returns the best weights for the examples so far, of which there must be at least one. */
   best(): BestFixed;

@@ -3,9 +3,10 @@
 // Counts as text: a row for each bucket and category.
 
 import type { Format } from '../../input/format.js';
+import type { Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
-import { StepWriter, type Step } from '../release/step-writer.js';
+import { StepWriter } from '../release/step-writer.js';
 import { Differences } from './differences.js';
 
 interface Counted {

@@ -4,21 +4,9 @@
 
 import type { Certificate, Totals } from '../../../types/all.js';
 import { endOfRows } from '../../failure.js';
-import type { Released } from '../../input/steps.js';
+import { eachStep, type Released, type Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import type { RowText } from '../../output/row-text.js';
-
-/** One step that was released. */
-export interface Step {
-  /** Counted from 0. */
-  index: number;
-  /** The time of the step, where steps are times. */
-  time: string | undefined;
-  noisy: Float64Array;
-  truth: readonly number[] | undefined;
-  /** Standard deviation of the totals. */
-  std: number;
-}
 
 /** Writes one step after the other. */
 export abstract class StepWriter {
@@ -43,22 +31,12 @@ export abstract class StepWriter {
 
   /** Writes some steps; returns the fault that ends the run, if there is one. */
   async steps(
-    { first, noisy, truths, labels, fault }: Released,
+    released: Released,
     totals: Pick<Totals, 'dimension' | 'stddev'>,
   ): Promise<Error | undefined> {
-    const { dimension } = totals;
-    let text = '';
-    for (let k = 0; k < noisy.length / dimension; ++k) {
-      text += this.step({
-        index: first + k,
-        time: labels?.[k],
-        noisy: noisy.subarray(k * dimension, (k + 1) * dimension),
-        truth: truths?.[k],
-        std: totals.stddev(first + k),
-      });
-    }
+    const text = eachStep(released, totals).map((step) => this.step(step)).join('');
     if (text !== '') await this.sink.write(text);
-    return fault;
+    return released.fault;
   }
 
   /** Closes the JSON object. */

@@ -3,9 +3,10 @@
 // Releases as text: a row a step.
 
 import type { Format } from '../../input/format.js';
+import type { Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
-import { StepWriter, type Step } from './step-writer.js';
+import { StepWriter } from './step-writer.js';
 
 export class Writer extends StepWriter {
   constructor(
