@@ -48,6 +48,36 @@ async function openScene(id, options = {}) {
   return opened;
 }
 
+for (const [width, pattern] of [
+  [390, /^[\d.]+ %$/],
+  [1440, /^(noise taken back|fresh noise|no noise) [\d.]+ %$/],
+]) {
+  test(`no curve runs through the name of one at ${width} px`, async () => {
+    const { page } = await openScene('handwriting', { width, height: 900 });
+    const names = await page.$$eval('#scene-handwriting text.name', (all) => {
+      const points = [...document.querySelectorAll('#scene-handwriting .plane path.line')].flatMap((one) => {
+        const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
+        return Array.from({ length: 400 }, (_, i) =>
+          one.getPointAtLength((i / 399) * length).matrixTransform(matrix),
+        );
+      });
+      return all.map((one) => {
+        // Letters fill the middle of their box.
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const [high, low] = [0.75 * top + 0.25 * bottom, 0.25 * top + 0.75 * bottom];
+        const crossed = points.some(({ x, y }) => x > left && x < right && y > high && y < low);
+        return { text: one.textContent, crossed };
+      });
+    });
+    assert.equal(names.length, 3);
+    for (const { text, crossed } of names) {
+      assert.match(text, pattern);
+      assert.ok(!crossed, text);
+    }
+    await page.close();
+  });
+}
+
 test('reduction: means of 2 x 2 pixels in 16 shades', () => {
   const full = new Float64Array(28 * 28);
   [full[0], full[1], full[28], full[29]] = [1, 1, 0.2, 0.2];

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage, settled, startSite, stateOf, textOf } from './support.mjs';
+import { openPage, reveal, settled, startSite, stateOf, textOf } from './support.mjs';
 
 const { site, browser, open: openPhone } = await startSite();
 
@@ -131,6 +131,97 @@ test('the knob on an axis leaves its texts free', async () => {
       assert.deepEqual(covered, [], `${id}, ${key}`);
     }
   }
+  await page.close();
+});
+
+test('a table that goes on beyond an edge has a shade there', async () => {
+  const blank = await browser.newPage();
+  for (const scheme of ['light', 'dark']) {
+    const { page } = await open('steps=60&compare=tree', { scheme });
+    await reveal(page, 'ranking', 'tbody tr');
+    const edgesAt = async (scrolled) => {
+      await page.bringToFront();
+      const [left, right, y] = await page.$eval(
+        '#ranking',
+        (table, by) => {
+          table.scrollLeft = by;
+          window.scrollBy(0, table.getBoundingClientRect().top - 200);
+          const box = table.getBoundingClientRect();
+          return [box.left, box.right, box.top + 150];
+        },
+        scrolled,
+      );
+      const picture = await page.screenshot({ encoding: 'base64' });
+      await blank.bringToFront();
+      const reds = await blank.evaluate(
+        async (data, places) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${data}`;
+          await image.decode();
+          const canvas = document.createElement('canvas');
+          [canvas.width, canvas.height] = [image.width, image.height];
+          const drawn = canvas.getContext('2d');
+          drawn.drawImage(image, 0, 0);
+          return places.map(([x, at]) => drawn.getImageData(x, at, 1, 1).data[0]);
+        },
+        picture,
+        [left, left + 8, right - 9, right - 1].map((x) => [Math.round(x), Math.round(y)]),
+      );
+      return [Math.abs(reds[0] - reds[1]) > 10, Math.abs(reds[3] - reds[2]) > 10];
+    };
+    assert.deepEqual(await edgesAt(0), [false, true], `${scheme}, at the beginning`);
+    assert.deepEqual(await edgesAt(100_000), [true, false], `${scheme}, at the end`);
+    await page.close();
+  }
+  await blank.close();
+});
+
+test('tree: gaps are of whole pixels, and where there are none a note says why', async () => {
+  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  await page.$eval('#scene-tree', (one) => one.scrollIntoView());
+  await page.waitForSelector('#scene-tree[data-state=ready]');
+  const note = () =>
+    page.$eval('.tree-blocks + .small', (one) => (one.checkVisibility() ? one.textContent : ''));
+  assert.equal(await note(), 'Blocks of 8 steps and fewer are too narrow to be drawn apart here.');
+  const xs = await page.$eval('#scene-tree .tree-row', (one) =>
+    [...one.getAttribute('d').matchAll(/[ML]([\d.]+) /g)].map(([, x]) => Number(x)),
+  );
+  assert.ok(xs.length > 4 * 127 && xs.every(Number.isInteger), `${xs.slice(0, 8)}`);
+  await page.$eval('#scene-tree input[value="16"]', (one) => one.click());
+  await page.waitForFunction(() => !document.querySelector('.tree-blocks + .small').checkVisibility());
+  await page.close();
+});
+
+test('attacker: the stem of the dot crosses no word that has room beside it', async () => {
+  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  await page.$eval('#scene-attacker', (one) => one.scrollIntoView());
+  await page.waitForSelector('#scene-attacker[data-state=ready]');
+  const seen = new Set();
+  for (let round = 0; round < 60; ++round) {
+    const found = await page.$eval('#scene-attacker', (scene) => {
+      const boxOf = (selector) => scene.querySelector(selector).getBoundingClientRect();
+      const [plane, stem] = [boxOf('.plane:has(.stem)'), boxOf('.stem').left];
+      const words = ['.word.away', '.word.came'].map(boxOf);
+      const room = [stem - plane.left, plane.right - stem];
+      return {
+        stem,
+        cut: words.some(({ left, right }) => left < plane.left - 1 || right > plane.right + 1),
+        crossed: words.some(
+          ({ left, right, width }, i) => left - 1 < stem && stem < right + 1 && room[i] > width + 9,
+        ),
+      };
+    });
+    const { stem } = found;
+    assert.deepEqual(found, { stem, cut: false, crossed: false }, `round ${round}`);
+    seen.add(stem);
+    await page.$eval('#scene-attacker .answers button', (one) => one.click());
+    await page.waitForFunction(
+      (from) => document.querySelector('#scene-attacker .stem').getBoundingClientRect().left !== from,
+      {},
+      stem,
+    );
+  }
+  assert.ok(seen.size > 50, `${seen.size} places`);
   await page.close();
 });
 

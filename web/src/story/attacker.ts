@@ -22,6 +22,8 @@ const epsilons = [
 const listed = [0.1, 1, 3, 10] as const;
 /** Rounds that the machine plays at a press. */
 const manyRounds = 1000;
+/** Pixels between a word and the stem of the dot. */
+const gap = 8;
 /** Past rounds that stay in the picture. */
 const remembered = 80;
 /** Noise comes as multiples of 2^-20 standard deviations. */
@@ -132,6 +134,19 @@ class Picture {
     });
   }
 
+  /**
+   * Moves a word that the stem at `x` would cross beyond it, to the side away from the bells. Where
+   * there is no room, its rim cuts the stem.
+   */
+  private clear(word: SVGTextElement, x: number, side: 1 | -1): void {
+    const length = word.getComputedTextLength();
+    const beyond = side * (x - Number(word.getAttribute('x')));
+    if (beyond < -gap || beyond > length + gap) return;
+    const to = x + side * gap;
+    const end = to + side * length;
+    if (end >= 0 && end <= this.plane.width) word.setAttribute('x', String(to));
+  }
+
   private draw(): void {
     const { plane, mu, parts } = this;
     const [away, came] = [this.bell(0), this.bell(mu)];
@@ -154,6 +169,8 @@ class Picture {
     place(this.words.came, mu, 0.75);
     const inside = (value: number): number => Math.min(sides.to, Math.max(sides.from, value));
     const x = plane.x(inside(this.round.left));
+    this.clear(this.words.away, x, -1);
+    this.clear(this.words.came, x, 1);
     const [low, high] = [plane.bottom, plane.y(0.44)];
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: low, y2: high })) {
       this.stem.setAttribute(name, String(value));

@@ -47,6 +47,7 @@ class TreeScene implements SceneView {
   private readonly cursors: readonly SVGLineElement[];
   private readonly lines: ReadonlyMap<CurveName, SVGPathElement>;
   private readonly readout = h('p', { class: 'readout' });
+  private readonly dense = h('p', { class: 'small', hidden: true });
   private readonly numbers = h('table', { class: 'scene-numbers' });
   private readonly lengths = new Choices(
     'Length of the stream',
@@ -98,6 +99,7 @@ class TreeScene implements SceneView {
       ),
       this.lengths.element,
       this.blocks.element,
+      this.dense,
       this.readout,
       this.errors.element,
       this.numbers,
@@ -235,7 +237,7 @@ class TreeScene implements SceneView {
     for (let height = 0; height < numHeights(this.numSteps); ++height) {
       const size = 2 ** height;
       const number = numBlocks(this.numSteps, height);
-      const dense = plane.x(size) - plane.x(0) < narrowest + 1;
+      const dense = this.isDense(height);
       for (let i = 0; i < (dense ? 1 : number); ++i) {
         rows += this.box(height, i * size, dense ? number * size : size);
       }
@@ -244,24 +246,40 @@ class TreeScene implements SceneView {
     const lit = blocksOf(this.step);
     const boxes = lit.map(({ height, start }) => this.box(height, start, 2 ** height));
     this.lit.setAttribute('d', boxes.join(''));
+    this.noteDense();
     this.drawCursor(plane);
     place(this.grip, { transform: `translate(${plane.x(this.step)} ${plane.bottom})` });
+  }
+
+  /** True if blocks are too narrow to be drawn apart. */
+  private isDense(height: number): boolean {
+    return this.blocks.x(2 ** height) - this.blocks.x(0) < narrowest + 1;
   }
 
   /** A box with a gap around it, as wide as the narrowest one at least. */
   private box(height: number, start: number, size: number): string {
     const plane = this.blocks;
-    const right = plane.x(start + size);
-    const left = right - Math.max(narrowest, right - plane.x(start) - 1);
+    // At whole pixels, or the gap would be a shade of the blocks.
+    const [from, right] = [start, start + size].map((step) => Math.round(plane.x(step)));
+    const left = right! - Math.max(narrowest, right! - from! - 1);
     const top = plane.y(height + 1) + 1;
     const bottom = plane.y(height) - 1;
     const corners = [
       { x: left, y: top },
-      { x: right, y: top },
-      { x: right, y: bottom },
+      { x: right!, y: top },
+      { x: right!, y: bottom },
       { x: left, y: bottom },
     ];
     return `${lineThrough(corners)}Z`;
+  }
+
+  private noteDense(): void {
+    let numDense = 0;
+    while (numDense < numHeights(this.numSteps) && this.isDense(numDense)) numDense += 1;
+    this.dense.hidden = numDense === 0;
+    const longest = 2 ** (numDense - 1);
+    const which = longest === 1 ? 'a single step' : `${count(longest)} steps and fewer`;
+    setText(this.dense, `Blocks of ${which} are too narrow to be drawn apart here.`);
   }
 
   private drawErrors(): void {

@@ -34,6 +34,9 @@ export function spreadOf(accuracies: readonly number[]): Spread {
   };
 }
 
+/** Share of the chart that a name may take. */
+const widestName = 0.25;
+
 export class AccuracyChart {
   readonly plane: Plane;
   private readonly parts = new Map<Noise, Parts>();
@@ -110,7 +113,9 @@ export class AccuracyChart {
     name.textContent = '';
     if (last === undefined) return;
     const share = spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean;
+    // A name that would reach over to the steep part of its line is left to the legend.
     name.textContent = `${NAMES[noise]} ${percent(share)}`;
+    if (name.getComputedTextLength() > widestName * plane.width) name.textContent = percent(share);
     name.setAttribute('x', String(last.x));
     // The uppermost line has its name above it, the others below.
     name.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
