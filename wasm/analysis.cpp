@@ -4,11 +4,9 @@
 
 #include <emscripten/val.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 

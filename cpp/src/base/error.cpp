@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/base/error.hpp"
 
-#include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <limits>
 #include <utility>
 
 namespace dpftrl {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "dpftrl/base/error.hpp"

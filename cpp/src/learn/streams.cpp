@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dpftrl/base/error.hpp"
 #include "random/gaussian.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "math/exact_convolution.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/wide_product.hpp"

@@ -10,7 +10,6 @@
 ///     56  checksum (8 bytes) of everything else
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"

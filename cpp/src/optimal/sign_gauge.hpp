@@ -3,8 +3,6 @@
 
 /// Dual variables of records of one number each (internal header).
 
-#include <cstdint>
-
 #include "dpftrl/base/types.hpp"
 
 namespace dpftrl::detail {

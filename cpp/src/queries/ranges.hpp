@@ -4,9 +4,7 @@
 /// All ranges i .. j of m values, kept as prefixes (internal header): range (i, j) is row j less
 /// row i - 1 of a matrix of m prefixes, row -1 being 0. Ranges are in the order of i, then j.
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "dpftrl/base/types.hpp"
 

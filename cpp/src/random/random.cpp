@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <string>

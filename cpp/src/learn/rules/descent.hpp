@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/learn/rules/domain.hpp"

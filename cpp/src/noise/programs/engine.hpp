@@ -3,7 +3,6 @@
 
 /// Runs the operations of many steps on blocks of coordinates that stay in the level-1 cache.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noise/programs/narrow.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "noise/programs/short_steps.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/family_optimum.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
