@@ -140,20 +140,6 @@ OptimizeResult run(Recorder& recorder, const Vector& start, const OptimizeOption
 
 }  // namespace
 
-std::string_view to_string(OptimizeStatus status) {
-  switch (status) {
-    case OptimizeStatus::converged:
-      return "converged";
-    case OptimizeStatus::iteration_limit:
-      return "iteration_limit";
-    case OptimizeStatus::line_search_failed:
-      return "line_search_failed";
-    case OptimizeStatus::not_finite:
-      return "not_finite";
-  }
-  return "unknown";
-}
-
 OptimizeResult minimize(const SmoothFunction& objective, const Vector& start,
                         const OptimizeOptions& options) {
   require_between("minimize", "max_iterations", options.max_iterations, 1, std::int64_t{1} << 30);

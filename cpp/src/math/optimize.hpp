@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 
 #include "dpftrl/base/types.hpp"
 
@@ -17,9 +16,6 @@ enum class OptimizeStatus {
   line_search_failed,  ///< no acceptable step was found (often: at the limit of double precision)
   not_finite,          ///< the objective or its gradient was NaN, or not finite at the start
 };
-
-/// "converged", "iteration_limit", ...
-std::string_view to_string(OptimizeStatus status);
 
 struct OptimizeOptions {
   std::int64_t max_iterations = 200;  ///< 1 .. 2^30
