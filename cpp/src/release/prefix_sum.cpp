@@ -110,6 +110,24 @@ void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
   end_step();
 }
 
+std::vector<std::int64_t> PrefixSum::integers_of(std::span<const double> contributions) const {
+  const auto width = static_cast<std::size_t>(dimension());
+  std::vector<std::int64_t> sum(width);
+  for (; !contributions.empty(); contributions = contributions.subspan(width))
+    detail::GridRecord({kOne, contributions.first(width)}, mechanism_->clip_norm(), grid_)
+        .add_to(sum);
+  return sum;
+}
+
+void PrefixSum::release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
+                                 std::span<double> noisy) {
+  require_left(1);
+  require_room(num_contributions);
+  engine_->release(step_, detail::GridRecord(std::move(integers)), noisy, nullptr);
+  num_contributions_ += num_contributions;
+  end_step();
+}
+
 void PrefixSum::end_step() {
   ++step_;
   // The integers of mode lattice have room for so many at every step.

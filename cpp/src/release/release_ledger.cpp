@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
+#include "release/ledger_log.hpp"
 
 namespace dpftrl {
 namespace {
@@ -40,12 +42,6 @@ ReleaseLedger::Code ReleaseLedger::code_of(std::int64_t step,
   return detail::shortened(hmac.finish());
 }
 
-void ReleaseLedger::require_whole() const {
-  if (is_torn_)
-    fail(ErrorCode::bad_state, "release_ledger", "",
-         "a decision failed halfway; go on from the bytes that were stored");
-}
-
 void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
   require_length(kName, "record", std::ssize(record), dimension());
   decide_step(step, record);
@@ -53,7 +49,6 @@ void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
 
 void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contributions) {
   const auto width = static_cast<std::size_t>(dimension());
-  require_whole();
   const std::ptrdiff_t size = std::ssize(contributions);
   require_length(kName, "contributions", size, size - size % dimension());
   require_all_finite(kName, "record", contributions);
@@ -65,26 +60,24 @@ void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contr
            "must not be one that was released for another {record}", to_text(step));
     return;
   }
+  decide_integers(code,
+                  {.num_contributions = static_cast<std::int64_t>(contributions.size() / width),
+                   .integers = sums_.integers_of(contributions)});
+}
+
+void ReleaseLedger::decide_integers(const Code& code, Pending step) {
   // Memory first: once the sum has taken the record, nothing may fail.
-  const std::size_t begin = static_cast<std::size_t>(step) * width;
-  codes_.resize(static_cast<std::size_t>(step) + 1);
-  releases_.resize(begin + width);
-  const std::span<double> noisy = std::span(releases_).subspan(begin);
-  if (contributions.size() == width) {
-    sums_.release(contributions, noisy);
-  } else {
-    for (std::size_t at = 0; at < contributions.size(); at += width) {
-      sums_.contribute(contributions.subspan(at, width));
-      is_torn_ = true;
-    }
-    sums_.release(noisy);
-    is_torn_ = false;
-  }
+  const auto begin = static_cast<std::size_t>(num_decided() * dimension());
+  codes_.resize(static_cast<std::size_t>(num_decided()) + 1);
+  releases_.resize(begin + static_cast<std::size_t>(dimension()));
+  pending_.reserve(pending_.size() + 1);
+  sums_.release_integers(step.integers, step.num_contributions,
+                         std::span(releases_).subspan(begin));
   codes_.back() = code;
+  pending_.push_back(std::move(step));
 }
 
 std::vector<std::byte> ReleaseLedger::state() {
-  require_whole();
   const std::vector<std::byte> sums = sums_.checkpoint();
   std::vector<std::byte> bytes = detail::begin_checkpoint();
   const auto count = static_cast<std::size_t>(num_decided());
@@ -107,7 +100,9 @@ std::vector<std::byte> ReleaseLedger::state() {
 
 void ReleaseLedger::acknowledge(std::int64_t num_steps) {
   require_between(kName, "num_steps", num_steps, 0, num_decided());
-  num_acknowledged_ = std::max(num_acknowledged_, num_steps);
+  const std::int64_t num_new = std::max(num_steps - num_acknowledged_, std::int64_t{0});
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_new));
+  num_acknowledged_ += num_new;
 }
 
 std::span<const double> ReleaseLedger::released(std::int64_t step) const {
@@ -149,8 +144,76 @@ void ReleaseLedger::restore(std::span<const std::byte> bytes) {
   sums_.restore(rest.subspan(8, static_cast<std::size_t>(sums_size)));
   codes_ = std::move(codes);
   releases_ = std::move(releases);
+  pending_.clear();
   num_acknowledged_ = header.step;
-  is_torn_ = false;
+}
+
+ReleaseLedger::LogTag ReleaseLedger::log_tag(std::span<const std::byte> base) const {
+  return detail::base_tag(secret_, base);
+}
+
+std::vector<std::byte> ReleaseLedger::log_frame(
+    const LogTag& before, std::optional<std::span<const std::byte>> memo) const {
+  const auto width = static_cast<std::size_t>(dimension());
+  std::vector<std::byte> steps;
+  steps.reserve(pending_.size() * step_size());
+  auto t = static_cast<std::size_t>(num_acknowledged_);
+  for (const Pending& step : pending_) {
+    detail::append_word(steps, static_cast<std::uint64_t>(step.num_contributions));
+    steps.insert(steps.end(), codes_[t].begin(), codes_[t].end());
+    for (const double release : std::span(releases_).subspan(t++ * width, width))
+      detail::append_word(steps, std::bit_cast<std::uint64_t>(release));
+    for (const std::int64_t integer : step.integers)
+      detail::append_word(steps, static_cast<std::uint64_t>(integer));
+  }
+  return detail::seal_frame(secret_, before,
+                            {.first_step = num_acknowledged_,
+                             .num_steps = static_cast<std::int64_t>(pending_.size()),
+                             .steps = steps,
+                             .memo = memo});
+}
+
+/// Bytes of a step in a frame.
+std::size_t ReleaseLedger::step_size() const {
+  return 8 + Code().size() + 16 * static_cast<std::size_t>(dimension());
+}
+
+void ReleaseLedger::repeat(std::span<const std::byte> step) {
+  const auto width = static_cast<std::size_t>(dimension());
+  Pending pending{.num_contributions = static_cast<std::int64_t>(detail::word_at(step, 0)),
+                  .integers = std::vector<std::int64_t>(width)};
+  Code code;
+  std::copy_n(step.begin() + 8, code.size(), code.begin());
+  const std::span<const std::byte> numbers = step.subspan(8 + code.size());
+  for (std::size_t i = 0; i < width; ++i)
+    pending.integers[i] = static_cast<std::int64_t>(detail::word_at(numbers, 8 * (width + i)));
+  decide_integers(code, std::move(pending));
+  const std::span<const double> release = std::span(releases_).last(width);
+  for (std::size_t i = 0; i < width; ++i)
+    if (std::bit_cast<std::uint64_t>(release[i]) != detail::word_at(numbers, 8 * i))
+      fail(ErrorCode::bad_state, "release_ledger", "checkpoint",
+           "must have the releases of this library, step " + to_text(num_decided() - 1),
+           "one with other bits");
+}
+
+ReleaseLedger::LogEnd ReleaseLedger::replay(std::span<const std::byte> log,
+                                            const LogOptions& options) {
+  detail::LogReader reader(log, options.before,
+                           {.secret = secret_,
+                            .step_size = step_size(),
+                            .first_step = num_decided(),
+                            .num_steps = num_steps(),
+                            .position = static_cast<std::size_t>(options.position)});
+  LogEnd end{};
+  while (const std::optional<detail::LogFrame> frame = reader.next()) {
+    for (std::int64_t i = 0; i < frame->num_steps; ++i)
+      repeat(frame->steps.subspan(static_cast<std::size_t>(i) * step_size(), step_size()));
+    if (frame->memo) end.memo.emplace(frame->memo->begin(), frame->memo->end());
+    acknowledge(num_decided());
+  }
+  end.tag = reader.tag();
+  end.size = reader.size();
+  return end;
 }
 
 }  // namespace dpftrl

@@ -147,6 +147,11 @@ class PrefixSum {
   void require_left(std::int64_t num_records) const;
   void add(const ProductRecord& contribution);
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
+  /// Sum of the integers of contributions, dimension() entries each.
+  std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
+  /// Releases a step of that sum. A call that throws changes nothing.
+  void release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
+                        std::span<double> noisy);
   void end_step();
 
   std::shared_ptr<const Mechanism> mechanism_;

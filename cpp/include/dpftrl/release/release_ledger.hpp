@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,12 @@ namespace dpftrl {
 /// that, the release was never seen and the step is free again; if it dies later, the same record
 /// gets the same release, and another record is refused. The ledger keeps keyed codes of records
 /// (HMAC-SHA256, cut to 128 bits, of the step and the record's bits), never the records themselves.
+///
+/// A store that appends need not write all of state() again for every release. Frames that follow
+/// its bytes, each with the decisions since the last one, cost what their own steps cost:
+///
+///     log_tag(base) -> [decide, log_frame -> append -> acknowledge]*      base | frame | frame ...
+///     restore(state) -> replay(log)
 ///
 /// A ledger cannot tell whether its bytes are the newest, or whether another process continues from
 /// the same ones. Both are up to the store; the stores of the package ensure them.
@@ -65,8 +72,8 @@ class ReleaseLedger {
   ///
   /// @param contributions  dimension() entries each, any number of them, none included; each is
   ///                clipped by itself, as in PrefixSum::contribute.
-  /// @throws        as decide; Error{wrong_length} a part of a contribution. Error{bad_state}
-  ///                afterwards, where an earlier call failed after it had taken some of them.
+  /// @throws        as decide; Error{wrong_length} a part of a contribution;
+  ///                Error{resource_exhausted} as PrefixSum::contribute.
   void decide_step(std::int64_t step, std::span<const double> contributions);
 
   /// Identifies the key, and so this ledger, without revealing it.
@@ -76,6 +83,37 @@ class ReleaseLedger {
   /// records, but not the key.
   /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
   std::vector<std::byte> state();
+
+  /// Authenticates bytes and all before them in a store: see log_frame.
+  using LogTag = std::array<std::byte, 16>;
+  /// Tag of the bytes that a log follows: those of state(), and what else is stored with them.
+  LogTag log_tag(std::span<const std::byte> base) const;
+
+  /// Bytes that record the decisions since the last acknowledged one, to be appended to those that
+  /// `before` is the tag of. They contain the sums of their steps, as secret as the records. Their
+  /// last 16 bytes are the next tag. A crash may leave a part of the last frame
+  /// only: sync one before the next is appended.
+  /// @param memo  is stored with them, if it is given.
+  /// @cost  48 bytes, the memo, and 24 + 16 dimension() bytes a step.
+  std::vector<std::byte> log_frame(const LogTag& before,
+                                   std::optional<std::span<const std::byte>> memo = {}) const;
+
+  struct LogEnd {
+    LogTag tag;        ///< of the last whole frame
+    std::size_t size;  ///< bytes of whole frames; what follows is a torn one, to be cut off
+    std::optional<std::vector<std::byte>> memo;  ///< the last one
+  };
+  struct LogOptions {
+    LogTag before;              ///< tag of what precedes the log
+    std::int64_t position = 0;  ///< bytes that do: where the sectors of its disk begin
+  };
+  /// Repeats the decisions of a log after those of `restore`, with their noise. All of it counts as
+  /// acknowledged.
+  /// @guarantee  what a crash left of the last frame is found and not repeated; another change of
+  ///             the bytes is refused, as is a step whose release would have other bits.
+  /// @throws Error{bad_state}; the ledger is of no use then.
+  /// @checked-by release_ledger_test, ledger_log_test
+  LogEnd replay(std::span<const std::byte> log, const LogOptions& options);
 
   /// Bytes of `state` with num_steps decisions are where they last.
   /// @throws Error{invalid_argument} more than were decided.
@@ -102,15 +140,23 @@ class ReleaseLedger {
  private:
   using Code = std::array<std::byte, 16>;
 
+  /// A decision that is not acknowledged: sum of the integers of so many contributions.
+  struct Pending {
+    std::int64_t num_contributions;
+    std::vector<std::int64_t> integers;
+  };
+
   Code code_of(std::int64_t step, std::span<const double> record) const;
-  void require_whole() const;
+  void decide_integers(const Code& code, Pending step);
+  std::size_t step_size() const;
+  void repeat(std::span<const std::byte> step);
 
   PrefixSum sums_;
   std::array<std::byte, 64> secret_;  ///< of the codes
   std::vector<Code> codes_;           ///< of the records, one a step
   std::vector<double> releases_;      ///< dimension() a step
+  std::vector<Pending> pending_;      ///< from step num_acknowledged_ on
   std::int64_t num_acknowledged_ = 0;
-  bool is_torn_ = false;  ///< a step has some of its contributions, and no release
 };
 
 }  // namespace dpftrl

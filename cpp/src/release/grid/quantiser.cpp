@@ -114,11 +114,11 @@ std::int64_t GridRecord::norm_squared() const {
 }
 
 void GridRecord::shorten(std::int64_t norm_squared, std::int64_t most) {
-  shortened_.reserve(static_cast<std::size_t>(record_.size()));
-  for_each_entry(record_, [&](double x) { shortened_.push_back(integer(x)); });
+  integers_.reserve(static_cast<std::size_t>(record_.size()));
+  for_each_entry(record_, [&](double x) { integers_.push_back(integer(x)); });
   while (norm_squared > most) {
     const auto largest =
-        std::max_element(shortened_.begin(), shortened_.end(),
+        std::max_element(integers_.begin(), integers_.end(),
                          [](std::int64_t a, std::int64_t b) { return std::abs(a) < std::abs(b); });
     norm_squared -= 2 * std::abs(*largest) - 1;
     *largest += *largest > 0 ? -1 : 1;
@@ -126,12 +126,12 @@ void GridRecord::shorten(std::int64_t norm_squared, std::int64_t most) {
 }
 
 void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
-  const std::size_t width = record_.features.size();
-  if (width == 0) return;
-  if (!shortened_.empty()) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += shortened_[first + i];
+  if (!integers_.empty()) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += integers_[first + i];
     return;
   }
+  const std::size_t width = record_.features.size();
+  if (width == 0) return;
   while (!sums.empty()) {
     const double scale = record_.scales[first / width];
     const std::size_t count = std::min(width - first % width, sums.size());

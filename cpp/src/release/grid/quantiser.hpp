@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dpftrl/release/record.hpp"
@@ -50,6 +51,8 @@ class GridRecord {
   /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   GridRecord(const ProductRecord& record, double clip_norm, double grid);
+  /// Integers that records gave before.
+  explicit GridRecord(std::vector<std::int64_t> integers) : integers_(std::move(integers)) {}
 
   /// Adds the integers of entries first, first + 1, ... Does not throw.
   void add_to(std::span<std::int64_t> sums, std::size_t first = 0) const;
@@ -64,8 +67,8 @@ class GridRecord {
   ProductRecord record_;
   Clip clip_;
   double per_grid_ = 0;
-  /// The integers, if rounding gives a vector that is too long.
-  std::vector<std::int64_t> shortened_;
+  /// The integers, if they were given, or if rounding gives a vector that is too long.
+  std::vector<std::int64_t> integers_;
 };
 
 }  // namespace dpftrl::detail

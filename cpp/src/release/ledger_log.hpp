@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Frames of a ledger's log: what is appended to a store, release after release (internal header,
+/// docs/math/checkpoints.md, "Logs").
+///
+///     base | frame | frame | ...      each tag authenticates its frame and the tag before it
+///
+///     frame:  0   first step (8 bytes), number of steps (4), length of the memo + 1, or 0 (4)
+///             16  check of these (8)
+///             24  the steps, `step_size` bytes each, then the memo
+///             ..  tag (16)
+///
+/// Only the last frame of a log may be torn: a store syncs one before it appends the next. What a
+/// crash leaves of a frame is shorter than it, or lacks whole sectors of a disk, which read as
+/// zeros. All else is damage, and cutting it off would free steps that were released.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "noise/checkpoint.hpp"
+
+namespace dpftrl::detail {
+
+/// Decisions of consecutive steps, and what the caller stored with them.
+struct LogFrame {
+  std::int64_t first_step;
+  std::int64_t num_steps;
+  std::span<const std::byte> steps;
+  std::optional<std::span<const std::byte>> memo;
+};
+
+/// Tag that a log begins with: authenticates its base.
+ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base);
+
+/// Bytes of a frame; their last 16 are its tag.
+std::vector<std::byte> seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
+                                  const LogFrame& frame);
+
+/// Reads the frames of a log one after the other.
+class LogReader {
+ public:
+  struct Options {
+    std::span<const std::byte> secret;
+    std::size_t step_size;
+    std::int64_t first_step;
+    std::int64_t num_steps;  ///< horizon
+    std::size_t position;    ///< of the log in its store: sectors begin at multiples of 512
+  };
+  /// @param log  outlives the reader.
+  LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)
+      : log_(log), tag_(before), options_(options), next_step_(options.first_step) {}
+
+  /// The next frame; none at the end, which a torn frame is, too.
+  /// @throws Error{bad_state} damage.
+  /// @checked-by ledger_log_test
+  std::optional<LogFrame> next();
+
+  /// Bytes of whole frames.
+  std::size_t size() const { return size_; }
+  const ShortDigest& tag() const { return tag_; }
+
+ private:
+  bool has_lost_sector(std::size_t size) const;
+  bool has_header_after(std::size_t begin) const;
+
+  std::span<const std::byte> log_;
+  ShortDigest tag_;
+  Options options_;
+  std::int64_t next_step_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "release/ledger_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "dpftrl/release/release_ledger.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::LogFrame;
+using detail::LogReader;
+using detail::ShortDigest;
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kStepSize = 40, kFrame = 24 + kStepSize + 16;
+constexpr std::int64_t kSteps = 1000;
+const Bytes kSecret(64, std::byte{7});
+
+/// Frames of so many steps each, none of whose bytes is zero by intention.
+Bytes make_log(const std::vector<std::int64_t>& sizes) {
+  ShortDigest tag = detail::base_tag(kSecret, {});
+  Bytes log;
+  std::int64_t step = 1;
+  for (const std::int64_t size : sizes) {
+    const Bytes steps(static_cast<std::size_t>(size) * kStepSize, std::byte{1});
+    const Bytes frame = detail::seal_frame(
+        kSecret, tag, {.first_step = step, .num_steps = size, .steps = steps, .memo = {}});
+    std::copy_n(frame.end() - 16, 16, tag.begin());
+    log.insert(log.end(), frame.begin(), frame.end());
+    step += size;
+  }
+  return log;
+}
+
+/// Steps of the whole frames of a log.
+std::int64_t num_read(const Bytes& log, std::size_t position = 0) {
+  LogReader reader(log, detail::base_tag(kSecret, {}),
+                   {.secret = kSecret,
+                    .step_size = kStepSize,
+                    .first_step = 1,
+                    .num_steps = kSteps,
+                    .position = position});
+  std::int64_t count = 0;
+  while (const auto frame = reader.next()) count += frame->num_steps;
+  return count;
+}
+
+Bytes first(const Bytes& bytes, std::size_t size) {
+  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+TEST(LedgerLog, a_frame_that_is_shorter_is_torn_at_every_length) {
+  const Bytes log = make_log({1, 1, 30});
+  for (std::size_t size = 0; size <= log.size(); ++size) {
+    const std::int64_t expected = size < kFrame ? 0 : size < 2 * kFrame ? 1 : 2;
+    EXPECT_EQ(num_read(first(log, size)), size == log.size() ? 32 : expected) << size;
+  }
+}
+
+TEST(LedgerLog, sectors_that_a_crash_lost_are_torn_wherever_they_begin) {
+  const Bytes log = make_log({1, 40});
+  for (std::size_t position = 0; position < 512; position += 3) {
+    for (std::size_t begin = kFrame; begin < log.size();) {
+      const std::size_t end = std::min(begin + 512 - (position + begin) % 512, log.size());
+      Bytes torn = log;
+      std::fill(torn.begin() + static_cast<std::ptrdiff_t>(begin),
+                torn.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
+      EXPECT_EQ(num_read(torn, position), 1) << position << " " << begin;
+      begin = end;
+    }
+    Bytes nothing = log;
+    std::fill(nothing.begin() + kFrame, nothing.end(), std::byte{0});
+    EXPECT_EQ(num_read(nothing, position), 1);
+  }
+}
+
+TEST(LedgerLog, a_changed_byte_is_damage_in_every_frame) {
+  const Bytes log = make_log({1, 2, 1});
+  for (std::size_t at = 0; at < log.size(); ++at) {
+    Bytes bad = log;
+    bad[at] ^= std::byte{16};
+    EXPECT_ERROR(num_read(bad), "bad_state", "whole releases from step");
+  }
+}
+
+TEST(LedgerLog, what_was_lost_before_other_frames_is_damage) {
+  const Bytes log = make_log({30, 1, 1});
+  const std::size_t size = 24 + 30 * kStepSize + 16;
+  for (const auto& [begin, end] : {std::pair{0, 512}, {512, 1024}, {1024, 1400}}) {
+    Bytes bad = log;
+    std::fill(bad.begin() + begin, bad.begin() + end, std::byte{0});
+    EXPECT_ERROR(num_read(bad), "bad_state", "whole releases");
+  }
+  // A whole frame that is missing, or one that stands twice.
+  Bytes gap = first(log, size);
+  gap.insert(gap.end(), log.end() - kFrame, log.end());
+  EXPECT_ERROR(num_read(gap), "bad_state", "from step 31 on");
+  Bytes twice = log;
+  twice.insert(twice.end(), log.end() - kFrame, log.end());
+  EXPECT_ERROR(num_read(twice), "bad_state", "from step 33 on");
+  // The same steps in frames of another log.
+  const Bytes other = make_log({29, 1, 1});
+  Bytes mixed = first(log, log.size() - kFrame);
+  mixed.insert(mixed.end(), other.end() - kFrame, other.end());
+  EXPECT_ERROR(num_read(mixed), "bad_state", "from step 32 on");
+}
+
+TEST(LedgerLog, steps_past_the_horizon_are_refused_whatever_the_tag_says) {
+  EXPECT_EQ(num_read(make_log({kSteps - 1})), kSteps - 1);
+  EXPECT_ERROR(num_read(make_log({kSteps})), "bad_state", "from step 1 on");
+}
+
+TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
+  const ShortDigest tag = detail::base_tag(kSecret, {});
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}}) {
+    const Bytes memo(size, std::byte{9});
+    const LogFrame frame{.first_step = 1, .num_steps = 0, .steps = {}, .memo = memo};
+    const Bytes log = detail::seal_frame(kSecret, tag, frame);
+    EXPECT_EQ(log.size(), 24 + size + 16);
+    LogReader reader(log, tag,
+                     {.secret = kSecret,
+                      .step_size = kStepSize,
+                      .first_step = 1,
+                      .num_steps = kSteps,
+                      .position = 0});
+    const auto read = reader.next();
+    ASSERT_TRUE(read && read->memo);
+    EXPECT_TRUE(std::ranges::equal(*read->memo, memo));
+    EXPECT_EQ(reader.size(), log.size());
+  }
+}
+
+constexpr std::int64_t kHorizon = 40, kDimension = 2;
+
+ReleaseLedger make_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid) {
+  const auto how = Mechanism::make(
+      {.strategy = strategy, .num_steps = kHorizon, .target = {.epsilon = 1, .delta = 1e-6}});
+  return {how, {.key = Key::insecure_from_seed(4), .dimension = kDimension, .mode = mode}};
+}
+
+std::vector<double> record_at(std::int64_t step) {
+  return {0.1 * static_cast<double>(step % 7), -0.3};
+}
+
+/// Contents of a store: a state, and the frames that were appended to it.
+struct Stored {
+  Bytes base, log;
+  ReleaseLedger::LogTag tag;
+
+  explicit Stored(ReleaseLedger& ledger) : base(ledger.state()), tag(ledger.log_tag(base)) {
+    ledger.acknowledge(ledger.num_decided());
+  }
+  void append(ReleaseLedger& ledger) {
+    const Bytes frame = ledger.log_frame(tag);
+    log.insert(log.end(), frame.begin(), frame.end());
+    std::copy_n(frame.end() - 16, 16, tag.begin());
+    ledger.acknowledge(ledger.num_decided());
+  }
+  void open(ReleaseLedger& ledger) const {
+    ledger.restore(base);
+    const auto end = ledger.replay(log, {.before = ledger.log_tag(base)});
+    EXPECT_EQ(end.size, log.size());
+    EXPECT_EQ(end.tag, tag);
+  }
+};
+
+TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on) {
+  for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice}) {
+    for (const char* const strategy : {"tree", "honaker", "blt-rational"}) {
+      ReleaseLedger ledger = make_ledger(strategy, mode);
+      for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
+      Stored store(ledger);
+      for (std::int64_t t = 3; t < 20; ++t) {
+        std::vector<double> several;
+        for (std::int64_t i = 0; i < t % 4; ++i)
+          for (const double x : record_at(t + i)) several.push_back(x);
+        ledger.decide_step(t, several);
+        if (t % 3 != 0) store.append(ledger);
+      }
+      store.append(ledger);
+      ReleaseLedger next = make_ledger(strategy, mode);
+      store.open(next);
+      EXPECT_EQ(next.num_acknowledged(), 20);
+      EXPECT_ERROR(next.decide(19, record_at(1)), "already_released", "another record");
+      // The log goes on where it ended.
+      next.decide(20, record_at(20));
+      store.append(next);
+      ReleaseLedger third = make_ledger(strategy, mode);
+      store.open(third);
+      for (std::int64_t t = 20; t < kHorizon; ++t)
+        for (ReleaseLedger* const each : {&ledger, &next, &third}) each->decide(t, record_at(t));
+      for (ReleaseLedger* const each : {&ledger, &next, &third}) each->acknowledge(kHorizon);
+      for (std::int64_t t = 0; t < kHorizon; ++t) {
+        EXPECT_TRUE(std::ranges::equal(next.released(t), ledger.released(t))) << strategy << t;
+        EXPECT_TRUE(std::ranges::equal(third.released(t), ledger.released(t))) << strategy << t;
+      }
+    }
+  }
+}
+
+TEST(LedgerLog, a_frame_costs_its_own_steps) {
+  ReleaseLedger ledger = make_ledger("tree");
+  ledger.decide(0, record_at(0));
+  Stored store(ledger);
+  for (std::int64_t t = 1; t < 30; ++t) {
+    ledger.decide(t, record_at(t));
+    EXPECT_EQ(ledger.log_frame(store.tag).size(), 24u + 24u + 16u * kDimension + 16u);
+    store.append(ledger);
+  }
+  // A frame has all steps that are not acknowledged.
+  ledger.decide(30, record_at(30));
+  ledger.decide(31, record_at(31));
+  EXPECT_EQ(ledger.log_frame(store.tag).size(), 40u + 2 * (24u + 16u * kDimension));
+}
+
+TEST(LedgerLog, a_release_with_other_bits_is_refused) {
+  // Sealed anew with the ledger's own secret, as by a version whose noise differs.
+  const auto words =
+      random_block(Key::insecure_from_seed(4), {.stream = Stream::ledger, .row = 0, .block = 0});
+  Bytes secret(64);
+  for (std::size_t i = 0; i < secret.size(); ++i)
+    secret[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
+  ReleaseLedger ledger = make_ledger("tree");
+  Stored store(ledger);
+  const ReleaseLedger::LogTag begin = store.tag;
+  ledger.decide(0, record_at(0));
+  store.append(ledger);
+  const auto reseal = [&](std::size_t at) {
+    Bytes steps(store.log.begin() + 24, store.log.end() - 16);
+    steps[at] ^= std::byte{1};
+    store.log = detail::seal_frame(secret, begin,
+                                   {.first_step = 0, .num_steps = 1, .steps = steps, .memo = {}});
+  };
+  const Bytes whole = store.log;
+  for (const std::size_t at : {24u, 32u, 40u, 48u}) {  // releases, then integers
+    store.log = whole;
+    reseal(at);
+    ReleaseLedger next = make_ledger("tree");
+    next.restore(store.base);
+    EXPECT_ERROR(next.replay(store.log, {.before = begin}), "bad_state", "step 0, got one with");
+  }
+}
+
+}  // namespace
+}  // namespace dpftrl
