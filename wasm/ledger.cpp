@@ -4,9 +4,11 @@
 
 #include <emscripten/val.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,6 +63,35 @@ val ledger_state(double handle) {
   return owned_bytes(handles().get<ReleaseLedger>(handle).state());
 }
 
+ReleaseLedger::LogTag tag_of(const val& bytes) {
+  const std::vector<std::byte> given = bytes_of(bytes);
+  ReleaseLedger::LogTag tag{};
+  std::copy_n(given.begin(), std::min(given.size(), tag.size()), tag.begin());
+  return tag;
+}
+
+val ledger_log_tag(double handle, const val& base) {
+  return owned_bytes(handles().get<ReleaseLedger>(handle).log_tag(bytes_of(base)));
+}
+
+/// `memo` may be undefined.
+val ledger_log_frame(double handle, const val& before, const val& memo) {
+  const bool has_memo = !memo.isUndefined();
+  const std::vector<std::byte> bytes = has_memo ? bytes_of(memo) : std::vector<std::byte>();
+  return owned_bytes(handles().get<ReleaseLedger>(handle).log_frame(
+      tag_of(before), has_memo ? std::optional(std::span(bytes)) : std::nullopt));
+}
+
+val ledger_replay(double handle, const val& log, const val& before, double position) {
+  const ReleaseLedger::LogEnd end = handles().get<ReleaseLedger>(handle).replay(
+      bytes_of(log), {.before = tag_of(before), .position = count_of(position)});
+  val object = val::object();
+  object.set("tag", owned_bytes(end.tag));
+  object.set("size", static_cast<double>(end.size));
+  object.set("memo", end.memo ? owned_bytes(*end.memo) : val::undefined());
+  return object;
+}
+
 void ledger_acknowledge(double handle, double num_steps) {
   handles().get<ReleaseLedger>(handle).acknowledge(count_of(num_steps));
 }
@@ -86,6 +117,9 @@ EMSCRIPTEN_BINDINGS(dpftrl_ledger) {
   bind<&ledger_decide_step>("ledgerDecideStep");
   bind<&ledger_commitment>("ledgerCommitment");
   bind<&ledger_state>("ledgerState");
+  bind<&ledger_log_tag>("ledgerLogTag");
+  bind<&ledger_log_frame>("ledgerLogFrame");
+  bind<&ledger_replay>("ledgerReplay");
   bind<&ledger_acknowledge>("ledgerAcknowledge");
   bind<&ledger_released>("ledgerReleased");
 }

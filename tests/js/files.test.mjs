@@ -210,8 +210,13 @@ test('file store: a full disk is named, and nothing is lost', async () => {
       return true;
     });
     assert.deepEqual(readdirSync(inside).sort(), ['store', 'store.lock'], 'nothing is left over');
-    const again = { code: 'store_failed', message: /could not be saved before; close it and open it/ };
-    await assert.rejects(store.save(Uint8Array.of(7)), again);
+    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) {
+      // There may be room for less, or later.
+      await store.save(Uint8Array.of(1, 2, 3, 4, 5));
+    } else {
+      const again = { code: 'store_failed', message: /could not be saved before; close it and open/ };
+      await assert.rejects(store.save(Uint8Array.of(7)), again);
+    }
     await store.close();
   }
   // There is room again.

@@ -25,8 +25,9 @@ const inDist = (name) => pathToFileURL(join(installed, 'dist', name)).href;
  */
 function pointOf(kill) {
   if (kill % 4 === 3) return null;
-  const operation = ['writeFile', 'sync', 'rename'][kill % 3];
-  // The lock is synced first; then every save syncs twice, the file and its folder.
+  const operation = ['write', 'sync', 'rename'][kill % 3];
+  // The lock is synced first; then the first save syncs twice, the file and its folder, and what is
+  // appended once each time. A life renames once, if it has nothing to append to.
   return { operation, after: Math.floor(kill / 12) % 2 === 1, count: Math.floor(kill / 3) % 9 };
 }
 

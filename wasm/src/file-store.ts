@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A store for ledgers in a file, for Node: one process at a time, replaced all or nothing. */
+/** A store for ledgers in a file, for Node: one process at a time, appended to or replaced. */
 
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
-import { FileLock, hasCode, IN_A_FOLDER, placeOf, reasonOf, replaceFile } from './stores/files.js';
+import {
+  FileLock, hasCode, IN_A_FOLDER, isFull, placeOf, reasonOf, replaceFile,
+} from './stores/files.js';
+import { GrowingFile } from './stores/growing-file.js';
 import { StoreQueue } from './stores/store-queue.js';
 import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
 
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+function hashOf(bytes: Uint8Array): Hash {
+  return createHash('sha256').update(bytes);
+}
+
+/** The digest of what was hashed so far; more may follow. */
+function digestOf(hash: Hash | undefined): string | undefined {
+  return hash?.copy().digest('hex');
 }
 
 const NOT_IN_USE = 'must not be in use';
@@ -25,8 +33,9 @@ function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown
 /**
  * A file, beside it FILE.lock while it is open and FILE.new while it is replaced. Saving writes
  * FILE.new, syncs it, renames it to FILE and syncs the folder: at any instant there are whole
- * bytes, the old ones or the new ones. Before that it looks whether the file still has the bytes
- * that this store read or saved last.
+ * bytes, the old ones or the new ones. Appending writes behind what is there and syncs it. Before
+ * that both look whether the file still has the bytes that this store read or wrote last: saving
+ * at all of them, appending at the file's number, its length and its end.
  *
  * A path through symbolic links means the file they lead to. A file with several names (hard
  * links) is refused: only one of them would go on.
@@ -36,8 +45,10 @@ function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown
  */
 export class FileStore implements ReleaseStore {
   private readonly queue = new StoreQueue('FileStore');
-  /** Hash of the bytes that were read or saved last; undefined if there was no file. */
-  private seen: string | undefined;
+  /** Hash of the bytes that were read or written last; undefined if there was no file. */
+  private seen: Hash | undefined;
+  /** The file, once something was appended to it. */
+  private growing: GrowingFile | undefined;
   private failed: unknown;
 
   private constructor(
@@ -87,6 +98,7 @@ export class FileStore implements ReleaseStore {
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
       this.requireUsable();
+      await this.endGrowing();
       const bytes = await this.read();
       this.seen = bytes && hashOf(bytes);
       return bytes;
@@ -94,21 +106,53 @@ export class FileStore implements ReleaseStore {
   }
 
   /**
-   * @throws DpError `store_in_use` where the file is not what this store read or saved last,
+   * @throws DpError `store_in_use` where the file is not what this store read or wrote last,
    *   `disposed` after `close`, and `store_failed` where the file system refuses: the message says
    *   why (a full disk, a quota, a read-only file system), `cause` is its error. The file then has
-   *   the bytes of before or the new ones, whole, and FILE.new is gone.
+   *   the bytes of before or the new ones, whole, and FILE.new is gone. Where the disk was full the
+   *   store can be used again; after other errors it has to be opened again.
    */
   async save(bytes: Uint8Array): Promise<void> {
+    return this.write(async () => {
+      await this.endGrowing();
+      await this.requireSame();
+      await replaceFile(this.path, bytes);
+      this.seen = hashOf(bytes);
+    });
+  }
+
+  /** Throws as `save`; the file then has the bytes of before, and perhaps a part of the new ones. */
+  async append(bytes: Uint8Array): Promise<void> {
+    return this.write(async () => {
+      const file = (this.growing ??= await this.grow());
+      if (!(await file.isSame())) throw this.changed();
+      try {
+        await file.append(bytes);
+      } catch (error) {
+        if (isFull(error)) await file.cut();
+        throw error;
+      }
+      this.seen!.update(bytes);
+    });
+  }
+
+  /** Lets others have the file, once a pending save has finished. */
+  async close(): Promise<void> {
+    return this.queue.close(async () => {
+      await this.endGrowing();
+      await this.unlock();
+    });
+  }
+
+  /** Changes the file after what was asked for before. */
+  private async write(change: () => Promise<void>): Promise<void> {
     return this.queue.add(async () => {
       this.requireUsable();
       try {
-        await this.requireSame();
-        await replaceFile(this.path, bytes);
-        this.seen = hashOf(bytes);
+        await change();
       } catch (error) {
         // The disk's contents after a failed sync are unknown, and another sync would not tell.
-        this.failed = error;
+        if (!isFull(error)) this.failed = error;
         if (hasCode(error, 'store_in_use')) throw error;
         const constraint = `could not be saved (${reasonOf(error)})`;
         throw ofFile('store_failed', this.path, { constraint }, error);
@@ -116,9 +160,20 @@ export class FileStore implements ReleaseStore {
     });
   }
 
-  /** Lets others have the file, once a pending save has finished. */
-  async close(): Promise<void> {
-    return this.queue.close(this.unlock);
+  /** The file as this store knows it, to append to. */
+  private async grow(): Promise<GrowingFile> {
+    const { file, bytes } = await GrowingFile.open(this.path).catch((error: unknown) => {
+      throw hasCode(error, 'ENOENT') ? this.changed() : error;
+    });
+    if (digestOf(hashOf(bytes)) === digestOf(this.seen)) return file;
+    await file.close();
+    throw this.changed();
+  }
+
+  private async endGrowing(): Promise<void> {
+    const file = this.growing;
+    this.growing = undefined;
+    await file?.close();
   }
 
   private async read(): Promise<Uint8Array | undefined> {
@@ -136,9 +191,12 @@ export class FileStore implements ReleaseStore {
    */
   private async requireSame(): Promise<void> {
     const bytes = await this.read();
-    if ((bytes && hashOf(bytes)) === this.seen) return;
+    if (digestOf(bytes && hashOf(bytes)) !== digestOf(this.seen)) throw this.changed();
+  }
+
+  private changed(): Error {
     const value = 'one that others saved or removed since it was read; close it and open it again';
-    throw ofFile('store_in_use', this.path, { constraint: NOT_IN_USE, value });
+    return ofFile('store_in_use', this.path, { constraint: NOT_IN_USE, value });
   }
 
   private requireUsable(): void {

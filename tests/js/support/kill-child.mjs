@@ -46,8 +46,9 @@ const dp = await load();
 const store = await FileStore.open(path);
 if (tooLate) {
   // Simulates what must not happen: the release is handed out while it is still being saved.
-  const { save } = store;
+  const { save, append } = store;
   store.save = async (bytes) => void save.call(store, bytes);
+  store.append = async (bytes) => void append.call(store, bytes);
 }
 const target = { mechanism: 'blt-rational', numSteps, epsilon: 1, delta: 1e-6, clipNorm: 1 };
 const ledger = await dp.ledger({ ...target, dimension: 2, insecureSeed: seed, store });

@@ -15,6 +15,29 @@ export function memoryStore(pause = async () => {}) {
   };
 }
 
+/** A store in memory that appends, and counts what it is given. */
+export function appendingStore(bytes) {
+  const store = {
+    saved: 0,
+    savedBytes: 0,
+    appended: [],
+    fails: false,
+    load: async () => bytes,
+    save: async (given) => {
+      bytes = given;
+      ++store.saved;
+      store.savedBytes += given.length;
+    },
+    append: async (given) => {
+      if (store.fails) throw new Error('no room');
+      bytes = Uint8Array.from(Buffer.concat([bytes, given]));
+      store.appended.push(given.length);
+    },
+    close: async () => {},
+  };
+  return store;
+}
+
 /** A store whose first save takes longest, and the most saves that it had at the same time. */
 export function slowStore() {
   let milliseconds = 40;

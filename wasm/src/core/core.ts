@@ -275,6 +275,14 @@ interface CoreFunctions {
   ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
   ledgerCommitment: [[id: number], Uint8Array];
   ledgerState: [[id: number], Uint8Array];
+  /** Tag of bytes that a log follows. */
+  ledgerLogTag: [[id: number, base: Uint8Array], Uint8Array];
+  /** Decisions that are not acknowledged, to be appended; the last 16 bytes are the next tag. */
+  ledgerLogFrame: [[id: number, before: Uint8Array, memo: Uint8Array | undefined], Uint8Array];
+  ledgerReplay: [
+    [id: number, log: Uint8Array, before: Uint8Array, position: number],
+    { tag: Uint8Array; size: number; memo: Uint8Array | undefined },
+  ];
   ledgerAcknowledge: [[id: number, numSteps: number], null];
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];

@@ -33,6 +33,11 @@ export function reasonOf(error: unknown): string {
   return words === undefined ? message : `${words}: ${code}`;
 }
 
+/** Whether there was no room for more. What had been written before is as it was. */
+export function isFull(error: unknown): boolean {
+  return hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG');
+}
+
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink();

@@ -2,7 +2,8 @@
 
 // Bytes that a ledger gives its store: the key; where there is a memo, a word, the length of the
 // memo in 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word
-// of its own.
+// of its own. In a store that appends, memo and state are the base of a log: behind the key come a
+// word and the length of the base in 4 bytes, behind the base the frames that were appended.
 
 import { wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
@@ -11,38 +12,84 @@ import type { ReleaseStore } from '../types/all.js';
 import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
-const MEMO_HEAD = MEMO.length + 4;
+const LOG = Uint8Array.of(0x6c, 0x6f, 0x67, 0x31);
+/** Length of a word and of a length. */
+const HEAD_BYTES = 8;
 
-export function pack(
-  key: Uint8Array,
-  memo: Uint8Array | undefined,
-  state: Uint8Array,
-): Uint8Array {
-  const extra = memo === undefined ? 0 : MEMO_HEAD + memo.length;
-  const bytes = new Uint8Array(key.length + extra + state.length);
-  bytes.set(key);
-  if (memo !== undefined) {
-    bytes.set(MEMO, key.length);
-    new DataView(bytes.buffer).setUint32(key.length + MEMO.length, memo.length, true);
-    bytes.set(memo, key.length + MEMO_HEAD);
+function beginsWith(bytes: Uint8Array, word: Uint8Array): boolean {
+  return word.every((byte, i) => bytes[i] === byte);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
-  bytes.set(state, key.length + extra);
   return bytes;
 }
 
-/** Splits the bytes after the key. */
-export function unpack(rest: Uint8Array): { memo: Uint8Array | undefined; state: Uint8Array } {
-  if (!MEMO.every((byte, i) => rest[i] === byte)) return { memo: undefined, state: rest };
-  const cut = () => makeError('bad_state', 'ledger', {
+/** A word, a length and so many bytes. */
+function framed(word: Uint8Array, bytes: Uint8Array): Uint8Array[] {
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, bytes.length, true);
+  return [word, length, bytes];
+}
+
+/** Splits what begins with a word and a length; `what` is cut short where it has less bytes. */
+function unframed(bytes: Uint8Array, what: string): [Uint8Array, Uint8Array] {
+  const isHead = bytes.length >= HEAD_BYTES;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = HEAD_BYTES + (isHead ? view.getUint32(4, true) : 0);
+  if (!isHead || bytes.length < end) {
+    throw makeError('bad_state', 'ledger', {
       parameter: 'store',
       constraint: 'must hold whole bytes',
-      value: 'some that are cut short in their memo',
+      value: `some that are cut short in their ${what}`,
     });
-  if (rest.length < MEMO_HEAD) throw cut();
-  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  const end = MEMO_HEAD + view.getUint32(MEMO.length, true);
-  if (rest.length < end) throw cut();
-  return { memo: rest.slice(MEMO_HEAD, end), state: rest.subarray(end) };
+  }
+  return [bytes.subarray(HEAD_BYTES, end), bytes.subarray(end)];
+}
+
+/** Memo and state, as they stand behind the key. */
+export function packBase(memo: Uint8Array | undefined, state: Uint8Array): Uint8Array {
+  return memo === undefined ? state : joined([...framed(MEMO, memo), state]);
+}
+
+export function pack(key: Uint8Array, base: Uint8Array): Uint8Array {
+  return joined([key, base]);
+}
+
+/** The same for a store that appends to it. */
+export function packLog(key: Uint8Array, base: Uint8Array): Uint8Array {
+  return joined([key, ...framed(LOG, base)]);
+}
+
+/** Frames that were appended, and what they follow. */
+export interface StoredLog {
+  base: Uint8Array;
+  frames: Uint8Array;
+  /** Bytes before the frames in the store. */
+  position: number;
+}
+
+interface Unpacked {
+  memo: Uint8Array | undefined;
+  state: Uint8Array;
+  log: StoredLog | undefined;
+}
+
+/** Splits the bytes after the key. */
+export function unpack(rest: Uint8Array): Unpacked {
+  if (beginsWith(rest, LOG)) {
+    const [base, frames] = unframed(rest, 'state');
+    const position = KEY_BYTES + HEAD_BYTES + base.length;
+    return { ...unpack(base), log: { base, frames, position } };
+  }
+  if (!beginsWith(rest, MEMO)) return { memo: undefined, state: rest, log: undefined };
+  const [memo, state] = unframed(rest, 'memo');
+  return { memo: memo.slice(), state, log: undefined };
 }
 
 /** 32 hexadecimal digits that tell a key from others, and say nothing of it. */
@@ -59,12 +106,12 @@ export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
 
 function readStore(reader: Reader): ReleaseStore {
   const store = reader.raw('store');
-  const methods = ['load', 'save', 'close'] as const;
   const given = store as Partial<ReleaseStore> | null | undefined;
-  for (const name of methods) {
-    if (typeof given?.[name] !== 'function') {
-      throw wrongType(reader.where, 'store', 'an object with load, save and close', store);
-    }
+  const isMethod = (name: keyof ReleaseStore) => typeof given?.[name] === 'function';
+  const hasAll = isMethod('load') && isMethod('save') && isMethod('close');
+  if (!hasAll || !(isMethod('append') || given!.append === undefined)) {
+    const wanted = 'an object with load, save and close, and perhaps append';
+    throw wrongType(reader.where, 'store', wanted, store);
   }
   return given as ReleaseStore;
 }
@@ -78,6 +125,8 @@ export interface Stored {
   key: Uint8Array<ArrayBuffer>;
   memo: Uint8Array | undefined;
   state: Uint8Array | undefined;
+  /** Undefined in a store that does not append, or did not yet. */
+  log: StoredLog | undefined;
 }
 
 type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
@@ -131,12 +180,10 @@ async function goOn<O extends { insecureSeed: bigint | undefined }, T>(
   if (bytes !== undefined) key = bytes.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
   else if (!insecure) key = keyFromEntropy(where);
   try {
-    const { memo, state } =
-      bytes === undefined
-        ? { memo: undefined, state: undefined }
-        : unpack(bytes.subarray(KEY_BYTES));
-    const given = { ...complete, key: insecure ? undefined : key, state };
-    return make(given, { store, hold, key, memo, state });
+    const nothing = { memo: undefined, state: undefined, log: undefined };
+    const stored = bytes === undefined ? nothing : unpack(bytes.subarray(KEY_BYTES));
+    const given = { ...complete, key: insecure ? undefined : key, state: stored.state };
+    return make(given, { store, hold, key, ...stored });
   } catch (error) {
     key.fill(0);
     throw error;

@@ -20,6 +20,15 @@ export interface ReleaseStore {
    */
   save(bytes: Uint8Array): Promise<void>;
   /**
+   * Adds bytes behind those that were saved or appended last: `load` returns all of them, one after
+   * the other. Optional: with it a release costs what it adds, without it ledgers save everything
+   * again. Resolves when the bytes would outlive a crash. What a crash leaves of them must be their
+   * beginning, or lack sectors of 512 bytes that read as zeros. Rejects, and adds nothing, where
+   * others have saved or appended since; a store that cannot tell whether it added them rejects
+   * everything from then on.
+   */
+  append?(bytes: Uint8Array): Promise<void>;
+  /**
    * Lets go of the storage once a pending save has succeeded or failed; `save` rejects from then
    * on.
    */

@@ -9,7 +9,7 @@ import { withKey } from '../../core/key.js';
 import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from '../options.js';
 import { MODEL } from './model.js';
-import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
+import { identityOf, openStored, pack, packBase, readMemo, type Stored } from '../../stores/stored.js';
 import { MODE_OPTIONS, readMode } from '../sums/totals.js';
 import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../types/all.js';
 import type { LearnerLedger } from '../../types/all.js';
@@ -301,7 +301,8 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     const place = this.place();
     if (place === this.saved) return;
     const { store, key, memo } = this.opened;
-    await store.save(pack(key, memo, this.core.call('learnerCheckpoint', this.id)));
+    const state = this.core.call('learnerCheckpoint', this.id);
+    await store.save(pack(key, packBase(memo, state)));
     this.saved = place;
   }
 

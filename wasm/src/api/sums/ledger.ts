@@ -6,9 +6,10 @@
 import { float64s, requireCount, wrongType } from '../../core/check.js';
 import type { CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import type { Certificate, ReleaseLedger, ReleaseStore } from '../../types/all.js';
+import type { Certificate, ReleaseLedger } from '../../types/all.js';
+import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
-import { identityOf, openStored, pack, readMemo, type Stored } from '../../stores/stored.js';
+import { identityOf, openStored, readMemo, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
 import { readTotals, TOTALS_OPTIONS } from './totals.js';
 
@@ -33,11 +34,10 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   readonly grid: number;
   readonly dimension: number;
   readonly insecure: boolean;
-  private readonly store: ReleaseStore;
-  private readonly hold: StoreHold;
   readonly identity: string;
+  private readonly hold: StoreHold;
   private readonly key: Uint8Array<ArrayBuffer>;
-  private kept: Uint8Array | undefined;
+  private readonly journal: Journal;
   /** Releases are made one after the other, in the order in which they were asked for. */
   private last: Promise<unknown> = Promise.resolve();
 
@@ -47,15 +47,20 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     this.grid = made.sums.grid;
     this.dimension = made.dimension;
     this.insecure = made.insecure;
-    this.store = made.store;
     this.hold = made.hold;
     this.key = made.key;
-    this.kept = made.memo;
-    this.identity = identityOf(instance.core.call('ledgerCommitment', made.sums.id));
+    const { core } = instance;
+    this.identity = identityOf(core.call('ledgerCommitment', made.sums.id));
+    try {
+      this.journal = new Journal({ ...made, core, ledger: () => this.id });
+    } catch (error) {
+      super.dispose();
+      throw error;
+    }
   }
 
   get memo(): Uint8Array | undefined {
-    return this.kept?.slice();
+    return this.journal.memo;
   }
 
   get numSteps(): number {
@@ -115,20 +120,22 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   private inTurn(where: string, task: Task): Promise<Float64Array> {
     requireCount(where, 'step', task.firstStep, this.numSteps - 1);
     const result = this.last.then(() => this.commit(task));
-    this.last = result.catch(() => undefined);
+    this.last = result.then(() => this.tidy()).catch(() => undefined);
     return result;
+  }
+
+  /** Shortens the log where it is long, once the release was handed out. */
+  private async tidy(): Promise<void> {
+    if (!this.journal.isLong) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    if (!this.disposed) await this.journal.shorten();
   }
 
   private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
     decide();
     const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
     const isMemoAlone = numSteps === 0 && memo !== undefined;
-    if (decided > acknowledged || isMemoAlone) {
-      const next = memo ?? this.kept;
-      await this.store.save(pack(this.key, next, this.core.call('ledgerState', this.id)));
-      this.kept = next;
-      this.core.call('ledgerAcknowledge', this.id, decided);
-    }
+    if (decided > acknowledged || isMemoAlone) await this.journal.write(memo);
     return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
   }
 }

@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Bytes, CPU time and time of a durable release after 10^3 and after 10^6 of them, in a file: of a
+// store that appends, and of one that saves everything again. METHOD.md explains the figures.
+//
+//     node bench/ledger.mjs [FOLDER]     a folder of the disk to be measured; default: a temporary one
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FileStore } from '../dist/file-store.js';
+import { load } from '../dist/index.js';
+
+const STEPS = [1_000, 1_000_000];
+const CHUNK = 10_000;
+const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'dp-ftrl-bench-'));
+const dp = await load();
+const target = { mechanism: 'honaker', numSteps: 1_100_000, epsilon: 1, delta: 1e-6 };
+
+/** A store that counts the bytes it is given. */
+function counting(file, appends) {
+  const counts = { appended: 0, saved: 0 };
+  const store = {
+    counts,
+    load: () => file.load(),
+    save: (bytes) => ((counts.saved += bytes.length), file.save(bytes)),
+    close: () => file.close(),
+  };
+  if (appends) store.append = (bytes) => ((counts.appended += bytes.length), file.append(bytes));
+  return store;
+}
+
+/** Goes to a step by many at once. */
+async function goTo(ledger, end) {
+  while (ledger.step < end) {
+    const count = Math.min(CHUNK, end - ledger.step);
+    await ledger.releaseMany(ledger.step, new Float64Array(count).fill(0.5));
+  }
+}
+
+async function measure(ledger, store, numReleases) {
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const before = { ...store.counts };
+  const [cpu, start] = [process.cpuUsage(), performance.now()];
+  for (let i = 0; i < numReleases; ++i) await ledger.release(ledger.step, [0.5]);
+  const { user, system } = process.cpuUsage(cpu);
+  const bytes = store.counts.appended + store.counts.saved - before.appended - before.saved;
+  return {
+    bytes: bytes / numReleases,
+    cpu: (user + system) / 1000 / numReleases,
+    time: (performance.now() - start) / numReleases,
+  };
+}
+
+try {
+  const line = (...cells) => process.stdout.write(`${cells.map((it) => it.padStart(12)).join('')}\n`);
+  line('store', 'releases', 'bytes', 'CPU ms', 'ms', 'opened ms', 'MB in all');
+  for (const appends of [true, false]) {
+    const path = join(folder, String(appends));
+    const costs = [];
+    let [saved, appended] = [0, 0];
+    for (const step of STEPS) {
+      let store = counting(await FileStore.open(path), appends);
+      let ledger = await dp.ledger({ ...target, store });
+      await goTo(ledger, step);
+      const cost = await measure(ledger, store, appends ? 500 : 20);
+      costs.push(cost);
+      ledger.dispose();
+      await store.close();
+      saved += store.counts.saved;
+      appended += store.counts.appended;
+      store = counting(await FileStore.open(path), appends);
+      const start = performance.now();
+      ledger = await dp.ledger({ ...target, store });
+      const opened = performance.now() - start;
+      ledger.dispose();
+      await store.close();
+      const numbers = [cost.bytes.toFixed(0), cost.cpu.toFixed(3), cost.time.toFixed(3)];
+      const all = ((saved + appended) / 1e6).toFixed(1);
+      line(appends ? 'appends' : 'saves', String(step), ...numbers, opened.toFixed(0), all);
+    }
+    const [small, large] = costs;
+    line('ratio', '', ...['bytes', 'cpu', 'time'].map((it) => (large[it] / small[it]).toFixed(2)));
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

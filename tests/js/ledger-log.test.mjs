@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Logs of ledgers: what is appended, what is refused, and what older states become. Crashes are the
+// subject of power-loss.test.mjs and kill.test.mjs.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { importEntry } from './support/consumer.mjs';
+import { PowerLoss } from './support/power-loss.mjs';
+import { appendingStore, memoryStore } from './support/stores.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+const target = { mechanism: 'tree', numSteps: 5000, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+const recordOf = (step) => [Math.sin(step)];
+
+/** A ledger in a store for the length of a call. */
+async function withLedger(store, use, options = {}) {
+  const ledger = await dp.ledger({ ...target, ...options, store });
+  try {
+    return await use(ledger);
+  } finally {
+    ledger.dispose();
+  }
+}
+
+async function releaseUpTo(ledger, end) {
+  const all = [];
+  while (ledger.step < end) all.push(...(await ledger.release(ledger.step, recordOf(ledger.step))));
+  return all;
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test('log: a release appends the same number of bytes, however many there were', async () => {
+  const store = appendingStore();
+  await withLedger(store, async (ledger) => {
+    await releaseUpTo(ledger, 11);
+    assert.deepEqual(store.appended, Array(10).fill(80), 'the first saves, then each step appends');
+    await ledger.releaseMany(11, new Float64Array(4000));
+    await settled();
+    store.appended.length = 0;
+    const { saved } = store;
+    await releaseUpTo(ledger, 4021);
+    assert.deepEqual(store.appended, Array(10).fill(80));
+    assert.equal(store.saved, saved);
+  });
+  await withLedger(store, async (ledger) => {
+    assert.equal(ledger.step, 4021);
+    await releaseUpTo(ledger, 4022);
+    assert.equal(store.appended.at(-1), 80, 'the next life appends from its first release on');
+  });
+});
+
+test('log: a long one becomes a base, all bases together O(1) bytes a release', async () => {
+  const store = appendingStore();
+  const numSteps = 60_000;
+  const options = { numSteps, mechanism: 'honaker' };
+  const sums = dp.prefixSum({ ...target, ...options });
+  const expected = sums.releaseMany(new Float64Array(numSteps));
+  sums.dispose();
+  await withLedger(store, async (ledger) => {
+    for (let step = 0; step < numSteps; step += 20) {
+      const releases = await ledger.releaseMany(step, new Float64Array(20));
+      assert.deepEqual([...releases], [...expected.subarray(step, step + 20)]);
+      if (step % 1000 === 0) await new Promise((resolve) => setTimeout(resolve));
+    }
+  }, options);
+  const written = store.savedBytes + store.appended.reduce((sum, size) => sum + size, 0);
+  assert.ok(store.saved > 3 && store.saved < 9, `${store.saved} bases`);
+  assert.ok(written < 120 * numSteps, `${written / numSteps} bytes a step`);
+  await withLedger(store, async (ledger) => {
+    assert.equal(ledger.step, numSteps);
+    assert.deepEqual(await ledger.releaseMany(0, new Float64Array(numSteps)), expected);
+  }, options);
+});
+
+test('log: a store of others, without append, holds what it always held', async () => {
+  const store = memoryStore();
+  const expected = await withLedger(store, (ledger) => releaseUpTo(ledger, 3));
+  const bytes = await store.load();
+  assert.equal(String.fromCharCode(...bytes.subarray(32, 36)), 'dpfc');
+  // It can go on with a log that another store made, and the other way round.
+  const other = appendingStore();
+  assert.deepEqual(await withLedger(other, (ledger) => releaseUpTo(ledger, 3)), expected);
+  const plain = { load: other.load, save: other.save, close: other.close };
+  await withLedger(plain, (ledger) => releaseUpTo(ledger, 4));
+  assert.equal(String.fromCharCode(...(await other.load()).subarray(32, 36)), 'dpfc');
+  await withLedger(other, async (ledger) => {
+    assert.equal(ledger.step, 4);
+    assert.deepEqual((await ledger.releaseMany(0, [0, 1, 2].flatMap(recordOf))), Float64Array.from(expected));
+  });
+  const wrong = dp.ledger({ ...target, store: { ...memoryStore(), append: 5 } });
+  await assert.rejects(wrong, { code: 'wrong_type', message: /store must be .* append/ });
+});
+
+test('log: memos are those that were stored last, with or without steps', async () => {
+  const store = appendingStore();
+  const memo = (text) => new TextEncoder().encode(text);
+  await withLedger(store, async (ledger) => {
+    await ledger.releaseSteps(0, [], memo('alone'));
+    await ledger.releaseSteps(0, [[1]], memo('one'));
+    await releaseUpTo(ledger, 3);
+    await ledger.releaseSteps(3, [], memo(''));
+  });
+  await withLedger(store, (ledger) => assert.deepEqual(ledger.memo, memo('')));
+  await withLedger(store, (ledger) => ledger.releaseSteps(3, [[1], [], [0.5, 0.5]]));
+  await withLedger(store, (ledger) => {
+    assert.equal(ledger.step, 6);
+    assert.deepEqual(ledger.memo, memo(''));
+  });
+});
+
+test('log: states of older versions go on, and are logs from then on', async () => {
+  const file = new URL('./support/older-states.json', import.meta.url);
+  const options = { mechanism: 'blt-rational', numSteps: 50, dimension: 2, insecureSeed: undefined };
+  delete options.insecureSeed;
+  for (const [name, { bytes, releases, next }] of Object.entries(JSON.parse(readFileSync(file)))) {
+    const store = appendingStore(Uint8Array.from(Buffer.from(bytes, 'hex')));
+    const { insecureSeed, ...keyed } = { ...target, ...options };
+    const first = await dp.ledger({ ...keyed, store });
+    assert.equal(first.step, 3);
+    assert.equal(first.memo && new TextDecoder().decode(first.memo), name === 'with a memo' ? 'kept' : undefined);
+    const again = await first.releaseMany(0, [0, 1, 2].flatMap((step) => [Math.sin(step), 0.25]));
+    assert.deepEqual([...again], releases);
+    assert.equal(store.saved, 0, 'nothing was decided');
+    assert.deepEqual([...(await first.release(3, [0.5, -0.5]))], next);
+    assert.equal(store.saved, 1);
+    await first.release(4, [0, 0]);
+    assert.equal(store.saved, 1);
+    first.dispose();
+    const second = await dp.ledger({ ...keyed, store });
+    assert.deepEqual([...(await second.release(3, [0.5, -0.5]))], next);
+    assert.deepEqual([...(await second.releaseMany(0, [0, 1, 2].flatMap((step) => [Math.sin(step), 0.25])))], releases);
+    second.dispose();
+  }
+});
+
+test('log: every damaged byte is refused, and no whole frame is taken for a torn one', async () => {
+  const store = appendingStore();
+  await withLedger(store, async (ledger) => {
+    await releaseUpTo(ledger, 4);
+    await ledger.releaseSteps(4, [[1], [1]], new Uint8Array(1500).fill(1));
+    await releaseUpTo(ledger, 8);
+  });
+  const whole = await store.load();
+  for (let at = 36; at < whole.length; at += at > 600 && at < 1900 ? 37 : 1) {
+    const bad = whole.slice();
+    bad[at] ^= 1 << (at % 8);
+    const opened = withLedger(appendingStore(bad), () => assert.fail(`byte ${at} was not looked at`));
+    await assert.rejects(opened, { code: 'bad_state' }, `byte ${at}`);
+  }
+  // Sectors that were lost before other frames were appended.
+  for (const begin of [512, 1024]) {
+    const bad = whole.slice();
+    bad.fill(0, begin, begin + 512);
+    assert.ok(begin + 512 < whole.length);
+    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+  }
+  // Frames that changed places or were left out.
+  const end = whole.length;
+  const [a, b] = [whole.slice(end - 160, end - 80), whole.slice(end - 80)];
+  for (const tail of [[b, a], [b], [a, a], [a, b, b]]) {
+    const bad = Uint8Array.from([...whole.subarray(0, end - 160), ...tail.flatMap((each) => [...each])]);
+    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+  }
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('log: a frame of another ledger, or behind another base, is refused', async () => {
+  const frames = [];
+  for (const options of [{}, { insecureSeed: 6 }, {}]) {
+    const store = appendingStore();
+    await withLedger(store, async (ledger) => {
+      await ledger.release(0, frames.length === 2 ? [0.5] : [0.25]);
+      await ledger.release(1, [1]);
+    }, options);
+    frames.push(await store.load());
+  }
+  const [own, ...others] = frames;
+  for (const other of others) {
+    const bad = Uint8Array.from([...own.subarray(0, -80), ...other.subarray(-80)]);
+    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+  }
+});
+
+test('log: what could not be appended is appended with what follows', async () => {
+  const store = appendingStore();
+  await withLedger(store, async (ledger) => {
+    await releaseUpTo(ledger, 2);
+    store.fails = true;
+    await assert.rejects(ledger.release(2, recordOf(2)), /no room/);
+    await assert.rejects(ledger.releaseSteps(3, [recordOf(3)], Uint8Array.of(1)), /no room/);
+    assert.equal(ledger.step, 2);
+    assert.equal(ledger.memo, undefined);
+    store.fails = false;
+    await ledger.release(2, recordOf(2));
+    assert.equal(ledger.step, 4, 'all that is decided is stored');
+  });
+  assert.equal(store.appended.at(-1), 48 - 8 + 80);
+  await withLedger(store, async (ledger) => {
+    assert.equal(ledger.step, 4);
+    await assert.rejects(ledger.release(3, [0.125]), { code: 'already_released' });
+  });
+});
+
+test('log: nothing is appended behind a torn frame', async () => {
+  const store = appendingStore();
+  const releases = await withLedger(store, (ledger) => releaseUpTo(ledger, 5));
+  const torn = appendingStore((await store.load()).slice(0, -1));
+  await withLedger(torn, async (ledger) => {
+    assert.equal(ledger.step, 4);
+    assert.deepEqual([...(await ledger.release(4, recordOf(4)))], releases.slice(4));
+    assert.equal(torn.saved, 1);
+    await releaseUpTo(ledger, 6);
+    assert.equal(torn.saved, 1);
+  });
+  await withLedger(torn, (ledger) => assert.equal(ledger.step, 6));
+});
+
+test('log: both modes, and records of many numbers, go on with the same bits', async () => {
+  for (const options of [
+    { mode: 'lattice', mechanism: 'honaker' },
+    { mode: 'lattice', mechanism: 'blt-rational', dimension: 3, numSteps: 100 },
+    { mechanism: 'optimal', dimension: 700, numSteps: 64 },
+    { mechanism: 'square-root', numSteps: 64 },
+  ]) {
+    const store = appendingStore();
+    const sums = dp.prefixSum({ ...target, ...options });
+    const record = new Float64Array(options.dimension ?? 1).fill(0.02);
+    for (let life = 0; life < 3; ++life) {
+      await withLedger(store, async (ledger) => {
+        for (let i = 0; i < 3; ++i) {
+          assert.deepEqual(await ledger.release(ledger.step, record), sums.release(record));
+        }
+      }, options);
+    }
+    assert.equal(store.saved, 1);
+    sums.dispose();
+  }
+});
+
+const PATH = '/power/full';
+
+test('file store: a full disk is named, nothing is lost, and the next try works', async () => {
+  const files = {};
+  for (const [operation, path] of [
+    ['write', PATH],
+    ['sync', PATH],
+    ['write', `${PATH}.new`],
+    ['sync', `${PATH}.new`],
+  ]) {
+    const disk = new PowerLoss(files);
+    await disk.use(async () => {
+      const store = await FileStore.open(PATH);
+      await withLedger(store, async (ledger) => {
+        const isNew = path.endsWith('.new');
+        if (!isNew) await releaseUpTo(ledger, 3);
+        let isFull = true;
+        disk.after = (name, at) => {
+          if (!isFull || name !== operation || at !== path) return;
+          isFull = false;
+          throw Object.assign(new Error('no space'), { code: 'ENOSPC', syscall: name });
+        };
+        const { step } = ledger;
+        const refused = { code: 'store_failed', message: /could not be saved \(the disk is full: ENOSPC\)/ };
+        await assert.rejects(ledger.release(step, recordOf(step)), refused);
+        assert.ok(!isFull);
+        assert.ok(!disk.now.has(`${PATH}.new`));
+        assert.equal(ledger.step, step);
+        await releaseUpTo(ledger, step + 2);
+      });
+      await withLedger(store, (ledger) => assert.equal(ledger.step, path.endsWith('.new') ? 2 : 5));
+      await store.close();
+    });
+  }
+});
+
+test('file store: after another failure it has to be opened again', async () => {
+  for (const operation of ['write', 'sync', 'truncate']) {
+    const disk = new PowerLoss();
+    await disk.use(async () => {
+      const store = await FileStore.open(PATH);
+      const ledger = await dp.ledger({ ...target, store });
+      await releaseUpTo(ledger, 3);
+      disk.after = (name, path) => {
+        if (path !== PATH) return;
+        const isFull = operation === 'truncate' && name === 'write';
+        if (name === operation) throw Object.assign(new Error('broken'), { code: 'EIO', syscall: name });
+        if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: name });
+      };
+      await assert.rejects(ledger.release(3, recordOf(3)), { code: 'store_failed' });
+      disk.after = () => {};
+      const ended = { code: 'store_failed', message: /could not be saved before/ };
+      await assert.rejects(ledger.release(3, recordOf(3)), ended);
+      ledger.dispose();
+      await store.close();
+      const again = await FileStore.open(PATH);
+      await withLedger(again, async (next) => {
+        assert.ok(next.step === 3 || next.step === 4);
+        await releaseUpTo(next, 6);
+      });
+      await again.close();
+    });
+  }
+});
+
+test('file store: nothing is appended to what others have changed', async () => {
+  const changes = {
+    appended: (disk, inode) => inode.change(Buffer.concat([inode.now, Buffer.alloc(80)])),
+    cut: (disk, inode) => inode.change(inode.now.subarray(0, -80)),
+    'written over': (disk, inode) => inode.change(Buffer.concat([inode.now.subarray(0, -1), Buffer.alloc(1, 9)])),
+    replaced: (disk, inode) => disk.now.set(PATH, disk.copyOf(inode)),
+    removed: (disk) => disk.now.delete(PATH),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    for (const numBefore of [0, 2]) {
+      const disk = new PowerLoss();
+      await disk.use(async () => {
+        const store = await FileStore.open(PATH);
+        const ledger = await dp.ledger({ ...target, store });
+        await releaseUpTo(ledger, 2 + numBefore);
+        const before = disk.now.get(PATH);
+        change(disk, before);
+        const after = disk.now.get(PATH)?.now;
+        const refused = { code: 'store_in_use', message: /others saved or removed/ };
+        const isCopy = what === 'replaced' && numBefore === 0;
+        const release = ledger.release(ledger.step, [0]);
+        if (!isCopy) {
+          await assert.rejects(release, refused, `${what} ${numBefore}`);
+          assert.equal(disk.now.get(PATH)?.now, after, 'it was written to');
+        }
+        await release.catch(() => {});
+        ledger.dispose();
+        await store.close();
+      });
+    }
+  }
+});

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ledgers in files through every crash: the power fails around each operation of the file system,
+// and whatever was not synced is lost, torn or out of order. What had been handed out stays.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importEntry } from './support/consumer.mjs';
+import { PowerLoss, remains } from './support/power-loss.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+
+const PATH = '/power/visits';
+const target = { mechanism: 'tree', numSteps: 200, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+const recordOf = (step) => [Math.sin(step)];
+const memoOf = (size) => new Uint8Array(size).fill(7);
+
+/** The releases of one stream that is never interrupted. */
+const EXPECTED = (() => {
+  const sums = dp.prefixSum(target);
+  const all = Array.from({ length: 120 }, (_, step) => sums.release(recordOf(step))[0]);
+  sums.dispose();
+  return all;
+})();
+
+async function withLedger(use) {
+  const store = await FileStore.open(PATH);
+  try {
+    const ledger = await dp.ledger({ ...target, store });
+    try {
+      return await use(ledger, store);
+    } finally {
+      ledger.dispose();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** Waits until the ledger has made its log into a new base. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+/** Hands out the releases of some steps, and counts them. */
+function releasing(ledger, seen) {
+  return async (count, memo) => {
+    const { step } = ledger;
+    const steps = Array.from({ length: count }, (_, i) => recordOf(step + i));
+    seen.asked = step + count;
+    const releases = await ledger.releaseSteps(step, steps, memo);
+    assert.deepEqual([...releases], EXPECTED.slice(step, step + count));
+    seen.numReleased = step + count;
+  };
+}
+
+/** Two lives of a ledger: single steps, many at once, memos, and a log that becomes a base. */
+async function live(disk, change = () => {}) {
+  const seen = { numReleased: 0, asked: 0 };
+  disk.mark = () => ({ ...seen });
+  await disk.use(async () => {
+    for (const largest of [20, 90_000]) {
+      await withLedger(async (ledger, store) => {
+        change(store);
+        const release = releasing(ledger, seen);
+        for (const count of [1, 1, 1, 30, 1]) await release(count);
+        await release(1, memoOf(5));
+        await release(1, memoOf(largest));
+        await settled();
+        for (const count of [1, 2]) await release(count);
+      });
+    }
+  });
+  return seen;
+}
+
+/** Opens what a crash left. Steps that were handed out, and those that were asked for, are right. */
+async function recover({ files, mark }) {
+  const disk = new PowerLoss(files);
+  await disk.use(async () => {
+    let reached;
+    await withLedger(async (ledger) => {
+      const { step } = ledger;
+      assert.ok(step >= mark.numReleased, `${mark.numReleased - step} steps were lost`);
+      assert.ok(step <= mark.asked, `step ${step - 1} was decided for nobody`);
+      const all = Array.from({ length: step }, (_, i) => recordOf(i)).flat();
+      if (step > 0) {
+        const again = await ledger.releaseMany(0, all);
+        assert.deepEqual([...again], EXPECTED.slice(0, step), 'other releases than before');
+        await assert.rejects(ledger.release(step - 1, [0.125]), { code: 'already_released' });
+      }
+      for (let next = step; next < step + 2; ++next) {
+        assert.equal((await ledger.release(next, recordOf(next)))[0], EXPECTED[next]);
+      }
+      reached = ledger.step;
+    });
+    await withLedger(async (ledger) => assert.equal(ledger.step, reached));
+  });
+}
+
+test('power loss: what was handed out is there after every crash', async (t) => {
+  const disk = new PowerLoss();
+  const { numReleased } = await live(disk);
+  assert.equal(numReleased, 78);
+  let count = 0;
+  for (const crash of disk.crashes()) {
+    ++count;
+    await recover(crash);
+  }
+  t.diagnostic(`${disk.snapshots.length} moments, ${count} states of the disk`);
+  assert.ok(count > 500);
+  // The first bytes, and the log that became long: everything else was appended.
+  assert.equal(disk.count('rename'), 2);
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('power loss: stores that do without a sync are found out', async () => {
+  const syncOf = (path) => (name, at) => name === 'sync' && at === path;
+  const lost = /steps were lost/;
+  for (const [what, message, skips, change] of [
+    ['of what is appended', lost, syncOf(PATH)],
+    ['of a new file', /store must hold at least 32 bytes|cut short/, syncOf(`${PATH}.new`)],
+    ['of the folder', lost, syncOf('/power')],
+    ['in time', lost, undefined, (store) => {
+      const { append } = store;
+      store.append = async (bytes) => void append.call(store, bytes);
+    }],
+  ]) {
+    const disk = new PowerLoss();
+    if (skips) disk.skips = skips;
+    await live(disk, change);
+    await assert.rejects(async () => {
+      for (const crash of disk.crashes()) await recover(crash);
+    }, message, `a store without a sync ${what} is safe`);
+  }
+});
+
+test('power loss: the shim leaves what a disk may leave', () => {
+  const durable = Buffer.alloc(700, 1);
+  const now = Buffer.concat([durable, Buffer.alloc(900, 2)]);
+  const all = remains({ durable, now, pending: [durable] }).map(String);
+  const zeros = (length) => Buffer.alloc(length);
+  const part = (value, length) => Buffer.alloc(length, value);
+  const expected = {
+    nothing: durable,
+    everything: now,
+    'its beginning': now.subarray(0, 701),
+    'its length': Buffer.concat([durable, zeros(900)]),
+    'its first sector': Buffer.concat([durable, part(2, 324), zeros(576)]),
+    'all but the first': Buffer.concat([durable, zeros(324), part(2, 576)]),
+    'its last sector': Buffer.concat([durable, zeros(836), part(2, 64)]),
+  };
+  for (const [what, bytes] of Object.entries(expected)) assert.ok(all.includes(String(bytes)), what);
+  assert.deepEqual(remains({ durable: now, now, pending: [] }), [now]);
+});

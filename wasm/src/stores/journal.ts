@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How the decisions of a ledger get into its store: appended where the store can do that, else all
+// of them at once.
+
+import type { Core } from '../core/core.js';
+import type { ReleaseStore } from '../types/all.js';
+import { pack, packBase, packLog, type Stored } from './stored.js';
+
+/** A log shorter than this, about 1024 steps of one number, is not made into a new base. */
+const LEAST_LOG_BYTES = 80 * 1024;
+/** A longer one is when it has so many times the bytes of its base: steps cost O(1) bytes each. */
+const LOG_BYTES_PER_BASE = 4;
+const TAG_BYTES = 16;
+
+/** A log that the next frame continues. */
+interface Log {
+  tag: Uint8Array;
+  numBytes: number;
+  /** Length from which on it is made into a new base. */
+  most: number;
+}
+
+function logAfter(tag: Uint8Array, base: Uint8Array): Log {
+  const most = Math.max(LEAST_LOG_BYTES, LOG_BYTES_PER_BASE * base.length);
+  return { tag, numBytes: 0, most };
+}
+
+export interface JournalOptions extends Pick<Stored, 'store' | 'key' | 'memo' | 'log'> {
+  core: Core;
+  /** The ledger's handle; throws when it was disposed of. */
+  ledger: () => number;
+}
+
+export class Journal {
+  /** The memo that was stored last. */
+  private kept: Uint8Array | undefined;
+  /** Undefined where the next decisions are stored with all others. */
+  private log: Log | undefined;
+  private readonly core: Core;
+  private readonly store: ReleaseStore;
+
+  /** Repeats what the stored log holds after its base. */
+  constructor(private readonly options: JournalOptions) {
+    const { core, store, ledger, memo, log } = options;
+    this.core = core;
+    this.store = store;
+    this.kept = memo;
+    if (log === undefined) return;
+    const id = ledger();
+    const begun = logAfter(core.call('ledgerLogTag', id, log.base), log.base);
+    const end = core.call('ledgerReplay', id, log.frames, begun.tag, log.position);
+    this.kept = end.memo ?? this.kept;
+    // Nothing is appended behind a part of a frame.
+    const isWhole = end.size === log.frames.length;
+    if (isWhole) this.log = { ...begun, tag: end.tag, numBytes: end.size };
+  }
+
+  get memo(): Uint8Array | undefined {
+    return this.kept?.slice();
+  }
+
+  /** Whether the log should become a new base. */
+  get isLong(): boolean {
+    return this.log !== undefined && this.log.numBytes >= this.log.most;
+  }
+
+  /** Stores decisions that were not acknowledged, and acknowledges them; a memo, if there is one. */
+  async write(memo: Uint8Array | undefined): Promise<void> {
+    const { core, store, options } = this;
+    const id = options.ledger();
+    const { decided } = core.call('ledgerSteps', id);
+    const next = memo ?? this.kept;
+    if (this.log && store.append) {
+      const frame = core.call('ledgerLogFrame', id, this.log.tag, memo);
+      await store.append(frame);
+      this.log.tag = frame.slice(-TAG_BYTES);
+      this.log.numBytes += frame.length;
+    } else {
+      await this.replace(next);
+    }
+    this.kept = next;
+    core.call('ledgerAcknowledge', options.ledger(), decided);
+  }
+
+  /** Makes the log into a new base. The log goes on where that fails, and asks for it later. */
+  async shorten(): Promise<void> {
+    const { log } = this;
+    try {
+      await this.replace(this.kept);
+    } catch {
+      if (log) log.most = log.numBytes + Math.max(LEAST_LOG_BYTES, log.numBytes);
+    }
+  }
+
+  private async replace(memo: Uint8Array | undefined): Promise<void> {
+    const { core, store, options } = this;
+    const id = options.ledger();
+    const base = packBase(memo, core.call('ledgerState', id));
+    if (!store.append) return store.save(pack(options.key, base));
+    const tag = core.call('ledgerLogTag', id, base);
+    await store.save(packLog(options.key, base));
+    this.log = logAfter(tag, base);
+  }
+}
