@@ -4,7 +4,6 @@
 
 import type { DpFtrl, MechanismName } from '../../types/all.js';
 import { load } from '../../index.js';
-import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { paragraph, table, type Column } from '../output/table.js';
@@ -149,7 +148,7 @@ function describe(measurements: readonly Measurement[], about: string): string {
 }
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`bench reads no file, got ${args.files[0]}`);
+  args.requireNoFile('bench');
   const wanted = `a number above 0 and up to ${MAX_TIME}`;
   const time = args.number('time', wanted, (ms) => ms > 0 && ms <= MAX_TIME) ?? 200;
   const dp = await load();

@@ -28,7 +28,7 @@ function named({ epsilon, rho }: { epsilon?: number; rho?: number }): string {
 }
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`bounds reads no file, got ${args.files[0]}`);
+  args.requireNoFile('bounds');
   const numSteps = required('steps', args.count('steps'));
   const epsilon = args.positive('epsilon');
   const rho = args.positive('rho');

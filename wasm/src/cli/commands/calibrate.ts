@@ -19,7 +19,7 @@ export const options: Known = {
 };
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`calibrate reads no file, got ${args.files[0]}`);
+  args.requireNoFile('calibrate');
   const kinds = ['epsilon', 'rho', 'mu'].filter((kind) => args.has(kind));
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) {

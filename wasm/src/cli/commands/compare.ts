@@ -7,7 +7,7 @@ import { compareInPieces } from '../../api/searches.js';
 import { OBJECTIVES } from '../../shared/defaults.js';
 import type { Comparison } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
-import { inOptions, Misuse } from '../failure.js';
+import { inOptions } from '../failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { readParticipation } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
@@ -91,7 +91,7 @@ function describe(comparison: Comparison, schema: string): string {
 }
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`compare reads no file, got ${args.files[0]}`);
+  args.requireNoFile('compare');
   const steps = required('steps', args.steps());
   const objective = args.oneOf('objective', OBJECTIVES);
   const participation = readParticipation(args);

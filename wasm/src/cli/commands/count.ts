@@ -7,7 +7,6 @@ import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
-import { PLOT_OPTIONS } from '../charts/file.js';
 import { Domain } from '../input/domain.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
@@ -20,7 +19,7 @@ import { warn } from '../output/notices.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
 import { releaseTable, type Run } from './release.js';
-import { readSettings } from './release/settings.js';
+import { OUTPUT_OPTIONS, readSettings } from './release/settings.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,
@@ -36,12 +35,7 @@ export const options: Known = {
   ...PEOPLE_OPTIONS,
   'min-separation': 'value',
   ...BUDGET_OPTIONS,
-  seed: 'value',
-  output: 'value',
-  ...PLOT_OPTIONS,
-  'show-nonprivate': 'flag',
-  json: 'flag',
-  quiet: 'flag',
+  ...OUTPUT_OPTIONS,
 };
 
 /** Each row changes one count by 1, and the vector of all counts by 1 in the l2-norm. */

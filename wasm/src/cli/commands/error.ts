@@ -6,7 +6,6 @@ import { errorInPieces } from '../../api/searches.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import type { UnitError } from '../../types/all.js';
-import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { participationText, readNeighbours } from '../options/mechanism.js';
@@ -49,7 +48,7 @@ function simultaneousLabels(
 }
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`error reads no file, got ${args.files[0]}`);
+  args.requireNoFile('error');
   const neighbours = readNeighbours(args);
   const dp = await load();
   const chosen = await readChosen(args, dp.mechanisms());

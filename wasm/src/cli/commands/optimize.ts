@@ -7,7 +7,6 @@ import { load } from '../../index.js';
 import type { SavedStrategy } from '../../types/all.js';
 import { connect } from '../../worker-client.js';
 import { Args, required, type Known } from '../options/args.js';
-import { Misuse } from '../failure.js';
 import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { participationText, readMechanism, readParticipation } from '../options/mechanism.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
@@ -73,7 +72,7 @@ async function search(options: Parameters<ReturnType<typeof connect>['optimize']
 }
 
 export async function run(args: Args): Promise<void> {
-  if (args.files.length > 0) throw new Misuse(`optimize reads no file, got ${args.files[0]}`);
+  args.requireNoFile('optimize');
   const numSteps = required('steps', args.steps());
   const participation = readParticipation(args);
   const workload = await readWorkload(args, numSteps);

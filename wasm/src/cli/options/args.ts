@@ -59,6 +59,11 @@ export class Args {
     return new Args(values, files);
   }
 
+  requireNoFile(command: string): void {
+    const [file] = this.files;
+    if (file !== undefined) throw new Misuse(`${command} reads no file, got ${file}`);
+  }
+
   /** The same with the value of an option that the command knows by itself. */
   with(name: string, value: string): Args {
     return new Args(new Map(this.values).set(name, [value]), this.files);

@@ -15,6 +15,16 @@ import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { STATE_OPTIONS } from '../../state/state.js';
 
+/** Options of every command that releases totals. */
+export const OUTPUT_OPTIONS: Known = {
+  seed: 'value',
+  output: 'value',
+  ...PLOT_OPTIONS,
+  'show-nonprivate': 'flag',
+  json: 'flag',
+  quiet: 'flag',
+};
+
 export const options: Known = {
   ...STRATEGY_OPTIONS,
   epsilon: 'value',
@@ -31,12 +41,7 @@ export const options: Known = {
   column: 'values',
   neighbours: 'value',
   ...MODE_OPTIONS,
-  seed: 'value',
-  output: 'value',
-  ...PLOT_OPTIONS,
-  'show-nonprivate': 'flag',
-  json: 'flag',
-  quiet: 'flag',
+  ...OUTPUT_OPTIONS,
 };
 
 export function readSettings(args: Args) {
