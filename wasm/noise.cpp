@@ -4,6 +4,7 @@
 
 #include <emscripten/val.h>
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,25 +34,25 @@ NoiseStreamOptions stream_options(const val& options) {
           .first_coordinate = count(options, "firstCoordinate")};
 }
 
-/// Noise of totals, of steps, or of steps with what a target requires.
-using NoiseRows = std::variant<NoiseStream, NoiseIncrements, GradientNoise>;
+/// Noise of totals, of steps, or of steps with what a target requires; memory for rows on their way
+/// out.
+struct NoiseRows {
+  std::variant<NoiseStream, NoiseIncrements, GradientNoise> noise;
+  std::vector<std::int64_t> piece{};
+};
 
 /// Rows of totals, increments, or increments for sums of gradients where there is a target.
-std::unique_ptr<NoiseRows> rows_of(const val& options) {
+NoiseRows rows_of(const val& options) {
   if (!options["epsilon"].isUndefined())
-    return std::make_unique<NoiseRows>(
-        std::in_place_type<GradientNoise>,
-        GradientNoiseOptions{.mechanism = mechanism_options(options),
-                             .key = key_of(options),
-                             .dimension = count(options, "dimension"),
-                             .grid = optional_number(options, "grid")});
+    return {GradientNoise({.mechanism = mechanism_options(options),
+                           .key = key_of(options),
+                           .dimension = count(options, "dimension"),
+                           .grid = optional_number(options, "grid")})};
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
   if (optional_flag(options, "increments").value_or(false))
-    return std::make_unique<NoiseRows>(std::in_place_type<NoiseIncrements>, *strategy,
-                                       stream_options(options));
-  return std::make_unique<NoiseRows>(std::in_place_type<NoiseStream>, *strategy,
-                                     stream_options(options));
+    return {NoiseIncrements(*strategy, stream_options(options))};
+  return {NoiseStream(*strategy, stream_options(options))};
 }
 
 NoiseStream& stream_of(NoiseStream& rows) {
@@ -68,13 +69,13 @@ NoiseIncrements& stream_of(GradientNoise& rows) {
 template <typename Use>
 decltype(auto) with_stream(double handle, Use&& use) {
   return std::visit([&](auto& rows) { return use(stream_of(rows)); },
-                    handles().get<NoiseRows>(handle));
+                    handles().get<NoiseRows>(handle).noise);
 }
 
 val noise_create(const val& options) {
-  std::unique_ptr<NoiseRows> rows = rows_of(options);
+  auto rows = std::make_unique<NoiseRows>(rows_of(options));
   val object = val::object();
-  if (const auto* noise = std::get_if<GradientNoise>(rows.get())) {
+  if (const auto* noise = std::get_if<GradientNoise>(&rows->noise)) {
     object.set("certificate", to_object(noise->mechanism().certificate()));
     object.set("grid", noise->grid());
   }
@@ -106,28 +107,34 @@ void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::in
   stream.next_rounded(rows, num_rows, scale);
 }
 
-/// Integers as doubles, which hold them.
-val noise_rounded(double handle, double num_rows, double scale) {
-  return with_stream(handle, [&](auto& stream) {
-    require_between("noise", "num_rows", count_of(num_rows), 0, stream.num_steps());
-    std::vector<std::int64_t> rows(
-        static_cast<std::size_t>(count_of(num_rows) * stream.dimension()));
-    fill_rounded(stream, rows, count_of(num_rows), scale);
-    std::vector<double> out;
-    out.reserve(rows.size());
-    for (const std::int64_t entry : rows) {
-      constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+/// Overwrites integers by doubles, which hold them.
+void as_doubles(std::span<std::int64_t> rows) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+  for (std::int64_t& entry : rows) {
+    // One comparison where the call would cost as much as the rest of the loop.
+    if (static_cast<std::uint64_t>(entry + kLargest) > 2 * kLargest)
       require_between("noise", "scale", entry, -kLargest, kLargest);
-      out.push_back(static_cast<double>(entry));
-    }
-    return owned_array(out);
+    entry = std::bit_cast<std::int64_t>(static_cast<double>(entry));
+  }
+}
+
+/// Fills a Float64Array.
+void noise_rounded(double handle, const val& out, double num_rows, double scale) {
+  std::vector<std::int64_t>& piece = handles().get<NoiseRows>(handle).piece;
+  with_stream(handle, [&](auto& stream) {
+    write_rows<double>(out, count_of(num_rows), stream.dimension(), piece,
+                       [&](std::span<std::int64_t> rows, std::int64_t num) {
+                         fill_rounded(stream, rows, num, scale);
+                         as_doubles(rows);
+                       });
   });
 }
 
 /// Overwrites the sum, a Float64Array that only the facade knows, by itself with the noise.
 void noise_add_to(double handle, const val& sum, double step) {
   std::vector<double> values = numbers_of(sum);
-  std::get<GradientNoise>(handles().get<NoiseRows>(handle)).add_noise_to(values, count_of(step));
+  NoiseRows& rows = handles().get<NoiseRows>(handle);
+  std::get<GradientNoise>(rows.noise).add_noise_to(values, count_of(step));
   write_to(sum, values);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Batches: an array of records, row after row.
+/// Arrays of rows, one after the other: batches of records, and noise.
 
 #include <emscripten/val.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -57,6 +59,27 @@ emscripten::val over_rows(double handle, const emscripten::val& records, Use&& u
   });
   if (!complete) reply.set("released", static_cast<double>(done));
   return reply;
+}
+
+/// Fills `out`, a typed array of `Value` that only the facade knows, with `num_rows` rows: `make`
+/// writes some of them to memory on this side, from which they are copied once.
+template <typename Value, typename Stored, typename Make>
+void write_rows(const emscripten::val& out, std::int64_t num_rows, std::int64_t width,
+                std::vector<Stored>& piece, Make&& make) {
+  static_assert(sizeof(Value) == sizeof(Stored));
+  // Streams make 16 rows at once. Many short ones are one piece: each costs a call.
+  constexpr std::int64_t kWindow = 16, kFew = 4096, kMost = std::int64_t{1} << 23;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, std::min(kMost / width, std::max(kWindow, kFew / width)));
+  for (std::int64_t done = 0; done < num_rows;) {
+    const std::int64_t some = std::min(num_rows - done, most);
+    piece.resize(static_cast<std::size_t>(some * width));
+    make(std::span(piece), some);
+    const auto* const values = reinterpret_cast<const Value*>(piece.data());
+    out.call<void>("set", emscripten::val(emscripten::typed_memory_view(piece.size(), values)),
+                   static_cast<double>(done * width));
+    done += some;
+  }
 }
 
 }  // namespace dpftrl::wasm

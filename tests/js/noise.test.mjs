@@ -35,6 +35,22 @@ test('noise: shards have the numbers of the whole', () => {
   }
 });
 
+test('noise: rows do not depend on how many are asked for at once, nor on where they go', () => {
+  for (const place of [{ dimension: 3 }, { dimension: 300 }, { dimension: 300, increments: true }]) {
+    const { dimension } = place;
+    const whole = all(place);
+    withNoise(place, (noise) => {
+      for (let step = 0; step < 16; step++) {
+        const row = noise.rounded({ numRows: 1, scale: 64 });
+        assert.deepEqual(row, whole.slice(step * dimension, (step + 1) * dimension));
+      }
+      const out = new Float64Array(24 * dimension);
+      assert.equal(noise.rounded({ numRows: 24, scale: 64 }, out), out);
+      assert.deepEqual(out, whole.slice(16 * dimension));
+    });
+  }
+});
+
 test('noise: seeking changes no number', () => {
   const whole = all({});
   withNoise({}, (noise) => {
@@ -228,6 +244,13 @@ test('noise: bad options are refused', () => {
   withNoise({}, (noise) => {
     const rows = (numRows, scale) => () => noise.rounded({ numRows, scale });
     rejects(rows(41, 1), RangeError, 'invalid_argument', /numRows must be .* 0 to 40, got 41/);
+    const into = (out) => () => noise.rounded({ numRows: 2, scale: 1 }, out);
+    rejects(into(new Float64Array(1)), TypeError, 'wrong_length', /out must have 2 entries, got 1/);
+    rejects(into(new Float32Array(2)), TypeError, 'wrong_type', /out must be a Float64Array/);
+    rejects(() => noise.rounded({ numRows: 2, scale: 1, out: [] }), TypeError, 'wrong_type', /out is an unknown option/);
+    const huge = { numRows: 40, scale: 2 ** 40 };
+    assert.ok(noise.rounded(huge).every(Number.isSafeInteger));
+    noise.seek(0);
     rejects(rows(1, NaN), RangeError, 'invalid_argument', /scale must be between 0 and 2\^40/);
     rejects(() => noise.seek(41), RangeError, 'invalid_argument', /step must be .* 0 to 40/);
     rejects(() => noise.restore([1]), TypeError, 'wrong_type', /bytes must be a Uint8Array/);

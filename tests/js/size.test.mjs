@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 428_000);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 433_500);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -30,7 +30,7 @@ test('size: the counter, its module and its code', (t) => {
 
 test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.wasm', sizeOf('learner.wasm'), 161_500);
-  check(t, 'learner.js', sizeOf('learner.js'), 20_700);
+  check(t, 'learner.js', sizeOf('learner.js'), 20_800);
 });
 
 test('size: the glue', (t) => {
@@ -39,11 +39,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 585_000);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 593_000);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 28_200);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 28_600);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

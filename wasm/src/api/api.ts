@@ -23,6 +23,7 @@ import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
+import { makeSimulationNoise } from './simulation-noise.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, MechanismBounds, UnitError } from '../types/all.js';
 
@@ -167,6 +168,8 @@ export function makeApi(core: Core): DpFtrl {
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),
     predict: (model, features, out) => predict(model, features, out),
     noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
+    simulationNoise: ((options: unknown) =>
+      makeSimulationNoise(instance, options)) as DpFtrl['simulationNoise'],
     ledger: (options) => makeLedger(instance, options),
     learnerLedger: (options) => makeLearnerLedger(instance, options),
     simulation: (options) => makeSimulation(instance, options),

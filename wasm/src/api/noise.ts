@@ -4,7 +4,7 @@
 // sums of gradients that the caller clips.
 
 import { float64s, optionsObject, outOfRange, overwrite, Reader } from '../core/check.js';
-import { requireCount, Scratch, writableLength, wrongType } from '../core/check.js';
+import { requireCount, roomFor, Scratch, writableLength, wrongType } from '../core/check.js';
 import type { CoreFactorization } from '../core/core.js';
 import { asErrorsOf, makeError } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
@@ -49,7 +49,7 @@ class CoreNoise extends CoreHandle implements Noise {
     this.core.call('noiseSeek', this.id, requireCount('seek', 'step', step, this.numSteps));
   }
 
-  rounded(options: { numRows: number; scale: number }): Float64Array {
+  rounded(options: { numRows: number; scale: number }, out?: Float64Array): Float64Array {
     const where = 'rounded';
     const reader = new Reader(where, optionsObject(where, options, ['numRows', 'scale']));
     const scale = reader.number('scale');
@@ -58,7 +58,9 @@ class CoreNoise extends CoreHandle implements Noise {
     }
     const left = this.numSteps - this.step;
     const numRows = requireCount(where, 'numRows', reader.number('numRows'), left);
-    return this.core.call('noiseRounded', this.id, numRows, scale);
+    const { rows, view } = roomFor(where, numRows * this.dimension, Float64Array, out);
+    this.core.call('noiseRounded', this.id, view, numRows, scale);
+    return rows;
   }
 
   checkpoint(): Uint8Array {

@@ -243,15 +243,65 @@ export function requireFormat(where: Where, value: object, wanted: { format: str
 const typedArray = Object.getPrototypeOf(Float64Array.prototype) as Float64Array;
 const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length')!.get!;
 
+/** Arrays of the two precisions. */
+export type Floats = Float32Array | Float64Array;
+export type FloatsClass<Rows extends Floats> = new (
+  buffer: ArrayBuffer | number,
+  byteOffset?: number,
+  length?: number,
+) => Rows;
+
 /** True length of an array to be written to, whatever a subclass says. */
-export function writableLength(where: Where, name: string, value: unknown): number {
-  if (!(value instanceof Float64Array)) throw wrongType(where, name, 'a Float64Array', value);
+export function writableLength(
+  where: Where,
+  name: string,
+  value: unknown,
+  wanted: FloatsClass<Floats> = Float64Array,
+): number {
+  if (!(value instanceof wanted)) throw wrongType(where, name, `a ${wanted.name}`, value);
   try {
     typedArray.keys.call(value); // Throws where the memory is gone; `length` would be 0.
   } catch {
     throw detached(where, name);
   }
   return lengthOf.call(value) as number;
+}
+
+function newArray<Rows extends Floats>(
+  where: Where,
+  length: number,
+  wanted: FloatsClass<Rows>,
+): Rows {
+  try {
+    return new wanted(length);
+  } catch {
+    throw outOfRange(where, 'numRows', 'of a length that memory can hold', length);
+  }
+}
+
+/**
+ * A new array of a length, or `out`, which has to have that length; and a plain array over the same
+ * memory for the core to write to, which meets no code of a subclass there.
+ */
+export function roomFor<Rows extends Floats>(
+  where: Where,
+  length: number,
+  wanted: FloatsClass<Rows>,
+  out: Rows | undefined,
+): { rows: Rows; view: Rows } {
+  if (out === undefined) {
+    const rows = newArray(where, length, wanted);
+    return { rows, view: rows };
+  }
+  const got = writableLength(where, 'out', out, wanted);
+  if (got !== length) {
+    const constraint = `must have ${length} entries`;
+    throw makeError('wrong_length', where, { parameter: 'out', constraint, value: String(got) });
+  }
+  const [buffer, start] = ['buffer', 'byteOffset'].map((name) =>
+    Object.getOwnPropertyDescriptor(typedArray, name)!.get!.call(out),
+  ) as [ArrayBuffer, number];
+  return { rows: out, view: new wanted(buffer, start, length) };
 }
 
 /**

@@ -262,7 +262,8 @@ interface CoreFunctions {
   ];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];
-  noiseRounded: [[id: number, numRows: number, scale: number], Float64Array];
+  /** Overwrites the rows. */
+  noiseRounded: [[id: number, rows: Float64Array, numRows: number, scale: number], null];
   /** Overwrites the sum. */
   noiseAddTo: [[id: number, sum: Float64Array, step: number], null];
   noiseCheckpoint: [[id: number], Uint8Array];
@@ -289,6 +290,14 @@ interface CoreFunctions {
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
   simulationHeldOutRisk: [[id: number, numExamples: number], HeldOutRisk];
+  simulationNoiseCreate: [
+    [options: CoreFactorization & { precision: string; generator: string } & object],
+    number,
+  ];
+  simulationNoiseStep: [[id: number], number];
+  simulationNoiseSeek: [[id: number, step: number], null];
+  /** Overwrites the array, of the precision. */
+  simulationNoiseNext: [[id: number, rows: Float32Array | Float64Array, numRows: number], null];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
   /** Does what is left of the search. */
@@ -359,7 +368,7 @@ const CALLERS: readonly Caller[] = [
     call: 'queries',
     names: { parts: 'workload', num_bits: 'parities', queries: 'matrix' },
   },
-  ...['prefixSum', 'peopleSum', 'learner', 'simulation'].map((handle) => ({
+  ...['prefixSum', 'peopleSum', 'learner', 'simulationNoise', 'simulation'].map((handle) => ({
     start: handle,
     call: handle,
   })),

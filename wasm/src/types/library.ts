@@ -27,6 +27,7 @@ import type { LedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { Optimization, OptimizeOptions, SearchLimits } from './optimization.js';
+import type { SimulationNoise, SimulationNoiseOptions } from './simulation-noise.js';
 import type {
   ApproximateDp,
   CalibrateOptions,
@@ -417,6 +418,28 @@ export interface DpFtrl {
    * ```
    */
   noise(options: GradientNoiseOptions): GradientNoise;
+  /**
+   * Rows of a mechanism's noise in floating point, at the pace of the core: for simulations only,
+   * and NOT private. For releases there is `noise`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const noise = dp.simulationNoise({ mechanism: 'blt', numSteps: 64, dimension: 1000 });
+   * const rows = new Float32Array(16 * 1000);
+   * let sum = 0;
+   * while (noise.step < 64) sum += noise.next(16, rows)[0] ** 2; // of every 16th step
+   * console.log(sum / 4);
+   * noise.dispose();
+   * ```
+   */
+  simulationNoise(
+    options: SimulationNoiseOptions & { precision: 'float64' },
+  ): SimulationNoise<Float64Array>;
+  simulationNoise(
+    options: SimulationNoiseOptions & { precision?: 'float32' },
+  ): SimulationNoise<Float32Array>;
   /**
    * A private running total whose state is kept in a store: it continues where it stopped, and
    * never releases a step for two records.

@@ -45,8 +45,10 @@ export interface Noise extends Handle {
    * Returns the next rows, one after the other: floor(scale * entry + 1/2) of the ideal entries,
    * exactly. The noise is unit noise: `scale` is the noise std in units of the integers to which it
    * is added, up to 2^40.
+   * @param out where to write instead of a new array: numRows * dimension numbers. Memory that was
+   * used before is quicker than a new array.
    */
-  rounded(options: { numRows: number; scale: number }): Float64Array;
+  rounded(options: { numRows: number; scale: number }, out?: Float64Array): Float64Array;
   /**
    * Returns bytes from which `restore` continues, here or natively. They do not hold the key, and
    * are as secret as it.

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rejects } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
+
+const { load, DpError } = await importEntry('dp-ftrl');
+const dp = await load();
+const ARRAYS = { float32: Float32Array, float64: Float64Array };
+const PRECISIONS = Object.keys(ARRAYS);
+const NUM_STEPS = 40;
+const options = { mechanism: 'blt', numSteps: NUM_STEPS, seed: 3 };
+
+function withRows(more, use) {
+  const noise = dp.simulationNoise({ ...options, ...more });
+  try {
+    return use(noise);
+  } finally {
+    noise.dispose();
+  }
+}
+
+const all = (more) => withRows(more, (noise) => noise.next(noise.numSteps));
+
+/** Every row by a call of its own. */
+const oneByOne = (more) =>
+  withRows(more, (noise) => {
+    const rows = Array.from({ length: noise.numSteps }, () => [...noise.next(1)]);
+    return ARRAYS[more.precision].from(rows.flat());
+  });
+
+test('simulationNoise: rows do not depend on how many are asked for at once', () => {
+  const mechanisms = dp.mechanisms().map(({ name }) => name);
+  assert.ok(mechanisms.length > 20);
+  for (const mechanism of mechanisms) {
+    for (const precision of PRECISIONS) {
+      // Narrow rows, those of a few tiles, and a width at which pieces of 4096 numbers end midway.
+      for (const dimension of [1, 3, 300]) {
+        const place = { mechanism, precision, dimension };
+        const wanted = oneByOne(place);
+        assert.ok(wanted.some((x) => x !== 0) && wanted.every(Number.isFinite));
+        assert.deepEqual(all(place), wanted, `${mechanism}, ${precision}, ${dimension}`);
+        withRows(place, (noise) => {
+          const out = new ARRAYS[precision](17 * dimension);
+          noise.next(2, out.subarray(0, 2 * dimension));
+          assert.equal(noise.next(17, out), out);
+          assert.deepEqual(out, wanted.slice(2 * dimension, 19 * dimension), mechanism);
+        });
+      }
+    }
+  }
+});
+
+test('simulationNoise: pieces of short rows follow each other', () => {
+  for (const precision of PRECISIONS) {
+    const place = { mechanism: 'tree', numSteps: 9000, precision };
+    assert.deepEqual(all(place), oneByOne(place));
+  }
+});
+
+test('simulationNoise: doubles are what noise of the same seed rounds', () => {
+  for (const mechanism of ['blt', 'tree', 'optimal', 'square-root']) {
+    const rows = all({ mechanism, precision: 'float64', dimension: 90 });
+    const noise = dp.noise({ mechanism, numSteps: NUM_STEPS, dimension: 90, insecureSeed: 3 });
+    // No entry is within 2^-40 of a boundary.
+    const rounded = noise.rounded({ numRows: NUM_STEPS, scale: 1024 });
+    assert.deepEqual(rows.map((x) => Math.floor(1024 * x + 0.5)), rounded, mechanism);
+    noise.dispose();
+  }
+});
+
+test('simulationNoise: rows of both precisions have the covariance of the mechanism', () => {
+  const dimension = 4096;
+  // Each variance is off by sqrt(2 / 4096) = 2.2 %. Seven of these: a false alarm below 1e-9.
+  const tolerance = 0.155;
+  const { decoder } = dp.matrices({ mechanism: 'blt', numSteps: NUM_STEPS });
+  const rowOf = (step) => decoder.subarray(step * NUM_STEPS, (step + 1) * NUM_STEPS);
+  const covariance = (s, t) => rowOf(s).reduce((sum, x, i) => sum + x * rowOf(t)[i], 0);
+  for (const precision of PRECISIONS) {
+    const rows = all({ dimension, precision });
+    const worst = (factor) =>
+      Math.max(
+        ...Array.from({ length: NUM_STEPS }, (_, step) => {
+          const row = rows.subarray(step * dimension, (step + 1) * dimension);
+          const variance = row.reduce((sum, x) => sum + (factor * x) ** 2, 0) / dimension;
+          return Math.abs(variance / covariance(step, step) - 1);
+        }),
+      );
+    assert.ok(worst(1) < tolerance, `${precision}: ${worst(1)}`);
+    assert.ok(worst(2 / 3) > tolerance && worst(3 / 2) > tolerance, 'a wrong scale is noticed');
+    const first = rows.subarray(0, dimension);
+    const next = rows.subarray(dimension, 2 * dimension);
+    const both = first.reduce((sum, x, i) => sum + x * next[i], 0) / dimension;
+    assert.ok(Math.abs(both / covariance(0, 1) - 1) < 2 * tolerance, `${both}`);
+  }
+});
+
+test('simulationNoise: single precision, and every generator, has bits of its own', () => {
+  const doubles = all({ precision: 'float64', dimension: 70 });
+  const rows = ['chacha20', 'chacha12', 'chacha8'].map((generator) => all({ generator, dimension: 70 }));
+  assert.deepEqual(rows[0], all({ dimension: 70 }));
+  const close = (a, b) => a.filter((x, i) => Math.abs(x - b[i]) < 1e-3).length;
+  for (const other of [doubles, rows[1], rows[2]]) assert.ok(close(rows[0], other) < 30);
+  assert.ok(close(rows[1], rows[2]) < 30);
+});
+
+test('simulationNoise: shards with a seed have the numbers of the whole, and seeks change none', () => {
+  for (const precision of PRECISIONS) {
+    const whole = all({ precision, dimension: 100 });
+    const right = { precision, dimension: 37, firstCoordinate: 63 };
+    withRows(right, (noise) => {
+      for (const step of [30, 7, 8, 39, 0]) {
+        noise.seek(step);
+        assert.equal(noise.step, step);
+        assert.deepEqual(noise.next(1), whole.slice(100 * step + 63, 100 * step + 100));
+      }
+    });
+  }
+});
+
+test('simulationNoise: without a seed every stream is another one', () => {
+  assert.deepEqual(all({ seed: 4n }), all({ seed: 4 }));
+  assert.notDeepEqual(all({ seed: 4 }), all({}));
+  assert.notDeepEqual(all({ seed: undefined }), all({ seed: undefined }));
+});
+
+test('simulationNoise: no rows are an empty array, and bad arguments change nothing', () => {
+  for (const precision of PRECISIONS) {
+    withRows({ precision, dimension: 2 }, (noise) => {
+      const Rows = ARRAYS[precision];
+      const Other = precision === 'float32' ? Float64Array : Float32Array;
+      assert.deepEqual(noise.next(0), new Rows(0));
+      assert.deepEqual(noise.next(0, new Rows(0)), new Rows(0));
+      noise.next(38);
+      const refused = (args, Kind, code, message) =>
+        rejects(() => noise.next(...args), Kind, code, message);
+      for (const numRows of [3, -1, 0.5, NaN, Infinity]) {
+        refused([numRows], RangeError, 'invalid_argument', /next: numRows must be an integer from 0 to 2/);
+      }
+      refused([], TypeError, 'wrong_type', /numRows must be a number, got undefined/);
+      refused(['1'], TypeError, 'wrong_type', /numRows must be a number/);
+      for (const length of [0, 1, 3, 4]) {
+        refused([1, new Rows(length)], TypeError, 'wrong_length', RegExp(`out must have 2 entries, got ${length}`));
+      }
+      refused([1, new Other(2)], TypeError, 'wrong_type', RegExp(`out must be a ${Rows.name}`));
+      refused([1, [0, 0]], TypeError, 'wrong_type', RegExp(`out must be a ${Rows.name}`));
+      const gone = new Rows(2);
+      structuredClone(gone.buffer, { transfer: [gone.buffer] });
+      refused([1, gone], TypeError, 'wrong_type', /out must be an array with its memory/);
+      assert.equal(noise.step, 38);
+      assert.deepEqual(noise.next(2), all({ precision, dimension: 2 }).slice(76));
+      refused([1], RangeError, 'invalid_argument', /from 0 to 0, got 1/);
+      rejects(() => noise.seek(41), RangeError, 'invalid_argument', /step must be .* 0 to 40, got 41/);
+      rejects(() => noise.seek(NaN), RangeError, 'invalid_argument', /step must be an integer/);
+    });
+  }
+  const noise = dp.simulationNoise(options);
+  noise.dispose();
+  rejects(() => noise.next(1), DpError, 'disposed', /this simulation noise was disposed of/);
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('simulationNoise: a subclass cannot change what is written, nor where', () => {
+  class Odd extends Float32Array {
+    get length() {
+      return 1000;
+    }
+    get buffer() {
+      return new ArrayBuffer(4000);
+    }
+    set() {
+      throw new Error('the instance would be lost');
+    }
+  }
+  const out = new Odd(new ArrayBuffer(24), 8, 3);
+  withRows({ dimension: 3 }, (noise) => noise.next(1, out));
+  const written = Array.from({ length: 3 }, (_, i) => out[i]);
+  assert.deepEqual(written, [...all({ dimension: 3 }).slice(0, 3)]);
+});
+
+test('simulationNoise: what belongs to a release is refused, and so are bad options', () => {
+  const make = (more) => () => withRows(more, () => {});
+  const key = new Uint8Array(32).fill(1);
+  for (const [name, value] of Object.entries({ epsilon: 1, delta: 1e-6, clipNorm: 1, key })) {
+    const message = RegExp(`${name} must be left out: noise in floating point makes no release private`);
+    rejects(make({ [name]: value }), RangeError, 'invalid_argument', message);
+  }
+  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /insecureSeed is an unknown option/);
+  rejects(make({ precision: 'float16' }), RangeError, 'invalid_argument', /precision must be one of float32, float64/);
+  rejects(make({ generator: 'mt19937' }), RangeError, 'invalid_argument', /generator must be one of chacha20/);
+  const double = { precision: 'float64', generator: 'chacha8' };
+  rejects(make(double), RangeError, 'invalid_argument', /simulationNoise: generator must be chacha20 but/);
+  for (const dimension of [0, -1, NaN, 2 ** 60]) {
+    rejects(make({ dimension }), RangeError, 'invalid_argument', /simulationNoise: dimension must be/);
+  }
+  rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
+  rejects(make({ numSteps: 0 }), RangeError, 'invalid_argument', /numSteps/);
+  rejects(make({ seed: -1 }), RangeError, 'invalid_argument', /seed must be/);
+  rejects(make({ mechanism: 'gaussian' }), RangeError, 'invalid_argument', /mechanism must be one of/);
+  rejects(() => dp.simulationNoise(), TypeError, 'wrong_type', /options must be an object/);
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('simulationNoise: releases, ledgers, budgets and optimisers take none of it', async () => {
+  const noise = dp.simulationNoise(options);
+  const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
+  for (const name of ['prefixSum', 'peopleSum', 'learner', 'gradientLearner', 'noise']) {
+    rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
+  }
+  const search = { mechanism: 'blt', numSteps: 4, noise };
+  rejects(() => dp.optimize(search), TypeError, 'wrong_type', /noise is an unknown option/);
+  const store = { read: async () => undefined, write: async () => {} };
+  for (const name of ['ledger', 'learnerLedger']) {
+    await assert.rejects(dp[name]({ ...target, store }), { code: 'wrong_type', parameter: 'noise' });
+  }
+  const spent = { account: 'mu', costs: noise, epsilon: 1, delta: 1e-6 };
+  rejects(() => dp.compose(spent), TypeError, 'wrong_type', /costs must be an array of numbers/);
+  for (const name of ['rounded', 'addNoiseTo', 'checkpoint', 'certificate', 'grid']) {
+    assert.equal(noise[name], undefined, name);
+  }
+  noise.dispose();
+});

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of noise in floating point, for simulations.
+
+import { outOfRange, requireCount, roomFor } from '../core/check.js';
+import type { Floats, FloatsClass } from '../core/check.js';
+import { CoreHandle, type Instance } from '../core/handle.js';
+import { withKey } from '../core/key.js';
+import type { SimulationNoise } from '../types/all.js';
+import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+
+const WHERE = 'simulationNoise';
+const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
+const GENERATORS = ['chacha20', 'chacha12', 'chacha8'] as const;
+/** Options of releases, which these rows are never for. */
+const OF_RELEASES = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'key'];
+const OPTIONS = [
+  ...ERROR_OPTIONS,
+  ...['dimension', 'firstCoordinate', 'precision', 'generator', 'seed'],
+];
+
+class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements SimulationNoise<Rows> {
+  constructor(
+    instance: Instance,
+    id: number,
+    readonly dimension: number,
+    readonly numSteps: number,
+    private readonly arrays: FloatsClass<Rows>,
+  ) {
+    super(instance, id, 'simulation noise');
+  }
+
+  get step(): number {
+    return this.core.call('simulationNoiseStep', this.id);
+  }
+
+  seek(step: number): void {
+    const wanted = requireCount('seek', 'step', step, this.numSteps);
+    this.core.call('simulationNoiseSeek', this.id, wanted);
+  }
+
+  next(numRows: number, out?: Rows): Rows {
+    const where = 'next';
+    requireCount(where, 'numRows', numRows, this.numSteps - this.step);
+    const { rows, view } = roomFor(where, numRows * this.dimension, this.arrays, out);
+    this.core.call('simulationNoiseNext', this.id, view, numRows);
+    return rows;
+  }
+}
+
+export function makeSimulationNoise(instance: Instance, options: unknown): SimulationNoise<Floats> {
+  const { core, mechanisms } = instance;
+  const reader = readOptions(WHERE, options, [...OPTIONS, ...OF_RELEASES]);
+  const stray = OF_RELEASES.find((name) => reader.has(name));
+  if (stray !== undefined) {
+    const wanted = 'left out: noise in floating point makes no release private';
+    throw outOfRange(WHERE, stray, wanted, reader.raw(stray));
+  }
+  const precision = reader.oneOfOr('precision', Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[]);
+  const complete = {
+    ...readFactorization(reader, mechanisms),
+    dimension: reader.countOr('dimension', 1),
+    firstCoordinate: reader.countOr('firstCoordinate', 0),
+    precision,
+    generator: reader.oneOfOr('generator', GENERATORS),
+    insecureSeed: reader.seedOr('seed', undefined),
+  };
+  const { dimension, numSteps } = complete;
+  return withKey(WHERE, complete, (given) => {
+    const id = core.call('simulationNoiseCreate', given);
+    const arrays = PRECISIONS[precision] as FloatsClass<Floats>;
+    return new CoreSimulationNoise(instance, id, dimension, numSteps, arrays);
+  });
+}
