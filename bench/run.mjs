@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Builds the benchmarks where they are missing, runs SSE2, native, WebAssembly and JavaScript in
+// Builds the benchmarks where they are missing, runs SSE2, native, WebAssembly and the npm package in
 // turns, and prints one table or one JSON object. METHOD.md explains the figures and the keys.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,11 +8,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { measureBatches } from './clock.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
 const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-time SECONDS]
                         [--filter TEXT] [--long] [--builds DIR] [--no-build]
+                        [--numpy PYTHON]
 
   --json         one JSON object instead of the table
   --quick        one round of short measurements: shows that everything runs, not how fast
@@ -21,7 +23,8 @@ const usage = `usage: npm run bench -- [--json] [--quick] [--rounds N] [--min-ti
   --filter       only workloads whose name contains TEXT (the baselines always run)
   --long         also the optimum at 10^6 steps: half a minute a round
   --builds       where the build folders sse2, native and wasm are (default build)
-  --no-build     take what is built as it is`;
+  --no-build     take what is built as it is
+  --numpy        a Python that has NumPy: measures baseline N, rows of a BLT in NumPy`;
 
 function fail(message) {
   process.stderr.write(`bench: ${message}\n`);
@@ -47,6 +50,7 @@ function readOptions() {
         long: { type: 'boolean', default: false },
         builds: { type: 'string', default: 'build' },
         'no-build': { type: 'boolean', default: false },
+        numpy: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }));
@@ -68,6 +72,7 @@ function readOptions() {
     long: values.long,
     builds: path.resolve(root, values.builds),
     build: !values['no-build'],
+    numpy: values.numpy,
   };
 }
 
@@ -92,19 +97,31 @@ function listBuilds({ builds }) {
   const native = (name) => ({
     name,
     target: 'dpftrl_bench',
+    output: path.join(builds, name, 'bench/dpftrl_bench'),
     command: [path.join(builds, name, 'bench/dpftrl_bench'), '--benchmark_format=json'],
     nameFilter: (workload) => `^${workload}$`,
   });
   const wasm = {
     name: 'wasm',
     target: 'dpftrl_bench_wasm',
+    output: path.join(builds, 'wasm/bench/dpftrl_bench_wasm.cjs'),
     command: [process.execPath, path.join(builds, 'wasm/bench/dpftrl_bench_wasm.cjs')],
     nameFilter: (workload) => workload,
   };
-  return [...(process.arch === 'x64' ? [native('sse2')] : []), native('native'), wasm];
+  const npm = {
+    name: 'npm',
+    output: path.join(root, 'dist/index.js'),
+    command: [process.execPath, path.join(root, 'bench/npm.mjs')],
+    nameFilter: (workload) => workload,
+  };
+  return [...(process.arch === 'x64' ? [native('sse2')] : []), native('native'), wasm, npm];
 }
 
 function makeUpToDate(build, { builds }) {
+  if (build.name === 'npm') {
+    say('building the package');
+    return runTool('scripts/build', ['code']);
+  }
   const folder = path.join(builds, build.name);
   const cache = path.join(folder, 'CMakeCache.txt');
   const configured =
@@ -139,29 +156,20 @@ function boxMuller(out) {
 
 const scriptNormals = new Float64Array(2 ** 14);
 
-/** Nanoseconds per normal of J, by the same loop as the other builds. */
+/** Nanoseconds per normal of J. */
 function measureScript(minTime) {
-  const cpuSeconds = () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) * 1e-6;
-  };
-  const run = (iterations) => {
-    const cpu = cpuSeconds();
-    const real = performance.now();
-    for (let i = 0; i < iterations; ++i) boxMuller(scriptNormals);
-    return { cpu: cpuSeconds() - cpu, real: (performance.now() - real) * 1e-3 };
-  };
-  for (let spent = 0; spent < 0.1; ) spent += run(20).cpu;
-  let iterations = 1;
-  let times = run(iterations);
-  while (times.cpu < minTime) {
-    const wanted = (minTime * 1.4) / Math.max(times.cpu, 1e-9);
-    const factor = times.cpu / minTime > 0.1 ? wanted : Math.min(10, wanted);
-    iterations = Math.max(iterations + 1, Math.round(factor * iterations));
-    times = run(iterations);
-  }
-  const items = iterations * scriptNormals.length;
-  return { cpu: (times.cpu / items) * 1e9, real: (times.real / items) * 1e9 };
+  const { cpu, iterations } = measureBatches(() => boxMuller(scriptNormals), minTime);
+  return (cpu / (iterations * scriptNormals.length)) * 1e9;
+}
+
+/** Nanoseconds per coordinate and step of N. */
+function measureNumpy(python, minTime) {
+  const script = path.join(root, 'bench/numpy_blt.py');
+  const result = spawnSync(python, [script, String(minTime)], { encoding: 'utf8' });
+  if (result.status !== 0) fail(`${python} has no NumPy?\n${result.stderr ?? result.error}`);
+  const { context, benchmarks } = JSON.parse(result.stdout);
+  const [{ cpu_time, items }] = benchmarks;
+  return { context, nanoseconds: cpu_time / items };
 }
 
 /** Runs the named workload (all of them without a name) of one build. */
@@ -206,7 +214,9 @@ function measure(builds, options) {
   );
   const samples = new Map(names.map((name) => [name, {}]));
   samples.set('baseline/J', { script: [] });
+  samples.set('baseline/N', { numpy: [] });
   const contexts = {};
+  let numpy;
   let cpu = 0;
   let real = 0;
   for (let round = 0; round < options.rounds; ++round) {
@@ -217,6 +227,7 @@ function measure(builds, options) {
       for (const build of takingPart) {
         const { context, benchmarks } = runBuild(build, options.minTime, name);
         const [result] = benchmarks;
+        if (result === undefined) continue;
         contexts[build.name] = context;
         const scale = nanosecondsOf[result.time_unit] / result.items;
         (samples.get(name)[build.name] ??= []).push(result.cpu_time * scale);
@@ -224,11 +235,14 @@ function measure(builds, options) {
         real += result.real_time;
       }
       if (name !== 'baseline/S') continue;
-      const script = measureScript(options.minTime);
-      samples.get('baseline/J').script.push(script.cpu);
+      samples.get('baseline/J').script.push(measureScript(options.minTime));
+      if (options.numpy === undefined) continue;
+      const { context, nanoseconds } = measureNumpy(options.numpy, options.minTime);
+      numpy = context.compiler;
+      samples.get('baseline/N').numpy.push(nanoseconds);
     }
   }
-  return { samples, contexts, busy: real / cpu };
+  return { samples, contexts, numpy, busy: real / cpu };
 }
 
 // ---- reporting ------------------------------------------------------------------------------
@@ -283,6 +297,8 @@ const targets = [
   ['grid-window/optimal/1048576', 'ratioToBlt', 1.6],
   ['rows/optimal-8/16384', 'ratioToBlt8', 1.6],
   ['learner-step/blt/1048576', 'ratioToRow', 1.3],
+  ...['float', 'double', 'grid'].map((kind) => [`${kind}-window/blt/1048576`, 'npmToWasm', 1.15]),
+  ['float-window/blt/1048576', 'ratioToN', 1, ['npm']],
   ['counter-batch/blt', 'nanoseconds', 1e3 / 15, ['native']],
   ['counter-batch/blt', 'nanoseconds', 1e3 / 6, ['wasm']],
 ];
@@ -292,7 +308,8 @@ function reachedOf(results) {
   return targets.flatMap(([name, figure, most, only]) => {
     const found = results.find((result) => result.name === name)?.[figure];
     if (!found) return [];
-    const byBuild = figure === 'wasmToNative' ? { 'wasm / native': found } : found;
+    const whole = { wasmToNative: 'wasm / native', npmToWasm: 'npm / wasm' }[figure];
+    const byBuild = whole === undefined ? found : { [whole]: found };
     return Object.entries(byBuild)
       .filter(([build]) => !only || only.includes(build))
       .map(([build, { median }]) => ({ name, figure, build, most, median, met: median <= most }));
@@ -305,9 +322,10 @@ const ratio = (above, below) => summary(above.map((value, round) => value / belo
 const summaries = (byBuild) =>
   Object.fromEntries(Object.entries(byBuild).map(([build, values]) => [build, summary(values)]));
 
-function combine({ samples, contexts, busy }, options) {
+function combine({ samples, contexts, numpy, busy }, options) {
   const [s] = Object.values(samples.get('baseline/S'));
   const j = samples.get('baseline/J').script;
+  const n = samples.get('baseline/N').numpy;
   const results = [];
   for (const [name, byBuild] of samples) {
     if (name.startsWith('baseline/')) continue;
@@ -318,17 +336,21 @@ function combine({ samples, contexts, busy }, options) {
       for (const [build, values] of Object.entries(byBuild)) {
         result.ratioToS[build] = ratio(values, s);
         result.ratioToJ[build] = ratio(values, j);
+        if (numpy !== undefined) (result.ratioToN ??= {})[build] = ratio(values, n);
       }
     }
     for (const [key, pattern, replacement] of comparisons) {
       const other = samples.get(pattern.test(name) ? name.replace(pattern, replacement) : '');
       if (!other) continue;
       result[key] = Object.fromEntries(
-        Object.entries(byBuild).map(([build, values]) => [build, ratio(values, other[build])]),
+        Object.entries(byBuild)
+          .filter(([build]) => other[build])
+          .map(([build, values]) => [build, ratio(values, other[build])]),
       );
     }
     // Compares the same loops: those for AVX2 and AVX-512 have no counterpart in WebAssembly.
     result.wasmToNative = ratio(byBuild.wasm, byBuild.sse2 ?? byBuild.native);
+    if (byBuild.npm) result.npmToWasm = ratio(byBuild.npm, byBuild.wasm);
     results.push(result);
   }
   return {
@@ -350,6 +372,7 @@ function combine({ samples, contexts, busy }, options) {
     baselines: {
       S: { nanoseconds: summary(s) },
       J: { nanoseconds: summary(j) },
+      ...(numpy !== undefined && { N: { nanoseconds: summary(n), compiler: numpy } }),
       convolution: { nanoseconds: summaries(samples.get('baseline/convolution')) },
       fixedPoint: { nanoseconds: summaries(samples.get('baseline/fixed-point')) },
     },
@@ -375,21 +398,27 @@ function table(header, rows) {
 
 function print(report) {
   const names = Object.keys(report.builds);
-  const { S, J, convolution, fixedPoint } = report.baselines;
+  const { S, J, N, convolution, fixedPoint } = report.baselines;
+  const isScript = (build) => build === 'wasm' || build === 'npm';
   const perItem = report.results.filter(({ ratioToS }) => ratioToS);
   const isLong = ({ name }) => /^(analysis|solver|riccati)\//.test(name);
   const rates = report.results.filter((result) => !result.ratioToS && !isLong(result));
-  const none = names.slice(1).map(() => '-');
+  const between = ['wasm / native', 'npm / wasm'];
+  const betweenBuilds = (r) => [spread(r.wasmToNative), spread(r.npmToWasm)];
+  const baseline = (text, own, { nanoseconds }) => [
+    text, ...names.map((build) => (build === own ? spread(nanoseconds) : '-')), '-', '-',
+  ];
   const ns = [
-    ['S, std::normal_distribution<float>', spread(S.nanoseconds), ...none, '-'],
-    ['J, Math.random Box-Muller', ...none, spread(J.nanoseconds), '-'],
+    baseline('S, std::normal_distribution<float>', names[0], S),
+    baseline('J, Math.random Box-Muller', 'wasm', J),
+    ...(N ? [baseline(`N, float32 BLT with 4 buffers in ${N.compiler}`, names[0], N)] : []),
     ...perItem.map((r) => [
-      r.name, ...names.map((build) => spread(r.nanoseconds[build])), spread(r.wasmToNative),
+      r.name, ...names.map((build) => spread(r.nanoseconds[build])), ...betweenBuilds(r),
     ]),
   ];
   const toBaselines = perItem.map((r) => [
     r.name,
-    ...names.map((build) => spread((build === 'wasm' ? r.ratioToJ : r.ratioToS)[build])),
+    ...names.map((build) => spread((isScript(build) ? r.ratioToJ : r.ratioToS)[build])),
   ]);
   const toOthers = perItem.flatMap((r) =>
     comparisons
@@ -410,7 +439,7 @@ function print(report) {
     return [
       `${r.name}, ${unit}`,
       ...names.map((build) => spread(r.nanoseconds[build], rate)),
-      spread(r.wasmToNative),
+      ...betweenBuilds(r),
     ];
   });
   const milliseconds = (ns) => ns * 1e-6;
@@ -440,12 +469,12 @@ function print(report) {
     ...names.map((name) => `${name}: ${Object.values(report.builds[name]).join(', ')}`),
     '',
     'Nanoseconds per normal, or per coordinate and step (rows/MECHANISM/DIMENSION):',
-    table(['', ...names, 'wasm / native'], ns),
+    table(['', ...names, ...between], ns),
     '',
     'The same as ratios to the baselines:',
     perItem.length > 0
       ? table(
-          ['', ...names.map((build) => `${build} / ${build === 'wasm' ? 'J' : 'S'}`)],
+          ['', ...names.map((build) => `${build} / ${isScript(build) ? 'J' : 'S'}`)],
           toBaselines,
         )
       : '(no workload chosen)',
@@ -453,9 +482,9 @@ function print(report) {
     'Ratios to other workloads of the same build:',
     toOthers.length > 0 ? table(['', ...names], toOthers) : '(no workload chosen)',
     '',
-    'Rates (the last column is a ratio of times):',
+    'Rates (the last columns are ratios of times):',
     rateRows.length > 0
-      ? table(['', ...names, 'wasm / native'], rateRows)
+      ? table(['', ...names, ...between], rateRows)
       : '(no workload chosen)',
     '',
     'Targets (medians; at most):',
@@ -477,8 +506,8 @@ function print(report) {
 const options = readOptions();
 const builds = listBuilds(options);
 if (options.build) for (const build of builds) makeUpToDate(build, options);
-for (const { name, command } of builds)
-  if (!existsSync(command[name === 'wasm' ? 1 : 0]))
+for (const { name, output } of builds)
+  if (!existsSync(output))
     fail(`${name} is not built; leave out --no-build`);
 const report = combine(measure(builds, options), options);
 if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
