@@ -3,7 +3,6 @@
 // Rows of the input in messages: each is named by its row and its line, both counted from 1.
 
 import { Misuse } from '../failure.js';
-import type { Batch } from './rows.js';
 
 export interface Place {
   /** The header is not counted. */
@@ -11,7 +10,11 @@ export interface Place {
   line: number;
 }
 
-export function placeOf({ firstRow, lines }: Pick<Batch, 'firstRow' | 'lines'>, i: number): Place {
+/** The place of row `i` of some rows, whose lines are given. */
+export function placeOf(
+  { firstRow, lines }: { firstRow: number; lines: readonly number[] },
+  i: number,
+): Place {
   return { row: firstRow + i, line: lines[i]! };
 }
 
