@@ -86,7 +86,7 @@ test('size: the table of the README is what was measured', async () => {
     ['`dp-ftrl/learner`', sizeOf('learner.js'), sizeOf('learner.wasm')],
     ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
     ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js')],
-    ['`dp-ftrl/indexed-db`', brotli(await bundled('dp-ftrl', 'DpError'))],
+    ['`DpError` alone', brotli(await bundled('dp-ftrl', 'DpError'))],
   ];
   const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
   for (const [start, ...sizes] of table) {
