@@ -36,17 +36,27 @@ inline PrefixSumOptions totals_options(const emscripten::val& options) {
                    : std::nullopt};
 }
 
+/// Makes the mechanism of totals without a delta, which small modules do not have (pure.cpp).
+std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& options);
+/// Sets their claims, beside those of the certificate, which get the noise of the integers.
+void set_laplace(emscripten::val& certificate, const LaplaceNoise& law, double grid);
+
 template <typename Totals>
 std::unique_ptr<Totals> make_totals(const emscripten::val& options) {
-  return std::make_unique<Totals>(Mechanism::make(mechanism_options(options)),
-                                  totals_options(options));
+  const bool is_pure = optional_flag(options, "pure").value_or(false);
+  return std::make_unique<Totals>(
+      is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options)),
+      totals_options(options));
 }
 
 /// Makes a handle of the totals, with the facts that the facade keeps.
 template <typename Totals>
 emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   emscripten::val object = emscripten::val::object();
-  object.set("certificate", to_object(totals->mechanism().certificate(), totals->lattice()));
+  emscripten::val certificate = to_object(totals->mechanism().certificate(), totals->lattice());
+  if (const std::optional<LaplaceNoise> law = totals->laplace())
+    set_laplace(certificate, *law, totals->grid());
+  object.set("certificate", certificate);
   object.set("grid", totals->grid());
   object.set("id", handles().add(std::move(totals)));
   return object;

@@ -33,6 +33,8 @@ BOUND = 0.06
 def mutations(document, is_reconstructed):
     """Names of the claims that can be made false, and how; of what is about B and C only where the
     file says which they are."""
+    if "laplace" in document:
+        return mutations_of_pure(document["laplace"])
     found = {}
 
     def scaled(key, factor):
@@ -54,6 +56,16 @@ def mutations(document, is_reconstructed):
     if document.get("lowerBound") and is_simple:
         found["lowerBound"] = raise_bound
     return found
+
+
+def mutations_of_pure(law):
+    return {
+        "scale": lambda d: d["laplace"].__setitem__("scale", law["scale"] - 1),
+        "maxNorm": lambda d: d["laplace"].__setitem__("maxNorm", law["maxNorm"] + 1),
+        "distance": lambda d: d["laplace"].__setitem__("distance", law["distance"] - 1),
+        "sensitivity": lambda d: d.__setitem__("sensitivity", d["sensitivity"] - 1),
+        "delta": lambda d: d.__setitem__("delta", 1e-9),
+    }
 
 
 def raise_bound(document):

@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "../totals.hpp"
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "contents.hpp"
 #include "dpftrl/base/error.hpp"
@@ -25,6 +26,10 @@ constexpr std::string_view kFunction = "module";
 [[noreturn]] void fail_absent(std::string_view parameter, std::string_view what) {
   fail(ErrorCode::unsupported, kFunction, parameter,
        std::string("must be left out: ") + std::string(what) + " are in the whole package");
+}
+
+[[noreturn]] void fail_pure() {
+  fail_absent("pure", "releases without a delta");
 }
 
 [[noreturn]] void fail_lattice() {
@@ -67,9 +72,6 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(std::shared_ptr<c
                                                                const LatticeOptions&) {
   fail_lattice();
 }
-double LatticeMechanism::release_stddev(std::int64_t) const {
-  fail_lattice();
-}
 double LatticeMechanism::ideal_stddev(std::int64_t) const {
   fail_lattice();
 }
@@ -77,7 +79,15 @@ std::string_view to_string(LatticeNoise) {
   fail_lattice();
 }
 
+std::int64_t LaplaceNoise::half_width(double, double) const {
+  fail_pure();
+}
+
 namespace detail {
+
+std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism&, const PrefixSumOptions&) {
+  fail_pure();
+}
 
 std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const LatticeMechanism>,
                                                    const PrefixSumOptions&) {
@@ -90,6 +100,17 @@ const ExactRowsMakers& exact_rows_makers() {
 }
 
 }  // namespace detail
+
+namespace wasm {
+
+std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val&) {
+  fail_pure();
+}
+void set_laplace(emscripten::val&, const LaplaceNoise&, double) {
+  fail_pure();
+}
+
+}  // namespace wasm
 
 namespace noise {
 

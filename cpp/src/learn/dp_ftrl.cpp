@@ -19,6 +19,9 @@ namespace {
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism)
     fail(ErrorCode::invalid_argument, "dp_ftrl", "mechanism", "must be given");
+  // Its records are clipped in l1-norm, and regret bounds are for l2-norms.
+  if (options.mechanism->is_pure())
+    fail(ErrorCode::unsupported, "dp_ftrl", "mechanism", "must be one with a delta");
   detail::require_learner("dp_ftrl", options);
   return options;
 }

@@ -30,7 +30,8 @@ enum class CheckpointKind : std::uint8_t {
   ledger = 3,
   lattice_sum = 4,
   learner = 5,
-  noise_increments = 6
+  noise_increments = 6,
+  laplace_sum = 7
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

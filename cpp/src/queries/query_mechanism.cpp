@@ -12,6 +12,7 @@
 #include "queries/query_key.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/integer_variance.hpp"
+#include "random/laplace_sum.hpp"
 
 namespace dpftrl {
 namespace {
@@ -123,8 +124,7 @@ double QueryMechanism::lower_bound() const {
 double QueryMechanism::noise_stddev() const {
   if (noise_ == QueryNoise::gaussian)
     return std::sqrt(detail::rounded_gaussian_variance(noise_scale_));
-  const double ratio = std::exp(-1 / noise_scale_);
-  return std::sqrt(2 * ratio) / -std::expm1(-1 / noise_scale_);
+  return std::sqrt(detail::discrete_laplace_variance(noise_scale_));
 }
 
 Vector QueryMechanism::standard_errors() const {

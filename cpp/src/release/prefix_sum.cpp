@@ -9,7 +9,6 @@
 
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
-#include "random/integer_variance.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl {
@@ -23,6 +22,9 @@ std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> 
     fail_argument("prefix_sum", "workload", "prefix", "\"" + workload.name() + "\"");
   return mechanism;
 }
+
+/// Rarer noise has a tail that doubles do not hold.
+constexpr double kLeastProbability = 1e-290;
 
 /// A record that is written out, as a product.
 constexpr std::array<double, 1> kOne = {1};
@@ -50,8 +52,9 @@ PrefixSum::PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
                                                     .grid = options.grid,
                                                     .precision_bits = options.precision_bits})),
       commitment_(detail::key_commitment(options.key)),
-      engine_(lattice_ ? detail::make_lattice_engine(lattice_, options)
-                       : detail::make_grid_engine(*mechanism_, options)),
+      engine_(lattice_                ? detail::make_lattice_engine(lattice_, options)
+              : mechanism_->is_pure() ? detail::make_laplace_engine(*mechanism_, options)
+                                      : detail::make_grid_engine(*mechanism_, options)),
       dimension_(options.dimension),
       grid_(engine_->grid()),
       max_contributions_(engine_->max_contributions()) {}
@@ -80,7 +83,7 @@ void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noi
                               ReleaseSink* sink) {
   require_left(1);
   require_room(1);
-  engine_->release(step_, detail::GridRecord(record, mechanism_->clip_norm(), grid_), noisy, sink);
+  engine_->release(step_, engine_->quantised(record), noisy, sink);
   ++num_contributions_;
   end_step();
 }
@@ -99,7 +102,7 @@ void PrefixSum::contribute(const ProductRecord& contribution) {
 void PrefixSum::add(const ProductRecord& contribution) {
   require_left(1);
   require_room(1);
-  engine_->add(detail::GridRecord(contribution, mechanism_->clip_norm(), grid_));
+  engine_->add(engine_->quantised(contribution));
   ++num_contributions_;
 }
 
@@ -114,8 +117,7 @@ std::vector<std::int64_t> PrefixSum::integers_of(std::span<const double> contrib
   const auto width = static_cast<std::size_t>(dimension());
   std::vector<std::int64_t> sum(width);
   for (; !contributions.empty(); contributions = contributions.subspan(width))
-    detail::GridRecord({kOne, contributions.first(width)}, mechanism_->clip_norm(), grid_)
-        .add_to(sum);
+    engine_->quantised({kOne, contributions.first(width)}).add_to(sum);
   return sum;
 }
 
@@ -209,9 +211,22 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
 }
 
 double PrefixSum::release_stddev(std::int64_t step) const {
-  if (lattice_) return lattice_->release_stddev(step);
-  return grid_ *
-         std::sqrt(detail::rounded_gaussian_variance(mechanism_->release_stddev(step) / grid_));
+  return engine_->release_stddev(step);
+}
+
+double PrefixSum::release_half_width(const StepProbability& wanted) const {
+  const std::optional<LaplaceNoise> law = laplace();
+  if (!law)
+    fail(ErrorCode::unsupported, "prefix_sum", "mechanism",
+         "must be one without a delta: other noise has no tail here but its std");
+  const double num_nodes = mechanism_->strategy().row_norm_squared(wanted.step);
+  if (!(wanted.probability >= kLeastProbability && wanted.probability < 1))
+    fail_argument("prefix_sum", "probability", "between 1e-290 and 1", to_text(wanted.probability));
+  return grid_ * static_cast<double>(law->half_width(num_nodes, wanted.probability));
+}
+
+std::optional<LaplaceNoise> PrefixSum::laplace() const {
+  return engine_->laplace();
 }
 
 std::span<const std::int64_t> PrefixSum::measurements() const {

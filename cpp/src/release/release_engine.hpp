@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ class ReleaseEngine {
   virtual double grid() const = 0;
   /// Contributions that the integers have room for: see PrefixSum::max_contributions.
   virtual std::int64_t max_contributions() const = 0;
+  /// The integers of a record, clipped in the norm of the mechanism.
+  /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
+  virtual GridRecord quantised(const ProductRecord& record) const = 0;
   /// Adds a record to the open step.
   virtual void add(const GridRecord& record) = 0;
   /// Adds a record, if it is not empty, to the step and ends it. A call that throws changes
@@ -44,6 +48,10 @@ class ReleaseEngine {
   /// Measurements of the latest release; empty in mode grid, where the release is the measurement.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;
+  /// Std of the noise of each coordinate of the release at a step: see PrefixSum::release_stddev.
+  virtual double release_stddev(std::int64_t step) const = 0;
+  /// Law of the noise of a node of a pure mechanism; empty for others.
+  virtual std::optional<LaplaceNoise> laplace() const { return std::nullopt; }
 
   virtual CheckpointKind kind() const = 0;
   /// Appends everything that the releases depend on, except the key.
@@ -59,8 +67,12 @@ class ReleaseEngine {
 /// @throws Error{invalid_argument}.
 void require_grid(std::string_view where, const Mechanism& mechanism, double grid);
 
+/// The mechanism must last as long as the engine.
 std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
                                                 const PrefixSumOptions& options);
+/// @param mechanism  a pure one.
+std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
+                                                   const PrefixSumOptions& options);
 std::unique_ptr<ReleaseEngine> make_lattice_engine(std::shared_ptr<const LatticeMechanism> lattice,
                                                    const PrefixSumOptions& options);
 

@@ -8,7 +8,7 @@ from .duals import (MOST_SOLVED_STEPS, MOST_STEPS, Duals, bound_of, epochs_withi
 from .families import Unknown, reconstruct
 from .gaussian import delta_of_mu, delta_of_rho
 from .intervals import ONE, Interval, exact, multiply, squares, total
-from .patterns import Schema, squared_sensitivity
+from .patterns import Schema, patterns, squared_sensitivity
 from .workloads import Workload
 
 PROVED, FALSE, UNKNOWN = "proved", "false", "cannot check"
@@ -289,9 +289,46 @@ def verify(document, strategy=None, workload=None):
     return report
 
 
+def verify_pure(report, claims):
+    """A certificate without a delta: integers, whose noise has a scale (docs/math/pure.md)."""
+    law, epsilon = claims["laplace"], Fraction(claims["epsilon"])
+    a = 2 if claims["neighbours"] == "replace-one" else 1
+    report.judge("delta = 0", claims["delta"] == 0, claims["delta"] != 0)
+    enough = epsilon * Fraction(law["scale"]) >= Fraction(law["distance"])
+    report.judge("scale >= distance / epsilon", enough, not enough)
+    within = Fraction(law["maxNorm"]) * Fraction(law["grid"]) <= Fraction(claims["clipNorm"])
+    report.judge("records are within the clip norm", within, not within)
+    moved = Fraction(claims["sensitivity"]) * Fraction(law["maxNorm"]) * a
+    report.judge("distance = sensitivity of integers", Fraction(law["distance"]) == moved,
+                 Fraction(law["distance"]) != moved)
+    n = int(claims["numSteps"])
+    try:
+        factors = make_factors(claims["mechanism"], claims["effectiveParameters"],
+                               Workload("prefix", n), n)
+        users = patterns(schema_of(claims), n)
+    except LookupError as reason:
+        report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
+        return
+    if users is None:
+        report.add("sensitivity", UNKNOWN, "too many patterns")
+        return
+    # No entry of C is negative: equal contributions reach the sum of the l1-norms of its columns.
+    columns = [total(column) for column in zip(*factors.encoder)]
+    norms = [ends(column) for column in columns]
+    low, high = (max(sum(norms[j][end] for j in steps) for steps in users) for end in (0, 1))
+    report.judge("sensitivity, in l1-norm, is not below the true one",
+                 Fraction(claims["sensitivity"]) >= high, Fraction(claims["sensitivity"]) < low,
+                 f"re-derived: {float(high)!r}")
+    if claims["sensitivityExactness"] == "exact":
+        report.equal("sensitivity is exact", claims["sensitivity"], low, high, ROUNDING)
+
+
 def verify_mechanism(report, claims, strategy, given):
     """The JSON of `error`, or a certificate."""
     claims = dict(claims)
+    if "laplace" in claims:
+        verify_pure(report, claims)
+        return
     distance = 2 if claims.get("neighbours") == "replace-one" else 1
     is_unit_error = "noiseStddev" not in claims
     check_relations(report, claims)

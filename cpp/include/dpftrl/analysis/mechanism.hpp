@@ -37,6 +37,21 @@ struct MechanismOptions {
   StrategyParameters parameters = {};
 };
 
+/// A target without a delta: discrete Laplace noise on the nodes of a tree (docs/math/pure.md).
+struct PureOptions {
+  std::int64_t num_steps = 0;  ///< horizon, 1..kMaxNumSteps
+  double epsilon = 0;          ///< > 0
+  double clip_norm = 1;        ///< l1-norm to which each record is clipped, input units
+  Neighbours neighbours = Neighbours::zero_out;
+  Participation participation = Participation::single();
+  /// Select the tree of tree-k; by default the one with the least root mean square error.
+  std::optional<std::int64_t> arity = {};
+  std::optional<bool> subtractive = {};
+};
+
+/// Norm of a record, over all its entries.
+enum class RecordNorm { l2, l1 };
+
 /// Parameters that identify a strategy among those of its name: its own and, if they were given,
 /// "normalize_columns" and "complete_epochs". Long lists are in its plan.
 std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
@@ -52,9 +67,9 @@ struct Certificate {
   std::int64_t num_steps;
   Neighbours neighbours;
   double epsilon;
-  double delta;
-  double mu;            ///< Gaussian DP parameter
-  double rho;           ///< zCDP parameter, mu^2 / 2
+  double delta;         ///< 0: pure
+  double mu;            ///< Gaussian DP parameter; pure: what epsilon implies
+  double rho;           ///< zCDP parameter, mu^2 / 2; pure: what epsilon implies
   double clip_norm;     ///< input units
   double sensitivity;   ///< of C under the participation schema, in clip norms at distance 1
   Exactness exactness;  ///< of `sensitivity`
@@ -65,6 +80,8 @@ struct Certificate {
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
   Objective objective;      ///< the error that the mechanism is made for; max where it has none
   std::vector<PlanNumbers> parameters;  ///< of the strategy, including those chosen for it
+  /// Measures clip_norm and sensitivity.
+  RecordNorm record_norm = RecordNorm::l2;
 };
 
 /// max |A - B C| over some leading steps.
@@ -91,6 +108,17 @@ class Mechanism {
   /// @throws Error{invalid_argument} any option out of range, the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
 
+  /// A mechanism without a delta, for PrefixSum and what is built on it.
+  ///
+  /// @guarantee  noise_stddev is that of Laplace noise of scale sensitivity * clip_norm *
+  ///             neighbour_distance / epsilon, sensitivity never below the l1 sensitivity of the
+  ///             tree: epsilon-DP, for records chosen in the light of releases, too.
+  /// @throws Error{invalid_argument} any option out of range, the message names it.
+  /// @cost   without an arity 10 ms, for the search among all arities up to 1023.
+  /// @source docs/math/pure.md; Andersson, Pagh, Steiner, Torkamani, arXiv 2408.07021.
+  /// @checked-by pure_mechanism_test, pure_sum_test
+  static std::shared_ptr<const Mechanism> make_pure(const PureOptions& options);
+
   /// The same for records of another norm; nothing is searched for again.
   /// @throws Error{invalid_argument} clip_norm not positive.
   std::shared_ptr<const Mechanism> with_clip_norm(double clip_norm) const;
@@ -100,6 +128,8 @@ class Mechanism {
   /// Found anew at every call.
   /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
   Proof proof() const;
+  /// No delta: Laplace noise, and records clipped in l1-norm.
+  bool is_pure() const { return certificate_.delta == 0; }
   /// Whose contributions the noise hides.
   const Participation& participation() const { return options_.participation; }
   std::int64_t num_steps() const { return strategy_->num_steps(); }

@@ -32,7 +32,7 @@ enum class Stream : std::uint32_t {
   noise_float_8 = 4,   ///< noise of simulations by ChaCha8
   commitment = 5,      ///< tells keys apart in checkpoints, where it is readable
   ledger = 6,          ///< key of the codes by which a ledger knows records again
-  discrete_noise = 8,  ///< integer noise of lattice releases, and of what has a key by `query_keys`
+  discrete_noise = 8,  ///< integer noise of lattice and pure releases, and by `query_keys`
   query_keys = 9,      ///< keys of the noise of queries and of choices
   test = 0xFFFFFFFF,   ///< tests only
 };

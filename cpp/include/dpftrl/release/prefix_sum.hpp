@@ -35,6 +35,11 @@ namespace detail {
 class ReleaseEngine;
 }  // namespace detail
 
+struct StepProbability {
+  std::int64_t step;
+  double probability;
+};
+
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
@@ -61,6 +66,8 @@ class PrefixSum {
   ///                delta. (Probability of another value: below 2^-100 in a key's lifetime.)
   ///                Mode lattice: all measurements of the stream are rho-zCDP (discrete Gaussian)
   ///                or mu-GDP (rounded Gaussian) for rho and mu of lattice()->certificate().
+  ///                Mechanism::make_pure: the sequence is epsilon-DP, with no delta, for adaptively
+  ///                chosen records, which are clipped in l1-norm over all entries.
   /// @exactness     every entry is rounded as the ideal real number would be; an entry that double
   ///                precision leaves open is recomputed from more of its random bits. Mode
   ///                lattice: without noise the totals are those of the clipped integer records, to
@@ -69,7 +76,8 @@ class PrefixSum {
   ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
   ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
   ///                1 us for a discrete Gaussian.
-  /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test
+  /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test,
+  ///             pure_sum_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy,
@@ -125,6 +133,17 @@ class PrefixSum {
   /// add a bias that this std does not include: see docs/math/grid.md, section 7.
   /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
   double release_stddev(std::int64_t step) const;
+  /// Pure mechanisms: smallest x, input units, that the magnitude of the noise of a coordinate of
+  /// the release at a step exceeds with at most this probability.
+  /// @exactness   of the sum of the noises themselves, not of a bound on it: docs/math/pure.md.
+  /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} step out of
+  /// range,
+  ///         or a probability that is not between 1e-290 and 1.
+  /// @cost        the square of the number of nodes, 25 or so.
+  /// @checked-by  pure_sum_test "the tail of a release is that of the convolution"
+  double release_half_width(const StepProbability& wanted) const;
+  /// Law of the noise of a node of a pure mechanism; empty for others.
+  std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_steps() const { return mechanism_->num_steps(); }
   /// Releases already made.

@@ -59,13 +59,26 @@ struct ProductRecord {
   std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
 };
 
+/// Noise of each node of the tree of a pure mechanism, and of each coordinate: the integer k with
+/// probability proportional to exp(-|k| / scale). docs/math/pure.md.
+struct LaplaceNoise {
+  std::int64_t scale;     ///< grids; at least distance / epsilon
+  std::int64_t distance;  ///< most by which a user moves all nodes and coordinates together, grids
+  std::int64_t max_norm;  ///< largest l1-norm of a record, grids
+
+  /// Std of the sum of so many, grids.
+  double stddev(double num_nodes) const;
+  /// Smallest integer that the magnitude of their sum exceeds with at most this probability.
+  std::int64_t half_width(double num_nodes, double probability) const;
+};
+
 /// Receives a release block by block, each while it is in the cache, so that a learner updates its
 /// iterate without a second pass over memory. Must not throw, as the release is spent, and must not
 /// write to the record, whose later blocks are still to be read.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
-  /// Coordinates of a block in mode grid, except the last; mode lattice has a single block.
+  /// Coordinates of a block in mode grid, except the last; other releases have a single block.
   static constexpr std::size_t kBlock = 1024;
   /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
   /// to where the release goes.

@@ -130,7 +130,11 @@ class ReleaseLedger {
   const Mechanism& mechanism() const { return sums_.mechanism(); }
   /// The same as those of PrefixSum.
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  std::optional<LaplaceNoise> laplace() const { return sums_.laplace(); }
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
+  double release_half_width(const StepProbability& wanted) const {
+    return sums_.release_half_width(wanted);
+  }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
   double grid() const { return sums_.grid(); }

@@ -115,9 +115,29 @@ Sensitivity sensitivity(const Strategy& strategy, const Participation& participa
           "scaled to the horizon cap"};
 }
 
-double l1_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const Vector norms = strategy.encoder().cwiseAbs().colwise().sum();
-  return largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation);
+Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation) {
+  const std::int64_t n = strategy.num_steps();
+  const std::int64_t k = participation.max_participations_within(n);
+  participation.require_horizon(n);
+  // The entries of these trees are 0 and 1: squares of norms are l1-norms.
+  if (std::holds_alternative<KaryColumns>(strategy.columns())) {
+    const double largest = strategy.max_column_norm_squared();
+    if (k == 1) return {largest, Exactness::exact, "l1: largest number of nodes of a step"};
+    if (n > kMaxColumnNorms || !detail::fits_pattern_budget(n, k))
+      return {static_cast<double>(k) * largest, Exactness::upper_bound,
+              "l1: participations times the largest number of nodes of a step"};
+    std::vector<double> nodes(index_of(n));
+    for (std::int64_t j = 0; j < n; ++j) nodes[index_of(j)] = strategy.column_norm_squared(j);
+    return {largest_pattern_sum(nodes, participation), Exactness::exact,
+            "l1: best sum of numbers of nodes over the patterns"};
+  }
+  const Matrix encoder = strategy.encoder();
+  const Vector norms = encoder.cwiseAbs().colwise().sum();
+  const bool is_exact = k == 1 || encoder.minCoeff() >= 0;
+  return {
+      largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation),
+      is_exact ? Exactness::exact : Exactness::upper_bound,
+      "l1: best sum of column norms over the patterns"};
 }
 
 }  // namespace dpftrl

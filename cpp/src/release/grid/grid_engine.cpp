@@ -6,6 +6,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "noise/rounded_rows.hpp"
+#include "random/integer_variance.hpp"
 #include "release/release_engine.hpp"
 #include "simd/simd.hpp"
 
@@ -45,7 +46,8 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
 class GridEngine final : public detail::ReleaseEngine {
  public:
   GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
-      : clip_norm_(mechanism.clip_norm()),
+      : mechanism_(mechanism),
+        clip_norm_(mechanism.clip_norm()),
         grid_(grid),
         max_contributions_(
             std::max(mechanism.num_steps(),
@@ -59,7 +61,14 @@ class GridEngine final : public detail::ReleaseEngine {
   double grid() const override { return grid_; }
   std::int64_t max_contributions() const override { return max_contributions_; }
   std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }
+  double release_stddev(std::int64_t step) const override {
+    return grid_ *
+           std::sqrt(detail::rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
+  }
 
+  detail::GridRecord quantised(const ProductRecord& record) const override {
+    return {record, clip_norm_, grid_};
+  }
   void add(const detail::GridRecord& record) override { record.add_to(sums_); }
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
@@ -123,6 +132,7 @@ class GridEngine final : public detail::ReleaseEngine {
   }
 
  private:
+  const Mechanism& mechanism_;
   double clip_norm_;
   double grid_;
   std::int64_t max_contributions_;

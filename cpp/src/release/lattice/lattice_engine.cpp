@@ -86,8 +86,12 @@ class LatticeEngine final : public ReleaseEngine {
     return lattice_->certificate().max_contributions;
   }
   std::int64_t num_recomputed() const override { return noise_->num_recomputed(); }
+  double release_stddev(std::int64_t step) const override { return lattice_->release_stddev(step); }
   std::span<const std::int64_t> measurements() const override { return measurements_; }
 
+  GridRecord quantised(const ProductRecord& record) const override {
+    return {record, lattice_->certificate().clip_norm, grid()};
+  }
   void add(const GridRecord& record) override { record.add_to(open_); }
 
   void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,

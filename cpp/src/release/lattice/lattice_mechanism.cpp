@@ -156,6 +156,8 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
     std::shared_ptr<const Mechanism> mechanism, const LatticeOptions& lattice) {
   if (!mechanism) fail(ErrorCode::invalid_argument, "lattice", "mechanism", "must be given");
   const std::shared_ptr<const Mechanism> real = std::move(mechanism);
+  if (real->is_pure())
+    fail_argument("lattice", "mode", "grid for a mechanism without a delta", "lattice");
   const Certificate& claim = real->certificate();
   require_between("lattice", "dimension", lattice.dimension, 1, kMaxDimension);
   const double grid = grid_of(*real, lattice);

@@ -938,7 +938,7 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
     if (strategy->num_measurements() != kSteps) continue;  // densities need a square decoder
     some_read_later_steps = some_read_later_steps || !strategy->is_causal();
     SCOPED_TRACE(info.name);
-    const double scale = l1_sensitivity(*strategy, Participation::single()) / kEpsilon;
+    const double scale = l1_sensitivity(*strategy, Participation::single()).value / kEpsilon;
     const Matrix inverse = testing::inverse(strategy->decoder()),
                  sums = strategy->workload().matrix();
     double largest = 0;
@@ -965,10 +965,10 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
 
 TEST(PureDp, l1_sensitivity_is_that_of_the_tree_and_adds_up_over_participations) {
   // A step is in a node of every level: log2 n + 1; independent noise: 1 a participation.
-  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), Participation::single()), 5);
-  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), fixed(4, 4)), 4 * 5);
+  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), Participation::single()).value, 5);
+  EXPECT_EQ(l1_sensitivity(TreeStrategy(16), fixed(4, 4)).value, 4 * 5);
   const auto independent = testing::make_known("independent", 12);
-  EXPECT_EQ(l1_sensitivity(*independent, separated(3, 5)), 3);
+  EXPECT_EQ(l1_sensitivity(*independent, separated(3, 5)).value, 3);
   EXPECT_ERROR((void)l1_sensitivity(TreeStrategy(4097), Participation::single()), "unsupported",
                "4097");
 }

@@ -85,14 +85,14 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 /// independent Laplace noise of scale l1_sensitivity / epsilon (twice that if records of l1-norm 1
 /// are replaced rather than left out) in the entries of Z the releases are epsilon-differentially
 /// private, for records chosen in the light of releases and encoders that read later steps, too.
-/// This library draws Gaussian noise for sums.
 ///
-/// @exactness   for one participation; else an upper bound, exact if C has no negative entry
-/// @throws Error{unsupported} more than kMaxDenseSteps steps
+/// @exactness   for one participation; else an upper bound, exact if C has no negative entry; of
+///              k-ary trees with many steps and participations an upper bound
+/// @throws Error{unsupported} more than kMaxDenseSteps steps, but for k-ary trees
 /// @source      docs/math/mechanisms.md, "Pure differential privacy"
 /// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive
 ///              adversaries, too"
-double l1_sensitivity(const Strategy& strategy, const Participation& participation);
+Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation);
 
 /// The oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
 /// the patterns (then exact for every dimension; else an upper bound).

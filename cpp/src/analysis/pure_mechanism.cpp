@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Mechanisms without a delta: docs/math/pure.md.
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
+#include "strategy/trees/kary.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::string_view kFunction = "pure";
+
+/// Covers the rounding of the root and of the quotient.
+constexpr double kRoundUp = 1 + 0x1p-50;
+
+/// Mean square of the error times epsilon^2 / 2 for one participation, noise being continuous.
+double unit_variance(const KaryStrategy& tree) {
+  const double levels = tree.max_column_norm_squared();
+  return levels * levels * tree.row_norms().mean_squared;
+}
+
+KaryStrategy best_tree(std::int64_t num_steps) {
+  KaryStrategy::Options best{.num_steps = num_steps};
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t arity = 2; arity <= KaryStrategy::kMaxArity; ++arity)
+    for (const bool subtractive : {false, true}) {
+      if (subtractive && arity % 2 == 0) continue;
+      const KaryStrategy::Options options{
+          .num_steps = num_steps, .arity = arity, .subtractive = subtractive};
+      const double variance = unit_variance(KaryStrategy(options));
+      if (!(variance < least)) continue;
+      least = variance;
+      best = options;
+    }
+  return KaryStrategy(best);
+}
+
+KaryStrategy tree_of(const PureOptions& options) {
+  require_between(kFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
+  if (!options.arity && !options.subtractive) return best_tree(options.num_steps);
+  KaryStrategy::Options tree{.num_steps = options.num_steps};
+  tree.arity = options.arity.value_or(tree.arity);
+  tree.subtractive = options.subtractive.value_or(false);
+  return KaryStrategy(tree);
+}
+
+}  // namespace
+
+std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options) {
+  require_positive(kFunction, "clip_norm", options.clip_norm);
+  const double mu = mu_from_pure_dp(require_positive(kFunction, "epsilon", options.epsilon));
+  const auto tree = std::make_shared<const KaryStrategy>(tree_of(options));
+  const Sensitivity sensitivity = l1_sensitivity(*tree, options.participation);
+  const RowNorms rows = tree->row_norms();
+  Certificate certificate{
+      .strategy = std::string(tree->name()),
+      .workload = tree->workload().name(),
+      .participation = std::string(options.participation.name()),
+      .max_participations = options.participation.max_participations(),
+      .separation = options.participation.separation(),
+      .num_steps = options.num_steps,
+      .neighbours = options.neighbours,
+      .epsilon = options.epsilon,
+      .delta = 0,
+      .mu = mu,
+      .rho = rho_from_pure_dp(options.epsilon),
+      .clip_norm = options.clip_norm,
+      .sensitivity = sensitivity.value,
+      .exactness = sensitivity.exactness,
+      .sensitivity_method = sensitivity.method,
+      .noise_multiplier = std::numbers::sqrt2 / options.epsilon * kRoundUp,
+      .noise_stddev = 0,
+      .max_error = sensitivity.value * std::sqrt(rows.max_squared),
+      .mean_error = sensitivity.value * std::sqrt(rows.mean_squared),
+      .objective = Objective::mean,
+      .parameters = tree->parameters(),
+      .record_norm = RecordNorm::l1,
+  };
+  StrategyOptions made_with{
+      .name = certificate.strategy,
+      .num_steps = options.num_steps,
+      .parameters = {.arity = tree->arity(), .subtractive = !tree->is_causal()},
+      .participation = options.participation};
+  const Mechanism without_noise(tree, std::move(made_with), std::move(certificate));
+  return without_noise.with_clip_norm(options.clip_norm);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pure mechanisms: integer sums plus integer Laplace noise of the nodes of a tree.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "base/double_double.hpp"
+#include "base/largest_magnitude.hpp"
+#include "dpftrl/base/error.hpp"
+#include "random/discrete_gaussian.hpp"
+#include "random/laplace_sum.hpp"
+#include "release/release_engine.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::string_view kName = "prefix_sum";
+constexpr double kMaxSumInGrids = 0x1p62;
+/// Integers up to here are doubles.
+constexpr double kMaxDistance = 0x1p53;
+/// Parts of a noise std that the default grid has at least: the scale, an integer, is rounded up.
+constexpr double kPartsOfNoise = 0x1p12;
+
+double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) {
+  const RowNorms rows = mechanism.strategy().row_norms();
+  const auto num_steps = static_cast<double>(mechanism.num_steps());
+  const double stddev = mechanism.noise_stddev(), clip_norm = mechanism.clip_norm();
+  // Truncation takes up to one grid from every record: n of them shall stay below a quarter of the
+  // noise.
+  const double horizon =
+      stddev * std::sqrt(rows.mean_squared) * std::max(1 / (4 * num_steps), 0x1p-20);
+  const double resolution = clip_norm / (64 * static_cast<double>(dimension));
+  const double wanted = std::min({1.0, stddev / kPartsOfNoise, resolution, horizon});
+  const double finest =
+      std::max({clip_norm / detail::kMaxNormInGrids, clip_norm * num_steps / kMaxSumInGrids,
+                stddev * std::sqrt(rows.max_squared) / 0x1p40});
+  return std::max(detail::power_of_two_at_most(wanted), 2 * detail::power_of_two_at_most(finest));
+}
+
+/// Smallest integer scale with epsilon scale >= distance, as real numbers.
+std::int64_t scale_for(double distance, double epsilon) {
+  const double quotient = distance / epsilon;
+  if (!(quotient < static_cast<double>(kMaxLaplaceScale)))
+    fail_argument(kName, "grid", "so coarse that the scale of the noise is at most 2^46 grids",
+                  to_text(quotient));
+  const auto is_enough = [&](double scale) {
+    const DoubleDouble product = two_product(epsilon, scale);
+    return product.high > distance || (product.high == distance && product.low >= 0);
+  };
+  double scale = std::max(1.0, std::floor(quotient) - 1);
+  while (!is_enough(scale)) ++scale;
+  return static_cast<std::int64_t>(scale);
+}
+
+LaplaceNoise noise_of(const Mechanism& mechanism, double grid) {
+  const Certificate& claim = mechanism.certificate();
+  const double max_norm = std::floor(claim.clip_norm / grid);
+  const double distance = claim.sensitivity * max_norm * neighbour_distance(claim.neighbours);
+  if (!(distance <= kMaxDistance))
+    fail_argument(kName, "grid", "so coarse that a user moves the nodes by at most 2^53 grids",
+                  to_text(distance));
+  return {.scale = scale_for(distance, claim.epsilon),
+          .distance = static_cast<std::int64_t>(distance),
+          .max_norm = static_cast<std::int64_t>(max_norm)};
+}
+
+/// Noise of the steps: at each the sum over the nodes that the step adds, less that over those it
+/// subtracts. Nodes are kept while the steps share them.
+class NodeNoise {
+ public:
+  NodeNoise(const KaryDecoder& tree, std::int64_t scale, const PrefixSumOptions& options)
+      : tree_(tree),
+        law_(scale),
+        key_(options.key),
+        levels_(static_cast<std::size_t>(tree.num_levels)),
+        row_(static_cast<std::size_t>(options.dimension)) {
+    for (Level& level : levels_) level.sum.resize(row_.size());
+  }
+
+  /// The same for a step however often, and in whatever order, steps are asked for.
+  std::span<const std::int64_t> operator()(std::int64_t step) {
+    const std::int64_t largest = tree_.subtractive ? tree_.arity / 2 : tree_.arity - 1;
+    std::ranges::fill(row_, 0);
+    std::int64_t rest = step + 1;
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      std::int64_t digit = rest % tree_.arity;
+      if (digit > largest) digit -= tree_.arity;
+      rest = (rest - digit) / tree_.arity;
+      Level& level = levels_[l];
+      make(level, l, rest * tree_.arity, digit);
+      for (std::size_t i = 0; i < row_.size(); ++i) row_[i] += level.sum[i];
+    }
+    return row_;
+  }
+
+ private:
+  struct Level {
+    std::int64_t first = -1;  ///< node at which the digit begins; -1: nothing is kept
+    std::int64_t digit = 0;
+    std::vector<std::int64_t> sum;
+  };
+
+  /// Row of the address, one for each node: the number of its measurement (KaryDecoder).
+  std::uint64_t row_of(std::size_t level, std::int64_t node) const {
+    std::int64_t last = node + 1;
+    for (std::size_t l = 0; l < level; ++l) last *= tree_.arity;
+    auto number = static_cast<std::int64_t>(level);
+    --last;
+    for (std::size_t l = 0; l < levels_.size(); ++l, last /= tree_.arity) number += last;
+    return static_cast<std::uint64_t>(number);
+  }
+
+  void make(Level& level, std::size_t l, std::int64_t first, std::int64_t digit) {
+    if (level.first == first && level.digit == digit) return;
+    level.first = -1;  // A sample may throw.
+    std::ranges::fill(level.sum, 0);
+    for (std::int64_t node = std::min(first, first + digit); node < std::max(first, first + digit);
+         ++node) {
+      const std::uint64_t row = row_of(l, node);
+      for (std::size_t i = 0; i < level.sum.size(); ++i) {
+        const std::int64_t noise = law_.sample(key_, {.row = row, .coordinate = i});
+        level.sum[i] += digit > 0 ? noise : -noise;
+      }
+    }
+    level.first = first;
+    level.digit = digit;
+  }
+
+  KaryDecoder tree_;
+  DiscreteLaplace law_;
+  Key key_;
+  std::vector<Level> levels_;
+  std::vector<std::int64_t> row_;
+};
+
+/// Integers of a record: their magnitudes add up to at most max_norm, unconditionally.
+std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid,
+                                      std::int64_t max_norm) {
+  std::vector<double> entries;
+  entries.reserve(static_cast<std::size_t>(record.size()));
+  for (const double scale : record.scales)
+    for (const double x : record.features) entries.push_back(scale * x);
+  require_all_finite("clip_to_norm", "record", entries);
+  const double largest = detail::largest_magnitude(entries);
+  double ratio = 0;  // of the norm, which may overflow, and the largest entry
+  if (largest > 0)
+    for (const double x : entries) ratio += std::abs(x / largest);
+  const bool is_long = !(largest * ratio <= clip_norm);
+  std::vector<std::int64_t> integers;
+  integers.reserve(entries.size());
+  std::int64_t excess = -max_norm;
+  for (const double x : entries) {
+    const double clipped = is_long ? x / largest / ratio * clip_norm : x;
+    integers.push_back(static_cast<std::int64_t>(clipped / grid));
+    excess += std::abs(integers.back());
+  }
+  while (excess > 0) {
+    const auto most =
+        std::ranges::max_element(integers, {}, [](std::int64_t q) { return std::abs(q); });
+    const std::int64_t less = std::min(excess, std::abs(*most));
+    *most += *most > 0 ? -less : less;
+    excess -= less;
+  }
+  return integers;
+}
+
+class LaplaceEngine final : public detail::ReleaseEngine {
+ public:
+  LaplaceEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
+      : mechanism_(mechanism),
+        clip_norm_(mechanism.clip_norm()),
+        grid_(grid),
+        law_(noise_of(mechanism, grid)),
+        max_contributions_(std::max(
+            mechanism.num_steps(),
+            static_cast<std::int64_t>(kMaxSumInGrids / static_cast<double>(law_.max_norm)))),
+        tree_(std::get<KaryDecoder>(mechanism.strategy().decoder_form())),
+        noise_(tree_, law_.scale, options),
+        sums_(static_cast<std::size_t>(options.dimension)) {}
+
+  double grid() const override { return grid_; }
+  std::int64_t max_contributions() const override { return max_contributions_; }
+  std::int64_t num_recomputed() const override { return 0; }
+  double release_stddev(std::int64_t step) const override {
+    return grid_ * law_.stddev(mechanism_.strategy().row_norm_squared(step));
+  }
+  std::optional<LaplaceNoise> laplace() const override { return law_; }
+
+  detail::GridRecord quantised(const ProductRecord& record) const override {
+    return detail::GridRecord(integers_of(record, clip_norm_, grid_, law_.max_norm));
+  }
+  void add(const detail::GridRecord& record) override { record.add_to(sums_); }
+
+  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
+    // A sample may be refused: nothing below throws, so a record counts once.
+    const std::span<const std::int64_t> noise = noise_(step);
+    add(record);
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
+    if (sink != nullptr) sink->take(0, noisy);
+  }
+
+  detail::CheckpointKind kind() const override { return detail::CheckpointKind::laplace_sum; }
+  void append_fingerprint(detail::Sha256& hash) const override {
+    detail::append_form(hash, tree_);
+    hash.append(std::int64_t{std::ssize(sums_)});
+    hash.append(law_.scale);
+    hash.append(law_.distance);
+    hash.append(law_.max_norm);
+  }
+
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
+    for (const std::int64_t sum : sums_) detail::append_word(out, static_cast<std::uint64_t>(sum));
+    return step;
+  }
+
+  void restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                     std::int64_t step) override {
+    if (state.size() != 8 * sums_.size() || state_step != step)
+      fail(ErrorCode::bad_state, kName, "checkpoint",
+           "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
+           to_text(static_cast<std::int64_t>(state.size())) + " bytes");
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));
+  }
+
+ private:
+  const Mechanism& mechanism_;
+  double clip_norm_;
+  double grid_;
+  LaplaceNoise law_;
+  std::int64_t max_contributions_;
+  KaryDecoder tree_;
+  NodeNoise noise_;
+  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  std::vector<std::int64_t> sums_;
+};
+
+}  // namespace
+
+double LaplaceNoise::stddev(double num_nodes) const {
+  return std::sqrt(detail::discrete_laplace_variance(static_cast<double>(scale)) * num_nodes);
+}
+
+std::int64_t LaplaceNoise::half_width(double num_nodes, double probability) const {
+  return detail::LaplaceSum(static_cast<std::int64_t>(num_nodes), scale).half_width(probability);
+}
+
+std::unique_ptr<detail::ReleaseEngine> detail::make_laplace_engine(
+    const Mechanism& mechanism, const PrefixSumOptions& options) {
+  require_between(kName, "dimension", options.dimension, 1, kMaxDimension);
+  const double grid =
+      options.grid ? *options.grid : default_laplace_grid(mechanism, options.dimension);
+  require_grid(kName, mechanism, grid);
+  return std::make_unique<LaplaceEngine>(mechanism, options, grid);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Totals without a delta: what small modules do not have.
+
+#include <emscripten/val.h>
+
+#include <memory>
+#include <string>
+
+#include "convert.hpp"
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/problem/privacy.hpp"
+#include "guard.hpp"
+#include "totals.hpp"
+
+namespace dpftrl::wasm {
+namespace {
+
+using emscripten::val;
+
+PureOptions pure_options(const val& options) {
+  const Problem problem = problem_of(options);
+  const val parameters = options["parameters"];
+  return {.num_steps = problem.workload.num_steps(),
+          .epsilon = number(options, "epsilon"),
+          .clip_norm = number(options, "clipNorm"),
+          .neighbours = neighbours_from_string(text(options, "neighbours")),
+          .participation = problem.participation,
+          .arity = optional_count(parameters, "arity"),
+          .subtractive = optional_flag(parameters, "subtractive")};
+}
+
+/// Errors of the totals without a delta that are best for the problem, clip norm 1, and the delta
+/// at which Gaussian noise has the same, by a mechanism of that unit error of the objective.
+val pure_error(const val& options) {
+  const auto mechanism = Mechanism::make_pure(pure_options(options));
+  const Certificate& claim = mechanism->certificate();
+  const double max_error = claim.max_error * claim.noise_multiplier;
+  const double mean_error = claim.mean_error * claim.noise_multiplier;
+  const double aim = text(options, "objective") == "max" ? max_error : mean_error;
+  val errors = val::object();
+  errors.set("parameters", to_object(claim.parameters));
+  errors.set("sensitivity", claim.sensitivity);
+  errors.set("sensitivityExactness", std::string(to_string(claim.exactness)));
+  errors.set("maxError", max_error);
+  errors.set("meanError", mean_error);
+  errors.set("crossoverDelta",
+             delta_from_mu({.mu = number(options, "unitError") / aim, .epsilon = claim.epsilon}));
+  return errors;
+}
+
+}  // namespace
+
+std::shared_ptr<const Mechanism> make_pure_mechanism(const val& options) {
+  return Mechanism::make_pure(pure_options(options));
+}
+
+void set_laplace(val& certificate, const LaplaceNoise& law, double grid) {
+  certificate.set("noiseStddev", law.stddev(1) * grid);
+  val own = val::object();
+  own.set("norm", "l1");
+  own.set("scale", static_cast<double>(law.scale));
+  own.set("distance", static_cast<double>(law.distance));
+  own.set("maxNorm", static_cast<double>(law.max_norm));
+  own.set("grid", grid);
+  certificate.set("laplace", own);
+}
+
+EMSCRIPTEN_BINDINGS(dpftrl_pure) {
+  bind<&pure_error>("pureError");
+}
+
+}  // namespace dpftrl::wasm
