@@ -99,6 +99,16 @@ for (const numSteps of HORIZONS)
       }
     }
 
+for (const numSteps of [1, 5, 8, 30])
+  for (const tree of [{}, { arity: 2 }, { arity: 3, subtractive: true }])
+    for (const participation of participations(numSteps)) {
+      const { delta, ...target } = PRIVACY[++turn % PRIVACY.length];
+      const options = { ...tree, numSteps, participation, ...target, pure: true };
+      const sums = fits(() => dp.prefixSum(options));
+      add(`pure ${text(options)}`, sums?.certificate);
+      sums?.dispose();
+    }
+
 for (const [workload] of WORKLOADS)
   for (const mechanism of names)
     for (const participation of ['single', { epochs: 2 }])

@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 433_500);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 437_000);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -39,11 +39,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 593_000);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 597_500);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 28_600);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 28_900);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

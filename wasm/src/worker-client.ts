@@ -68,9 +68,15 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   /** As in the library, where it lives in the worker: {@link api.DpFtrl.prefixSum}. */
-  prefixSum(options: api.PrefixSumOptions, call?: OptimizeCallOptions): Promise<RemotePrefixSum>;
+  prefixSum(
+    options: api.PrefixSumOptions | api.PureSumOptions,
+    call?: OptimizeCallOptions,
+  ): Promise<RemotePrefixSum>;
   /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleSum}. */
-  peopleSum(options: api.PeopleSumOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSum>;
+  peopleSum(
+    options: api.PeopleSumOptions | api.PureSumOptions,
+    call?: OptimizeCallOptions,
+  ): Promise<RemotePeopleSum>;
   /** As in the library, for a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;

@@ -2,14 +2,14 @@
 
 // All mechanisms side by side.
 
-import { Reader, wrongType } from '../core/check.js';
+import { outOfRange, Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
 import { inWords, makeError, refusalOf } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
-import { OBJECTIVES } from '../shared/defaults.js';
+import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
-import type { PiecewiseComparison, Refusal } from '../types/all.js';
+import type { PiecewiseComparison, PureComparison, Refusal } from '../types/all.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
 import { quickLimit } from './searches.js';
@@ -231,11 +231,38 @@ function* tableRows(
   }
 }
 
+/** Totals without a delta beside the best of the rows. */
+function besidePure(
+  core: Core,
+  { problem, objective, epsilon }: Pick<Comparison, 'objective'> & { problem: CoreProblem; epsilon: number },
+  best: ComparedMechanism,
+): PureComparison {
+  const unitError = objective === 'max' ? best.maxError : best.meanError;
+  const records = { clipNorm: DEFAULT_CLIP_NORM, neighbours: NEIGHBOURS[0], parameters: {} };
+  const options = { ...problem, ...records, epsilon, objective, unitError };
+  return { epsilon, ...core.call('pureError', options) };
+}
+
+/** The epsilon of totals without a delta, if they are to be compared. */
+function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
+  if (!reader.has('epsilon')) return undefined;
+  const epsilon = reader.number('epsilon');
+  if (!(epsilon > 0 && epsilon < Infinity)) {
+    throw outOfRange(reader.where, 'epsilon', 'positive and finite', epsilon);
+  }
+  const { kind } = problem.workload;
+  if (kind === 'prefix') return epsilon;
+  const constraint = "must be 'prefix' with {epsilon}: no other is released without a delta";
+  const refusal = { parameter: 'workload', constraint, value: kind };
+  throw makeError('invalid_argument', reader.where, refusal);
+}
+
 export function makeComparison(instance: Instance, options: unknown): PiecewiseComparison {
   const { core, catalogue } = instance;
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', OBJECTIVES);
   const problem = readProblem(reader);
+  const epsilon = readEpsilon(reader, problem);
   // Errors in the problem itself are refused here, and do not leave out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
   const strategies = readStrategies(reader, catalogue);
@@ -269,6 +296,9 @@ export function makeComparison(instance: Instance, options: unknown): PiecewiseC
         mechanisms,
         leftOut: [...table.leftOut],
         raisedByNormalizing: [...table.raisedByNormalizing],
+        ...(epsilon !== undefined && {
+          pure: besidePure(core, { problem, objective, epsilon }, mechanisms[0]!),
+        }),
       };
     },
   });

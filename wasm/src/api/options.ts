@@ -6,7 +6,8 @@ import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
 import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
-import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
+import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, NEIGHBOURS } from '../shared/defaults.js';
+import { OBJECTIVES, PURE_MECHANISM } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { MechanismName } from '../types/all.js';
@@ -15,7 +16,7 @@ import { readStrategy, type ReadStrategy } from './strategy.js';
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
 export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
 export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
-export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'strategies'];
+export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'epsilon', 'strategies'];
 export const OPTIMIZE_OPTIONS = [
   ...ERROR_OPTIONS,
   'solver',
@@ -212,11 +213,15 @@ export function readFactorization(
   return readNamed(reader, reader.oneOf('mechanism', mechanisms));
 }
 
-export function readMechanism(reader: Reader, mechanisms: readonly MechanismName[]): CoreMechanism {
+export function readMechanism(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+  pure = false,
+): CoreMechanism {
   return {
-    ...readFactorization(reader, mechanisms, DEFAULT_MECHANISM),
+    ...readFactorization(reader, mechanisms, pure ? PURE_MECHANISM : DEFAULT_MECHANISM),
     epsilon: reader.number('epsilon'),
-    delta: reader.number('delta'),
+    delta: pure ? 0 : reader.number('delta'),
     clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
     neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
   };
@@ -226,8 +231,9 @@ export function readMechanism(reader: Reader, mechanisms: readonly MechanismName
 export function readPrefixMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
+  pure = false,
 ): CoreMechanism {
-  const mechanism = readMechanism(reader, mechanisms);
+  const mechanism = readMechanism(reader, pure ? [PURE_MECHANISM] : mechanisms, pure);
   const { kind } = mechanism.workload;
   if (kind === 'prefix') return mechanism;
   const constraint = "must be 'prefix', the only one that is released";

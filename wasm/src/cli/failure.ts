@@ -79,7 +79,7 @@ const SAME_NAMES: readonly string[] = [
   ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
   ...['mechanism', 'workload', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
   ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
-  ...['doubling', 'descent', 'consistent', 'integer'],
+  ...['doubling', 'descent', 'consistent', 'integer', 'pure'],
 ];
 
 /** Words of the command for what the package's options are called otherwise. */

@@ -192,6 +192,19 @@ interface CoreFunctions {
     CoreAppraisal,
   ];
   errorPerStep: [[options: CoreFactorization], Float64Array];
+  pureError: [
+    [
+      options: CoreProblem & {
+        epsilon: number;
+        clipNorm: number;
+        neighbours: string;
+        parameters: object;
+        objective: 'max' | 'mean';
+        unitError: number;
+      },
+    ],
+    Omit<import('../types/all.js').PureComparison, 'epsilon'>,
+  ];
   /** Variances of the increments of the noise, step after step, for Z of variance 1. */
   gradientVariances: [[options: CoreFactorization], Float64Array];
   matrices: [[options: CoreFactorization], Matrices];

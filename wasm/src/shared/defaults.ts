@@ -6,6 +6,10 @@ import type { MechanismName } from '../types/mechanism.js';
 
 export const DEFAULT_MECHANISM: MechanismName = 'optimal';
 
+/** The mechanism of totals without a delta, and the parameters that it takes there. */
+export const PURE_MECHANISM: MechanismName = 'tree-k';
+export const PURE_PARAMETERS: readonly string[] = ['arity', 'subtractive'];
+
 /** In input units. */
 export const DEFAULT_CLIP_NORM = 1;
 

@@ -38,6 +38,11 @@ export interface Certificate {
    * Present for releases in mode 'lattice', whose sensitivity and noise are those of the integers.
    */
   lattice?: LatticeClaim;
+  /**
+   * Present for releases without a delta, which is 0 then: `clipNorm` and `sensitivity` are l1-norms,
+   * `mu` and `rho` what epsilon implies.
+   */
+  laplace?: LaplaceClaim;
 }
 
 /**
@@ -61,6 +66,23 @@ export interface CheckedCertificate extends Certificate, CertifiedBound {
    */
   decoderResidual: number;
   residualSteps: number;
+}
+
+/**
+ * Claims of releases without a delta beside those of the certificate: each node of the tree, and
+ * each entry, has integer noise k with probability proportional to exp(-|k| / scale). Lengths are
+ * in grids.
+ */
+export interface LaplaceClaim {
+  /** Norm to which records are clipped, over all their entries. */
+  norm: 'l1';
+  scale: number;
+  /** Most by which one user moves all nodes and entries together, in l1-norm: at most epsilon * scale. */
+  distance: number;
+  /** Largest l1-norm of a record. */
+  maxNorm: number;
+  /** Input units that one integer counts. */
+  grid: number;
 }
 
 /**

@@ -15,6 +15,11 @@ export interface CompareOptions {
   participation?: Participation;
   /** Error by which the table is sorted. Default 'max'. */
   objective?: 'max' | 'mean';
+  /**
+   * Adds what prefix sums without a delta cost at this epsilon, and from which delta on Gaussian
+   * noise is better.
+   */
+  epsilon?: number;
   /** Saved strategies to be compared as well. */
   strategies?: readonly SavedStrategy[];
 }
@@ -48,6 +53,25 @@ export interface LeftOut {
   refusal: Refusal;
 }
 
+/**
+ * Totals without a delta beside the best mechanism of a table. Errors are root mean squares at clip
+ * norm 1, zero-out neighbours; records are clipped in l1-norm, which bounds their l2-norm.
+ */
+export interface PureComparison {
+  epsilon: number;
+  /** Parameters of tree-k with the least mean error. */
+  parameters: { arity: number; subtractive: boolean };
+  sensitivity: number;
+  sensitivityExactness: 'exact' | 'upper bound';
+  maxError: number;
+  meanError: number;
+  /**
+   * The delta at which the best mechanism of the table has the same error of the objective: below
+   * it, Laplace noise without a delta is the smaller one.
+   */
+  crossoverDelta: number;
+}
+
 export interface Comparison extends CertifiedBound {
   numSteps: number;
   workload: string;
@@ -62,6 +86,8 @@ export interface Comparison extends CertifiedBound {
    * steps.
    */
   raisedByNormalizing: MechanismName[];
+  /** Present where `epsilon` was given. */
+  pure?: PureComparison;
 }
 
 /** A comparison that runs mechanism by mechanism. */

@@ -3,7 +3,7 @@
 // Running totals that survive restarts, and their storage.
 
 import type { Handle } from './instance.js';
-import type { PrefixSumOptions, Totals } from './sums.js';
+import type { PrefixSumOptions, PureSumOptions, Totals } from './sums.js';
 
 /**
  * Storage for the bytes of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
@@ -36,6 +36,11 @@ export interface ReleaseStore {
 }
 
 export interface LedgerOptions extends PrefixSumOptions {
+  store: ReleaseStore;
+}
+
+/** Options of a ledger of totals without a delta. */
+export interface PureLedgerOptions extends PureSumOptions {
   store: ReleaseStore;
 }
 

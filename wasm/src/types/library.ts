@@ -23,7 +23,7 @@ import type {
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
-import type { LedgerOptions, ReleaseLedger } from './ledger.js';
+import type { LedgerOptions, PureLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { Optimization, OptimizeOptions, SearchLimits } from './optimization.js';
@@ -48,6 +48,7 @@ import type {
   WinnerOptions,
 } from './queries.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
+import type { PureSumOptions } from './sums.js';
 import type {
   ErrorBounds,
   ErrorOptions,
@@ -234,7 +235,7 @@ export interface DpFtrl {
    * sums.dispose();
    * ```
    */
-  prefixSum(options: PrefixSumOptions): PrefixSum;
+  prefixSum(options: PrefixSumOptions | PureSumOptions): PrefixSum;
   /**
    * A private running total of people's contributions.
    * @example
@@ -251,7 +252,7 @@ export interface DpFtrl {
    * minutes.dispose();
    * ```
    */
-  peopleSum(options: PeopleSumOptions): PeopleSum;
+  peopleSum(options: PeopleSumOptions | PureSumOptions): PeopleSum;
   /**
    * Learns a private linear model from a whole table, with everything else chosen from public
    * numbers: rows, columns, loss, epsilon and delta. Protects one row of the table; how many rows
@@ -457,7 +458,7 @@ export interface DpFtrl {
    * await store.close();
    * ```
    */
-  ledger(options: LedgerOptions): Promise<ReleaseLedger>;
+  ledger(options: LedgerOptions | PureLedgerOptions): Promise<ReleaseLedger>;
   /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as

@@ -29,6 +29,29 @@ export interface PrefixSumOptions extends MechanismOptions {
   insecureSeed?: number | bigint;
 }
 
+/**
+ * Options of totals without a delta: discrete Laplace noise on the nodes of a tree. They are
+ * epsilon-differentially private, for records whose l1-norm, over all entries, is clipped to
+ * `clipNorm`.
+ */
+export interface PureSumOptions
+  extends Pick<
+    PrefixSumOptions,
+    'numSteps' | 'epsilon' | 'neighbours' | 'participation' | 'dimension' | 'insecureSeed'
+  > {
+  pure: true;
+  /** l1-norm to which each record is clipped, input units. Default 1. */
+  clipNorm?: number;
+  /** The only one. */
+  mechanism?: 'tree-k';
+  /** Children of a node, up to 1023. Default, without `subtractive`: those with the least error. */
+  arity?: number;
+  /** Whether totals also subtract nodes, with an odd arity. */
+  subtractive?: boolean;
+  /** Spacing of the released values, a power of two. Default: see docs/math/pure.md. */
+  grid?: number;
+}
+
 /** Options as for `prefixSum`. */
 export type PeopleSumOptions = PrefixSumOptions;
 

@@ -8,7 +8,8 @@ import type { CoreMechanism, CorePrefixSum } from '../../core/core.js';
 import { atRow, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
+import { LATTICE_NOISES, MODES, PURE_PARAMETERS } from '../../shared/defaults.js';
+import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
 import { readPrefixMechanism, requireLength } from '../options.js';
@@ -19,6 +20,7 @@ export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
 export const TOTALS_OPTIONS = [
   ...MECHANISM_OPTIONS,
   ...MODE_OPTIONS,
+  'pure',
   'dimension',
   'grid',
   'insecureSeed',
@@ -167,8 +169,20 @@ export function readMode(reader: Reader): CompleteMode {
   };
 }
 
+/** Whether there is no delta; refuses what then has no meaning. */
+function readPure(reader: Reader): boolean {
+  if (!reader.has('pure') || !reader.flag('pure')) return false;
+  const others = PARAMETER_NAMES.filter((name) => !PURE_PARAMETERS.includes(name));
+  const given = ['delta', ...MODE_OPTIONS, ...others].find((name) => reader.has(name));
+  const isSaved = typeof reader.raw('mechanism') === 'object';
+  if (isSaved) throw outOfRange(reader.where, 'mechanism', 'a name with {pure}', 'a saved strategy');
+  if (given === undefined) return true;
+  throw outOfRange(reader.where, given, 'left out with {pure}', reader.raw(given));
+}
+
 /** Options of a running total, complete and of the right types. */
 export interface CompleteOptions extends CoreMechanism, CompleteMode {
+  pure: boolean;
   dimension: number;
   grid: number | undefined;
   insecureSeed: bigint | undefined;
@@ -178,8 +192,10 @@ export function readTotals(
   reader: Reader,
   mechanisms: readonly MechanismName[],
 ): CompleteOptions {
+  const pure = readPure(reader);
   return {
-    ...readPrefixMechanism(reader, mechanisms),
+    pure,
+    ...readPrefixMechanism(reader, mechanisms, pure),
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     grid: reader.numberOr('grid', undefined),

@@ -4,8 +4,8 @@
 
 import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
-import { OBJECTIVES } from '../../shared/defaults.js';
-import type { Comparison } from '../../types/all.js';
+import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
+import type { Comparison, DpFtrl } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
 import { inOptions } from '../failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
@@ -21,6 +21,7 @@ export const options: Known = {
   workload: 'value',
   ...PARTICIPATION_OPTIONS,
   objective: 'value',
+  epsilon: 'value',
   strategy: 'values',
   json: 'flag',
 };
@@ -73,6 +74,38 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
   return table(columns, rows);
 }
 
+/** Deltas at which both kinds of noise are shown. */
+const DELTAS = [1e-3, 1e-6, 1e-9, 1e-12];
+
+/** Errors of both kinds of noise at one epsilon, the smaller delta further down. */
+function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): string {
+  if (!pure) return '';
+  const { epsilon, parameters, crossoverDelta } = pure;
+  const best = mechanisms[0]!;
+  const aim = objective === 'max' ? 'maxError' : 'meanError';
+  const gaussian = (delta: number) => best[aim] * dp.calibrate({ epsilon, delta }).noiseMultiplier;
+  const deltas = [...DELTAS, crossoverDelta].filter((delta) => delta < 1).sort((a, b) => b - a);
+  const columns: Column[] = [
+    { header: 'delta', align: 'right' },
+    { header: best.mechanism, align: 'right' },
+    { header: 'pure', align: 'right' },
+  ];
+  const rows = [...new Set(deltas)].map((delta) => [
+    delta.toPrecision(delta === crossoverDelta ? 3 : 1),
+    short(gaussian(delta)),
+    short(pure[aim]),
+  ]);
+  const name = nameText(PURE_MECHANISM, parameters);
+  return [
+    `\n${paragraph(`The ${objective} error with noise for epsilon ${epsilon}, clip norm 1:`)}`,
+    table(columns, [...rows, ['0', '-', short(pure[aim])]]),
+    paragraph(
+      `pure: ${name}, Laplace noise, records clipped in l1-norm (dp-ftrl release --pure). ` +
+        `Below delta ${crossoverDelta.toPrecision(3)} its error is the smaller one.`,
+    ),
+  ].join('');
+}
+
 function describe(comparison: Comparison, schema: string): string {
   const { objective, leftOut, numSteps, workload } = comparison;
   const out = leftOut.map(({ mechanism, parameters, refusal }) =>
@@ -98,12 +131,14 @@ export async function run(args: Args): Promise<void> {
   const workload = await readWorkload(args, steps);
   const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
-  const problem = { numSteps: steps, workload, participation, objective };
+  const epsilon = args.positive('epsilon');
+  const target = epsilon === undefined ? {} : { epsilon };
+  const problem = { numSteps: steps, workload, participation, objective, ...target };
   const options = strategies.length > 0 ? { ...problem, strategies } : problem;
   const line = new ProgressLine('compare:', 'rows');
   const comparison = await watch(compareInPieces(dp, options), line);
   const text = args.has('json')
     ? `${JSON.stringify(comparison)}\n`
-    : describe(comparison, participationText(participation));
+    : describe(comparison, participationText(participation)) + pureText(dp, comparison);
   await new StandardOutput().write(text);
 }

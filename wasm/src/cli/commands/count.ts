@@ -5,7 +5,7 @@
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
-import type { DpFtrl, ErrorOptions } from '../../types/all.js';
+import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
 import { Domain } from '../input/domain.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
@@ -80,7 +80,8 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   const { noiseStddev } = totals.certificate;
   // Totals of several runs have their grid elsewhere; counts are of one.
   const grid = 'grid' in totals ? totals.grid : 0;
-  const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, how[name]]));
+  const all: MechanismParameters = how;
+  const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
   const { mechanism = DEFAULT_MECHANISM, numSteps, participation = 'single' } = how;
   const problem = { mechanism, ...given(parameters), numSteps, participation };
   const unit = unitStddevs(dp, problem, prepared.chosen.name);

@@ -3,7 +3,7 @@
 // dp-ftrl release: a CSV in, its private running totals out.
 
 import { load } from '../../index.js';
-import type { DpFtrl, Participation, PrefixSumOptions, Totals } from '../../types/all.js';
+import type { DpFtrl, Participation, Totals } from '../../types/all.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
@@ -26,7 +26,7 @@ import { Interrupted, Interruption } from '../signals.js';
 import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { readSettings, type Settings } from './release/settings.js';
-import { horizonOf, makeSums, type Made } from './release/sums.js';
+import { horizonOf, makeSums, type Made, type SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
 import { Writer } from './release/writer.js';
 
@@ -57,7 +57,7 @@ interface Prepared {
   rows: RowStream;
   /** Whether the horizon is the number of steps that the input had when it was read before. */
   surveyed: boolean;
-  how: PrefixSumOptions;
+  how: SumOptions;
 }
 
 function sortByTime(rows: RowStream, times: Times): Promise<void> {
@@ -75,7 +75,8 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
   if (kind.sorts) await sortByTime(rows, times!);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
-  const how: PrefixSumOptions = {
+  // The library looks at them once more, and at what goes with a target that has no delta.
+  const how = {
     ...target,
     participation,
     ...settings.how,
@@ -84,9 +85,9 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
     numSteps,
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
-  };
+  } as SumOptions;
   // With --state the mechanism keeps the name with which the state was begun.
-  const isSearched = state === undefined && !quiet;
+  const isSearched = state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
   return { chosen, participation, rows, surveyed, how: found };
 }

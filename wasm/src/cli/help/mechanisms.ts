@@ -52,12 +52,14 @@ takes long to find, is listed with the reason.
 ${WORKLOAD}
 ${PARTICIPATION}
   --objective O    max (default) or mean: what the table is sorted by
+  --epsilon E      adds the errors at E of the best mechanism by delta, beside those of release
+                   --pure, which has none, and the delta below which the latter is better
   --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
                    lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms,
-                   leftOut, raisedByNormalizing. pureDp of a mechanism: Laplace noise in its
-                   measurements would be purely private (delta 0), which all of them allow;
-                   release and learn draw Gaussian noise
+                   leftOut, raisedByNormalizing; pure with --epsilon. pureDp of a mechanism: Laplace
+                   noise in its measurements would be purely private (delta 0), which all of them
+                   allow; release --pure draws it on trees, all others draw Gaussian noise
 
 Progress goes to standard error, if that is a terminal and it takes more than a second.
 

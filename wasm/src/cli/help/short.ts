@@ -42,6 +42,7 @@ ${PRIVACY}
   --clip C         largest length of a row: longer ones are scaled down to it, and the noise grows
                    with it. Take what you know of a row without the data, such as 1 for counts of
                    one, or a legal limit; never the maximum that you see
+  --pure           instead of --delta: none at all, by Laplace noise; --clip is then an l1-norm
   --column NAME    column to sum; repeat for more. Default: all
   --steps N        most rows there can be: with it each is released as it arrives
   --time-column T --bucket minute|hour|day|week|month|year

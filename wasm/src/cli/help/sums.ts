@@ -72,7 +72,10 @@ or --participations promise.
   --epsilon E      privacy target, > 0. Above 20 there is a warning
   --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one
                    over the number of rows or users where that is public
-  --clip C         rows whose l2-norm over the columns exceeds C are scaled down to it
+  --pure           instead of --delta: no delta at all, by discrete Laplace noise on a tree (tree-k;
+                   --arity and --subtractive choose another than the one with the least error)
+  --clip C         rows whose l2-norm over the columns exceeds C are scaled down to it; with --pure
+                   it is their l1-norm, the sum of all magnitudes
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
@@ -141,5 +144,7 @@ Examples, with files of the package:
       --from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv
   dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv \\
       --budget shop.json --budget-epsilon 1 --budget-delta 1e-6 \\
+      examples/shop_day.csv
+  dp-ftrl release --pure --epsilon 1 --clip 1 --column count \\
       examples/shop_day.csv
 `;

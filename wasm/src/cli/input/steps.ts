@@ -62,8 +62,8 @@ export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
 export interface StepOptions<S = Sums> {
   sums: S;
   columns: TextColumns;
-  clipNorm: number;
-  showTrue: boolean;
+  /** Adds up what is released, where it is shown without noise as well. */
+  truth: TrueSums | undefined;
 }
 
 /** Text columns of the rows, in the order in which they are asked for. */
@@ -127,8 +127,7 @@ export class RowStepper implements Stepper {
   private readonly truth: TrueSums | undefined;
 
   constructor(private readonly options: StepOptions<RowSums>) {
-    const { dimension } = options.sums.totals;
-    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
+    this.truth = options.truth;
   }
 
   async *take(batch: Batch): AsyncGenerator<Released> {
@@ -192,9 +191,8 @@ export class BucketStepper implements Stepper {
   private readonly truth: TrueSums | undefined;
 
   constructor(private readonly options: StepOptions & { times: Times }) {
-    const { dimension } = options.sums.totals;
     this.clock = new Clock(options.times);
-    this.truth = options.showTrue ? new TrueSums(dimension, options.clipNorm) : undefined;
+    this.truth = options.truth;
   }
 
   *take(batch: Batch): Generator<Released> {

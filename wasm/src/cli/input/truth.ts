@@ -2,11 +2,19 @@
 
 // For --show-nonprivate: what the releases estimate, without their noise.
 
+interface Clip {
+  clipNorm: number;
+  /** Whether the norm is the l1-norm, else it is the l2-norm. */
+  inL1: boolean;
+}
+
 /** min(1, clipNorm / norm) times the record. The norm itself may overflow. */
-function clipped(record: Float64Array, clipNorm: number): Float64Array {
+function clipped(record: Float64Array, { clipNorm, inL1 }: Clip): Float64Array {
   const largest = record.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (largest === 0) return record;
-  const ratio = Math.sqrt(record.reduce((sum, value) => sum + (value / largest) ** 2, 0));
+  const power = inL1 ? 1 : 2;
+  const sum = record.reduce((before, value) => before + Math.abs(value / largest) ** power, 0);
+  const ratio = inL1 ? sum : Math.sqrt(sum);
   if (largest * ratio <= clipNorm) return record;
   return record.map((value) => (value / largest / ratio) * clipNorm);
 }
@@ -25,13 +33,13 @@ export class TrueSums {
 
   constructor(
     dimension: number,
-    private readonly clipNorm: number,
+    private readonly clip: Clip,
   ) {
     this.sums = new Array<number>(dimension).fill(0);
   }
 
   add(contribution: Float64Array): void {
-    clipped(contribution, this.clipNorm).forEach((value, j) => (this.sums[j]! += value));
+    clipped(contribution, this.clip).forEach((value, j) => (this.sums[j]! += value));
   }
 
   /** Counts from the end of the step on. */

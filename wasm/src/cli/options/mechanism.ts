@@ -4,6 +4,7 @@
 
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
+import { PURE_MECHANISM } from '../../shared/defaults.js';
 import { parseNumber } from '../../shared/number.js';
 import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.js';
 import type { ParameterName } from '../../shared/parameters.js';
@@ -83,7 +84,8 @@ export function readMechanism(
   args: Args,
   catalogue: readonly CatalogueEntry[],
 ): MechanismParameters & { mechanism: MechanismName } {
-  const mechanism = (args.text('mechanism') ?? DEFAULT_MECHANISM) as MechanismName;
+  const fallback = args.has('pure') ? PURE_MECHANISM : DEFAULT_MECHANISM;
+  const mechanism = (args.text('mechanism') ?? fallback) as MechanismName;
   const known = catalogue.map((entry) => entry.name);
   if (!known.includes(mechanism)) throw unknownName('mechanism', mechanism, known);
   const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(args, name)] as const);
@@ -114,7 +116,8 @@ export function readNeighbours(args: Args): Neighbours {
 export function readDelta(args: Args): number {
   const delta = required('delta', args.text('delta'));
   if (parseNumber(delta) === 0) {
-    const pure = 'dp-ftrl queries --delta 0 (Laplace noise) and dp-ftrl choose are pure';
+    const pure =
+      'dp-ftrl release --pure, dp-ftrl queries --delta 0 (Laplace noise) and dp-ftrl choose are pure';
     throw new Misuse(`--delta must be above 0, for Gaussian noise is never pure: ${pure}`);
   }
   return args.probability('delta')!;
@@ -128,10 +131,17 @@ export function readPrivacy(args: Args) {
   };
 }
 
+/** Reads the target of a release that has no delta. */
+function readPure(args: Args) {
+  const stray = ['delta', 'strategy'].find((name) => args.has(name));
+  if (stray !== undefined) throw new Misuse(`give --pure or --${stray}, not both`);
+  return { epsilon: required('epsilon', args.positive('epsilon')), pure: true as const };
+}
+
 /** Reads the privacy target of a release, and what its records are clipped to. */
 export function readTarget(args: Args) {
   return {
-    ...readPrivacy(args),
+    ...(args.has('pure') ? readPure(args) : readPrivacy(args)),
     clipNorm: required('clip', args.positive('clip')),
   };
 }

@@ -109,16 +109,23 @@ function claimOf({ lattice, mu, rho }: Certificate): string {
   return ` (${lattice.noise}, ${mu === null ? `${rho}-zCDP` : `${mu}-GDP`})`;
 }
 
+function pairOf(epsilon: number, delta: number): string {
+  return `(${epsilon}, ${delta})-differentially private`;
+}
+
 /** Everything a release promises, in one sentence. */
 export function guarantee(
   certificate: Certificate,
   { name, mode, whom, what = '' }: Spoken,
 ): string {
-  const { epsilon, delta, neighbours, clipNorm, numSteps } = certificate;
+  const { epsilon, delta, neighbours, clipNorm, numSteps, laplace } = certificate;
+  const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
+  const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
+  const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   return (
-    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: ` +
-    `${whom.text}, ${what}clipped to l2-norm ${clipNorm}; ` +
-    `mechanism ${name}, mode ${mode}${claimOf(certificate)}, ` +
+    `${target}, ${neighbours} neighbours: ` +
+    `${whom.text}, ${what}clipped to ${norm} ${clipNorm}; ` +
+    `mechanism ${name}, ${how}, ` +
     `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );
 }

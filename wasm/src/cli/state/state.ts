@@ -2,7 +2,8 @@
 
 // --state: a release that goes on in the next run.
 
-import type { Certificate, DpFtrl, LedgerOptions, ReleaseLedger } from '../../types/all.js';
+import type { Certificate, DpFtrl, LedgerOptions, PureLedgerOptions } from '../../types/all.js';
+import type { ReleaseLedger } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
@@ -13,10 +14,12 @@ import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
+type SumOptions = Omit<LedgerOptions, 'store'> | Omit<PureLedgerOptions, 'store'>;
+
 interface Opening {
   stored: Uint8Array | undefined;
   store: MarkedStore;
-  options: Omit<LedgerOptions, 'store'>;
+  options: SumOptions;
   wanted: Continued;
   hasBudget: boolean;
 }
@@ -37,8 +40,8 @@ async function goOn(dp: DpFtrl, { stored, store, options, wanted, hasBudget }: O
 }
 
 const OPTIONS =
-  '--mechanism or parameter of it, --steps, --epsilon, --delta, --clip, --neighbours, --mode, ' +
-  'number of columns or kind of participation';
+  '--mechanism or parameter of it, --steps, --epsilon, --delta, --pure, --clip, --neighbours, ' +
+  '--mode, number of columns or kind of participation';
 
 /** Steps count from 1 on here. */
 function ofStep(error: unknown, path: string): unknown {
@@ -66,7 +69,7 @@ export class LedgerTotals implements PaidState {
   static async open(
     dp: DpFtrl,
     { path, firstStep, hasBudget }: StateSettings,
-    { options, wanted }: { options: Omit<LedgerOptions, 'store'>; wanted: Continued },
+    { options, wanted }: { options: SumOptions; wanted: Continued },
   ): Promise<LedgerTotals> {
     const store = await openStore(path);
     try {

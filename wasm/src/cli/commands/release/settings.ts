@@ -29,6 +29,7 @@ export const options: Known = {
   ...STRATEGY_OPTIONS,
   epsilon: 'value',
   delta: 'value',
+  pure: 'flag',
   clip: 'value',
   steps: 'value',
   ...PARTICIPATION_OPTIONS,

@@ -2,12 +2,13 @@
 
 // The running totals of dp-ftrl release: their horizon, and what turns rows into their steps.
 
-import type { DpFtrl, PrefixSumOptions } from '../../../types/all.js';
+import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
+import { TrueSums } from '../../input/truth.js';
 import { Clock } from '../../input/time.js';
 import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals } from '../../state/state.js';
@@ -39,6 +40,8 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   return { numSteps, surveyed: true };
 }
 
+export type SumOptions = PrefixSumOptions | PureSumOptions;
+
 export interface Made {
   sums: RowSums;
   stepper: Stepper;
@@ -53,10 +56,13 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows }: { how: PrefixSumOptions; rows: RowStream },
+  { how, rows }: { how: SumOptions; rows: RowStream },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
-  const options = { columns: textColumns(people, times), clipNorm: target.clipNorm, showTrue };
+  const truth = showTrue
+    ? new TrueSums(rows.columns.length, { clipNorm: target.clipNorm, inL1: 'pure' in target })
+    : undefined;
+  const options = { columns: textColumns(people, times), truth };
   if (state) {
     const wanted = { columns: rows.columns, people, times };
     const totals = await LedgerTotals.open(dp, state, { options: how, wanted });

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Totals without a delta, through every kind of totals, the command and its budget.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+const scratch = scratchFolder('pure');
+
+const target = { numSteps: 40, epsilon: 1, pure: true };
+const seeded = { ...target, insecureSeed: 21 };
+
+const records = Float64Array.from({ length: 80 }, (_, k) => (((5 * k) % 13) - 6) / 8);
+
+/** A use of totals that are disposed of afterwards. */
+function withSums(options, use, make = dp.prefixSum) {
+  const sums = make({ ...seeded, ...options });
+  try {
+    return use(sums);
+  } finally {
+    sums.dispose();
+  }
+}
+
+test('pure: the totals are those of the core, bit for bit', () => {
+  // tests/cpp/release/pure_sum_test.cpp has the same number.
+  let hash = 0xcbf29ce484222325n;
+  for (const tree of [{}, { arity: 2 }, { arity: 7, subtractive: true }]) {
+    const totals = withSums({ ...tree, dimension: 2 }, (sums) => sums.releaseMany(records));
+    for (const bits of new BigUint64Array(totals.buffer)) {
+      hash = ((hash ^ bits) * 0x100000001b3n) & 0xffffffffffffffffn;
+    }
+  }
+  assert.equal(hash, 2062574483522438629n);
+});
+
+test('pure: the certificate has no delta, and says which norm clips', () => {
+  withSums({ epsilon: 0.5, clipNorm: 3, neighbours: 'replace-one' }, ({ certificate, grid }) => {
+    const { mechanism, delta, clipNorm, sensitivity, laplace } = certificate;
+    assert.deepEqual([mechanism, delta, clipNorm, laplace.norm], ['tree-k', 0, 3, 'l1']);
+    assert.equal(laplace.grid, grid);
+    assert.equal(laplace.maxNorm, 3 / grid);
+    assert.equal(laplace.distance, sensitivity * laplace.maxNorm * 2);
+    assert.ok(0.5 * laplace.scale >= laplace.distance);
+    assert.ok(0.5 * (laplace.scale - 1) < laplace.distance);
+    assert.equal(certificate.mu, dp.pureMu(0.5));
+    assert.equal(certificate.rho, dp.pureRho(0.5));
+    assert.ok(certificate.rho <= 0.5 ** 2 / 2);
+    const q = Math.exp(-1 / laplace.scale);
+    close(certificate.noiseStddev, (Math.sqrt(2 * q) / (1 - q)) * grid, 1e-6);
+  });
+  withSums({ arity: 3, subtractive: true }, (sums) => {
+    const { effectiveParameters, sensitivity, noiseStddev } = sums.certificate;
+    assert.deepEqual(effectiveParameters, { arity: 3, subtractive: true });
+    assert.equal(sensitivity, 4); // (3^4 - 1) / 2 = 40
+    // Step 4 is 1 + 3, step 5 is 9 - 3 - 1.
+    close(sums.stddev(3), Math.SQRT2 * noiseStddev, 1e-9);
+    close(sums.stddev(4), Math.sqrt(3) * noiseStddev, 1e-9);
+  });
+  assert.equal(dp.certificate({ numSteps: 40, epsilon: 1, delta: 1e-6 }).laplace, undefined);
+});
+
+test('pure: records are clipped in l1-norm over all entries', () => {
+  const release = (record) => withSums({ dimension: 2 }, (sums) => sums.release(record));
+  const zero = release([0, 0]);
+  const added = (record) => release(record).map((x, i) => x - zero[i]);
+  assert.deepEqual(added([0.5, -0.5]), Float64Array.of(0.5, -0.5));
+  assert.deepEqual(added([3, -3]), Float64Array.of(0.5, -0.5));
+  assert.deepEqual(added([0, 8]), Float64Array.of(0, 1));
+});
+
+test('pure: people and ledgers release it, and go on', async () => {
+  const participation = { participations: 2, minSeparation: 1 };
+  const people = (steps) =>
+    withSums(
+      { participation },
+      (sums) => sums.releaseEach(Array.from(steps, () => 'ann'), Float64Array.from(steps)),
+      dp.peopleSum,
+    );
+  const [with2, without] = [people([1, 0.5, 1]), people([0, 0, 0])];
+  assert.deepEqual(with2.map((x, i) => x - without[i]), Float64Array.of(1, 1.5, 1.5));
+
+  const path = join(scratch, 'ledger.state');
+  const whole = withSums({ dimension: 2 }, (sums) => sums.releaseMany(records));
+  for (const [first, last] of [[0, 7], [7, 30], [30, 40]]) {
+    const store = await FileStore.open(path);
+    const ledger = await dp.ledger({ ...seeded, dimension: 2, store });
+    assert.equal(ledger.step, first);
+    const part = await ledger.releaseMany(first, records.subarray(2 * first, 2 * last));
+    assert.deepEqual(part, whole.slice(2 * first, 2 * last));
+    if (first > 0) {
+      await assert.rejects(ledger.release(0, [1, 1]), { code: 'already_released' });
+    }
+    ledger.dispose();
+    await store.close();
+  }
+  const store = await FileStore.open(path);
+  await assert.rejects(dp.ledger({ ...seeded, epsilon: 2, dimension: 2, store }), {
+    code: 'bad_state',
+  });
+  await store.close();
+});
+
+test('pure: what has no meaning without a delta is refused by name', async () => {
+  const refused = (options, parameter, text) =>
+    assert.throws(
+      () => dp.prefixSum({ ...target, ...options }),
+      (error) => error.parameter === parameter && text.test(error.message),
+      parameter,
+    );
+  refused({ delta: 1e-6 }, 'delta', /left out with pure/);
+  refused({ mode: 'grid' }, 'mode', /left out with pure/);
+  refused({ normalizeColumns: true }, 'normalizeColumns', /left out with pure/);
+  refused({ bands: 4 }, 'bands', /left out with pure/);
+  refused({ mechanism: 'honaker' }, 'mechanism', /tree-k/);
+  const saved = dp.optimize({ mechanism: 'blt', numSteps: 40, buffers: 2 });
+  refused({ mechanism: saved }, 'mechanism', /a saved strategy/);
+  refused({ workload: { window: 3 } }, 'workload', /prefix/);
+  refused({ pure: 1 }, 'pure', /boolean/);
+  refused({ arity: 4, subtractive: true }, 'arity', /odd/);
+  refused({ epsilon: 0 }, 'epsilon', /positive/);
+  refused({ grid: 0.3 }, 'grid', /power of two/);
+  // Without `pure` a delta of 0 stays what it was: refused.
+  refused({ pure: false, delta: 0 }, 'delta', /between 0 and 1|above 0|inside|0/);
+  const learner = { loss: 'logistic', dimension: 1, domain: 'ball', radius: 1 };
+  assert.throws(() => dp.learner({ ...target, ...learner }), /pure/);
+  const { load: loadCounter } = await importEntry('dp-ftrl/counter');
+  const counter = await loadCounter();
+  assert.throws(() => counter.prefixSum(target), { code: 'unsupported', parameter: 'pure' });
+  withSums({}, (sums) => {
+    sums.releaseMany(new Float64Array(40));
+    assert.throws(() => sums.release([1]), { code: 'past_horizon' });
+    assert.equal(sums.step, 40);
+  });
+});
+
+test('compare: pure and approximate meet at a delta', () => {
+  // Phi(-e / mu + mu / 2) - e^e Phi(-e / mu - mu / 2) with 30 digits, mu the quotient of the errors
+  // 2.9554525 (the optimum at multiplier 1) and sqrt(170.5078125) / e.
+  for (const [epsilon, delta] of [[0.1, 2.45694e-8], [1, 3.83078e-7], [4, 6.28513e-6]]) {
+    const { pure, mechanisms } = dp.compare({ numSteps: 1024, objective: 'mean', epsilon });
+    close(pure.crossoverDelta / delta, 1, 1e-4);
+    assert.deepEqual(pure.parameters, { arity: 13, subtractive: true });
+    close((pure.meanError * epsilon) ** 2, 170.5078125, 1e-9);
+    // There, the best mechanism of the table has the same error; on either side, one is better.
+    const gaussian = (at) =>
+      mechanisms[0].meanError * dp.calibrate({ epsilon, delta: at }).noiseMultiplier;
+    close(gaussian(pure.crossoverDelta), pure.meanError, 1e-9);
+    assert.ok(gaussian(pure.crossoverDelta / 2) > pure.meanError);
+    assert.ok(gaussian(pure.crossoverDelta * 2) < pure.meanError);
+  }
+  assert.equal(dp.compare({ numSteps: 8 }).pure, undefined);
+  for (const epsilon of [0, -1, NaN, Infinity]) {
+    assert.throws(() => dp.compare({ numSteps: 8, epsilon }), { parameter: 'epsilon' });
+  }
+  const window = { numSteps: 8, epsilon: 1, workload: { window: 3 } };
+  assert.throws(() => dp.compare(window), { parameter: 'workload' });
+});
+
+const input = 'who,x,y\na,1,2\nb,0,0\na,3,-1\nc,1,1\n';
+const pureRelease = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--column', 'x'];
+
+test('release --pure: rows, a guarantee without a delta, and its norm', async () => {
+  const { code, stdout, stderr } = await dpFtrl([...pureRelease, '--column', 'y'], { input });
+  assert.equal(code, 0, stderr);
+  const [head, ...rows] = stdout.trim().split('\n');
+  assert.equal(head, 'step,x,y,std');
+  assert.equal(rows.length, 4);
+  assert.match(stderr, /release: 1-differentially private \(pure\), zero-out neighbours/);
+  assert.match(stderr, /clipped to l1-norm over all columns 1; mechanism tree-k, discrete Laplace/);
+  assert.doesNotMatch(stderr, /delta|l2-norm|warning/);
+  const json = JSON.parse((await dpFtrl([...pureRelease, '--json'], { input })).stdout);
+  assert.equal(json.private, true);
+  assert.equal(json.certificate.delta, 0);
+  assert.equal(json.certificate.laplace.norm, 'l1');
+});
+
+test('release --pure --show-nonprivate: the true sums are clipped in l1-norm', async () => {
+  const shown = ['--column', 'y', '--show-nonprivate', '--json', '--quiet'];
+  const { stdout } = await dpFtrl([...pureRelease, ...shown], { input });
+  const last = JSON.parse(stdout).rows.at(-1).trueSums;
+  close(last.x, 1 / 3 + 3 / 4 + 1 / 2, 1e-12);
+  close(last.y, 2 / 3 - 1 / 4 + 1 / 2, 1e-12);
+});
+
+test('release --pure: what does not go with it is refused', async () => {
+  for (const [more, text] of [
+    [['--delta', '1e-6'], /give --pure or --delta, not both/],
+    [['--strategy', 'x.json'], /give --pure or --strategy, not both/],
+    [['--mechanism', 'honaker'], /--mechanism must be one of tree-k/],
+    [['--mode', 'lattice'], /--mode must be left out with --pure/],
+    [['--bands', '3'], /--bands must be left out with --pure/],
+  ]) {
+    const { stdout } = await fails([...pureRelease, ...more], 2, text, { input });
+    assert.equal(stdout, '');
+  }
+  await fails(['release', '--epsilon', '1', '--delta', '0', '--clip', '1'], 2, /release --pure/, {
+    input,
+  });
+  await fails(['count', '--pure'], 2, /--pure/, { input });
+});
+
+test('release --pure: budgets of either account add it up, with other releases', async () => {
+  for (const account of ['mu', 'rho']) {
+    const path = join(scratch, `budget-${account}.json`);
+    const limit = ['--budget-epsilon', '3', '--budget-delta', '1e-6', '--budget-account', account];
+    const budget = [...pureRelease.with(3, '0.1'), '--quiet', '--budget', path];
+    assert.equal((await dpFtrl([...budget, ...limit], { input })).code, 0);
+    const gaussian = ['release', '--epsilon', '0.5', '--delta', '1e-7', '--clip', '1'];
+    const other = [...gaussian, '--column', 'x', '--quiet', '--budget', path];
+    assert.equal((await dpFtrl(other, { input })).code, 0);
+    const file = JSON.parse(readFileSync(path, 'utf8'));
+    const costs = file.releases.map((each) => each[account]);
+    const { mu, rho } = dp.certificate({ numSteps: 4, epsilon: 0.5, delta: 1e-7 });
+    const expected = { mu: [dp.pureMu(0.1), mu], rho: [dp.pureRho(0.1), rho] };
+    assert.deepEqual(costs, expected[account]);
+    assert.equal(file.releases[0].delta, 0);
+    const { epsilon } = dp.compose({ account, costs, epsilon: 3, delta: 1e-6 });
+    assert.equal(file.spent.epsilon, epsilon);
+    const before = readFileSync(path, 'utf8');
+    const large = budget.with(3, '3');
+    const { stdout } = await fails(large, 2, /beyond the limit/, { input });
+    assert.equal(stdout, '');
+    assert.equal(readFileSync(path, 'utf8'), before);
+  }
+});
+
+test('release --pure --state: goes on where it stopped, and refuses another target', async () => {
+  const path = join(scratch, 'run.state');
+  const state = [...pureRelease, '--steps', '8', '--quiet', '--state', path];
+  const first = await dpFtrl(state, { input });
+  assert.equal(first.code, 0, first.stderr);
+  const second = await dpFtrl(state, { input });
+  assert.match(second.stdout, /^5,/m);
+  const again = await dpFtrl([...state, '--first-step', '1'], { input });
+  assert.equal(again.stdout, first.stdout);
+  const gaussian = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  await fails(['release', ...gaussian, '--steps', '8', '--state', path], 2, /--pure|--state/, {
+    input,
+  });
+});
+
+test('compare --epsilon: one axis for both kinds of noise', async () => {
+  const compare = ['compare', '--steps', '100', '--epsilon', '1'];
+  const json = JSON.parse((await dpFtrl([...compare, '--json'])).stdout);
+  assert.deepEqual(json, dp.compare({ numSteps: 100, epsilon: 1 }));
+  const { stdout } = await dpFtrl(compare);
+  const crossover = json.pure.crossoverDelta.toPrecision(3);
+  assert.ok(stdout.includes(`Below delta ${crossover} its error is the smaller one.`), stdout);
+  const lines = stdout.split('clip norm 1:\n')[1].split('\n');
+  assert.match(lines[0], /^ *delta +optimal +pure$/);
+  const cells = lines.slice(1, 7).map((line) => line.trim().split(/ +/));
+  const errors = cells.map(([, gaussian, pure]) => [Number(gaussian), Number(pure)]);
+  for (const [, pure] of errors) close(pure / json.pure.maxError, 1, 1e-4);
+  // Gaussian noise grows as delta falls, is the same where they meet, and there is none at 0.
+  const at = cells.findIndex(([delta]) => delta === crossover);
+  close(errors[at][0], errors[at][1], 1e-9);
+  for (let i = 0; i < 5; ++i) assert.equal(errors[i][0] < errors[i][1], i < at, `row ${i}`);
+  assert.deepEqual(cells[5].slice(0, 2), ['0', '-']);
+  await fails(['compare', '--steps', '9', '--epsilon', '0'], 2, /--epsilon must be/);
+  const window = ['compare', '--steps', '9', '--epsilon', '1', '--workload', 'window=3'];
+  await fails(window, 2, /--workload must be 'prefix' with --epsilon/);
+});
