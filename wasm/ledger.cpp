@@ -78,8 +78,12 @@ val ledger_log_tag(double handle, const val& base) {
 val ledger_log_frame(double handle, const val& before, const val& memo) {
   const bool has_memo = !memo.isUndefined();
   const std::vector<std::byte> bytes = has_memo ? bytes_of(memo) : std::vector<std::byte>();
-  return owned_bytes(handles().get<ReleaseLedger>(handle).log_frame(
-      tag_of(before), has_memo ? std::optional(std::span(bytes)) : std::nullopt));
+  const auto part = handles().get<ReleaseLedger>(handle).log_frame(
+      tag_of(before), has_memo ? std::optional(std::span(bytes)) : std::nullopt);
+  val object = val::object();
+  object.set("bytes", owned_bytes(part.bytes));
+  object.set("tag", owned_bytes(part.tag));
+  return object;
 }
 
 val ledger_replay(double handle, const val& log, const val& before, double position) {

@@ -109,11 +109,11 @@ void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::in
 
 /// Overwrites integers by doubles, which hold them.
 void as_doubles(std::span<std::int64_t> rows) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
   for (std::int64_t& entry : rows) {
     // One comparison where the call would cost as much as the rest of the loop.
-    if (static_cast<std::uint64_t>(entry + kLargest) > 2 * kLargest)
-      require_between("noise", "scale", entry, -kLargest, kLargest);
+    if (static_cast<std::uint64_t>(entry) + kLargest > 2 * kLargest)
+      require_between("noise", "scale", entry, -(std::int64_t{1} << 53), std::int64_t{1} << 53);
     entry = std::bit_cast<std::int64_t>(static_cast<double>(entry));
   }
 }

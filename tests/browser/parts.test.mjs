@@ -110,7 +110,7 @@ test('the band for every step at once is as wide at each, and counts the steps b
   }
   const { bandsText } = parts.simultaneous;
   const run = (dimension) => ({ numSteps: 1024, first: { info: { dimension } } });
-  assert.match(bandsText(run(1), 1), /95\.4 %, so some 47 of 1,024 may not; with probability 95 %.* band\.$/);
+  assert.match(bandsText(run(1), 1), /95\.4 %, so some 47 of 1,024 may not; with probability at least 95 %.* band\.$/);
   assert.equal(bandsText(run(3), 0), bandsText(run(1), 1), 'a norm is of all coordinates');
   assert.match(bandsText(run(3), 2), /in the wide band, in all 3 coordinates\.$/);
 });

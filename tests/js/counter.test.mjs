@@ -95,12 +95,14 @@ test('counter: optimal by name is another factorization than that of the whole, 
   }
 });
 
-test('counter: its mechanisms are four of the whole, with the same words', () => {
+test('counter: its mechanisms are four of the whole, with the same words but for optimal', () => {
   const known = whole.mechanisms();
   const own = counter.mechanisms();
   assert.deepEqual(own.map(({ name }) => name).sort(), ['blt', 'honaker', 'optimal', 'tree']);
   for (const entry of own) {
-    assert.deepEqual(entry, known.find(({ name }) => name === entry.name));
+    const theirs = known.find(({ name }) => name === entry.name);
+    if (entry.name === 'optimal') theirs.summary = 'close to the optimum, in closed form, streamed with few buffers';
+    assert.deepEqual(entry, theirs);
   }
 });
 

@@ -94,13 +94,19 @@ export class FileStore implements ReleaseStore {
     return new FileStore(place, () => lock.release());
   }
 
-  /** The bytes of the file; undefined where there is none. */
+  /**
+   * The bytes of the file, which is replaced by a synced copy of itself; undefined where there is none.
+   * @throws as `save`.
+   */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
       this.requireUsable();
       await this.endGrowing();
       const bytes = await this.read();
       this.seen = bytes && hashOf(bytes);
+      // Without that they may be in the system's memory alone, as a process left them that was killed
+      // before it synced, or whose sync failed.
+      if (bytes) await this.change(() => replaceFile(this.path, bytes));
       return bytes;
     });
   }
@@ -139,25 +145,30 @@ export class FileStore implements ReleaseStore {
   /** Lets others have the file, once a pending save has finished. */
   async close(): Promise<void> {
     return this.queue.close(async () => {
-      await this.endGrowing();
-      await this.unlock();
+      try {
+        await this.endGrowing();
+      } finally {
+        await this.unlock();
+      }
     });
   }
 
   /** Changes the file after what was asked for before. */
   private async write(change: () => Promise<void>): Promise<void> {
-    return this.queue.add(async () => {
-      this.requireUsable();
-      try {
-        await change();
-      } catch (error) {
-        // The disk's contents after a failed sync are unknown, and another sync would not tell.
-        if (!isFull(error)) this.failed = error;
-        if (hasCode(error, 'store_in_use')) throw error;
-        const constraint = `could not be saved (${reasonOf(error)})`;
-        throw ofFile('store_failed', this.path, { constraint }, error);
-      }
-    });
+    return this.queue.add(() => this.change(change));
+  }
+
+  private async change(change: () => Promise<void>): Promise<void> {
+    this.requireUsable();
+    try {
+      await change();
+    } catch (error) {
+      // The disk's contents after a failed sync are unknown, and another sync would not tell.
+      if (!isFull(error)) this.failed = error;
+      if (hasCode(error, 'store_in_use')) throw error;
+      const constraint = `could not be saved (${reasonOf(error)})`;
+      throw ofFile('store_failed', this.path, { constraint }, error);
+    }
   }
 
   /** The file as this store knows it, to append to. */

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/sha256.hpp"
 #include "dpftrl/base/error.hpp"
@@ -12,6 +13,49 @@ namespace {
 
 constexpr std::size_t kHead = 16, kCheck = 8, kHeader = kHead + kCheck;
 constexpr std::size_t kSector = 512;
+
+/// Bytes in which so many are stored, seven bits in each.
+constexpr std::uint64_t stored_size(std::uint64_t size) {
+  return size + (size + 6) / 7;
+}
+constexpr std::size_t kStoredHeader = stored_size(kHeader);
+
+/// The byte for seven bits: never zero, nor a single bit away from zero.
+constexpr std::byte kNoBits{0x7f};
+std::byte stored(std::uint32_t bits) {
+  return bits == 0 ? kNoBits : static_cast<std::byte>(0x80 | bits);
+}
+
+void append_stored(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
+  std::uint32_t waiting = 0;
+  int num_waiting = 0;
+  for (const std::byte byte : bytes) {
+    waiting |= std::to_integer<std::uint32_t>(byte) << num_waiting;
+    num_waiting += 8;
+    for (; num_waiting >= 7; num_waiting -= 7, waiting >>= 7) out.push_back(stored(waiting & 0x7f));
+  }
+  if (num_waiting > 0) out.push_back(stored(waiting));
+}
+
+/// The bytes that were stored so; none if these are no such bytes.
+std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(all.size());
+  std::uint32_t waiting = 0;
+  int num_waiting = 0;
+  for (const std::byte byte : all) {
+    const auto bits = std::to_integer<std::uint32_t>(byte);
+    if (byte != kNoBits && bits <= 0x80) return std::nullopt;
+    waiting |= (byte == kNoBits ? 0 : bits & 0x7f) << num_waiting;
+    num_waiting += 7;
+    if (num_waiting < 8) continue;
+    bytes.push_back(static_cast<std::byte>(waiting & 0xff));
+    num_waiting -= 8;
+    waiting >>= 8;
+  }
+  if (waiting != 0) return std::nullopt;
+  return bytes;
+}
 
 /// First number of a message: the codes of records, of the same secret, begin with a step.
 enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3 };
@@ -40,6 +84,15 @@ std::uint64_t check_of(std::span<const std::byte> secret, std::span<const std::b
   return word_at(hmac.finish(), 0);
 }
 
+/// The header that is stored there; none if its check is wrong.
+std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> secret,
+                                                     std::span<const std::byte> stored) {
+  std::optional<std::vector<std::byte>> header = read_stored(stored);
+  if (!header || check_of(secret, std::span(*header).first(kHead)) != word_at(*header, kHead))
+    return std::nullopt;
+  return header;
+}
+
 [[noreturn]] void fail_damaged(std::int64_t step) {
   fail(ErrorCode::bad_state, "release_ledger", "checkpoint",
        "must be followed by whole releases from step " + to_text(step) + " on", "damaged ones");
@@ -53,8 +106,8 @@ ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byt
   return shortened(hmac.finish());
 }
 
-std::vector<std::byte> seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
-                                  const LogFrame& frame) {
+SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
+                       const LogFrame& frame) {
   constexpr std::uint64_t kMost = UINT32_MAX;
   const std::uint64_t memo = frame.memo ? frame.memo->size() + std::uint64_t{1} : 0;
   if (memo > kMost || static_cast<std::uint64_t>(frame.num_steps) > kMost)
@@ -67,45 +120,59 @@ std::vector<std::byte> seal_frame(std::span<const std::byte> secret, const Short
   append_word(bytes, check_of(secret, bytes));
   bytes.insert(bytes.end(), frame.steps.begin(), frame.steps.end());
   if (frame.memo) bytes.insert(bytes.end(), frame.memo->begin(), frame.memo->end());
-  const ShortDigest tag = frame_tag(secret, before, bytes);
-  bytes.insert(bytes.end(), tag.begin(), tag.end());
-  return bytes;
+  SealedFrame sealed{.bytes = {}, .tag = frame_tag(secret, before, bytes)};
+  bytes.insert(bytes.end(), sealed.tag.begin(), sealed.tag.end());
+  sealed.bytes.reserve(static_cast<std::size_t>(stored_size(bytes.size())) + 1);
+  append_stored(sealed.bytes, std::span(bytes).first(kHeader));
+  append_stored(sealed.bytes, std::span(bytes).subspan(kHeader));
+  return sealed;
 }
 
 std::optional<LogFrame> LogReader::next() {
   const std::span<const std::byte> rest = log_.subspan(size_);
-  if (rest.size() < kHeader) return std::nullopt;
-  const std::span<const std::byte> head = rest.first(kHead);
-  if (check_of(options_.secret, head) != word_at(rest, kHead)) {
-    if (has_lost_sector(kHeader) && !has_header_after(size_ + 1)) return std::nullopt;
+  if (rest.size() < kStoredHeader) return std::nullopt;
+  const std::optional<std::vector<std::byte>> header =
+      checked_header(options_.secret, rest.first(kStoredHeader));
+  if (!header) {
+    if (has_lost_sector(kStoredHeader) && !has_header_after(size_ + 1)) return std::nullopt;
     fail_damaged(next_step_);
   }
-  LogFrame frame{.first_step = static_cast<std::int64_t>(word_at(head, 0)),
-                 .num_steps = static_cast<std::int64_t>(word_at(head, 8) & UINT32_MAX),
+  const std::uint64_t lengths = word_at(*header, 8);
+  LogFrame frame{.first_step = static_cast<std::int64_t>(word_at(*header, 0)),
+                 .num_steps = static_cast<std::int64_t>(lengths & UINT32_MAX),
                  .steps = {},
                  .memo = {}};
-  const std::uint64_t memo = word_at(head, 8) >> 32;
-  const std::uint64_t steps_size = static_cast<std::uint64_t>(frame.num_steps) * options_.step_size;
-  const std::uint64_t memo_size = memo == 0 ? 0 : memo - 1;
-  const std::uint64_t size = kHeader + steps_size + memo_size;
-  const std::size_t tag_size = tag_.size();
   if (frame.first_step != next_step_ || frame.num_steps > options_.num_steps - next_step_)
     fail_damaged(next_step_);
-  if (size + tag_size > rest.size()) return std::nullopt;
-  const std::span<const std::byte> signed_part = rest.first(static_cast<std::size_t>(size));
-  const std::span<const std::byte> end = rest.subspan(signed_part.size(), tag_size);
-  const ShortDigest tag = frame_tag(options_.secret, tag_, signed_part);
-  if (!std::ranges::equal(tag, end)) {
-    const std::size_t whole = signed_part.size() + tag_size;
-    if (whole == rest.size() && has_lost_sector(whole)) return std::nullopt;
+  const std::uint64_t memo = lengths >> 32;
+  const std::uint64_t steps_size = static_cast<std::uint64_t>(frame.num_steps) * options_.step_size;
+  const std::uint64_t memo_size = memo == 0 ? 0 : memo - 1;
+  const std::uint64_t stored = kStoredHeader + stored_size(steps_size + memo_size + tag_.size());
+  if (stored > rest.size()) return std::nullopt;
+  const auto size = static_cast<std::size_t>(stored);
+  if (!read_body(*header, rest.subspan(kStoredHeader, size - kStoredHeader))) {
+    if (size == rest.size() && has_lost_sector(size)) return std::nullopt;
     fail_damaged(next_step_);
   }
-  frame.steps = signed_part.subspan(kHeader, static_cast<std::size_t>(steps_size));
-  if (memo != 0) frame.memo = signed_part.last(static_cast<std::size_t>(memo_size));
+  frame.steps = std::span(body_).first(static_cast<std::size_t>(steps_size));
+  if (memo != 0) frame.memo = std::span(body_).last(static_cast<std::size_t>(memo_size));
   next_step_ += frame.num_steps;
-  size_ += signed_part.size() + tag_size;
-  tag_ = tag;
+  size_ += size;
   return frame;
+}
+
+/// Reads the steps and the memo into body_, and goes on to their tag, if that is right.
+bool LogReader::read_body(std::span<const std::byte> header, std::span<const std::byte> stored) {
+  std::optional<std::vector<std::byte>> body = read_stored(stored);
+  if (!body) return false;
+  std::vector<std::byte> frame(header.begin(), header.end());
+  frame.insert(frame.end(), body->begin(), body->end() - std::ssize(tag_));
+  const ShortDigest tag = frame_tag(options_.secret, tag_, frame);
+  if (!std::ranges::equal(tag, std::span(*body).last(tag.size()))) return false;
+  tag_ = tag;
+  body->resize(body->size() - tag.size());
+  body_ = *std::move(body);
+  return true;
 }
 
 /// Whether some sector's part of the next `size` bytes is zero.
@@ -122,14 +189,8 @@ bool LogReader::has_lost_sector(std::size_t size) const {
 
 /// Whether a frame begins somewhere later, so that the one here was synced.
 bool LogReader::has_header_after(std::size_t begin) const {
-  for (std::size_t at = begin; at + kHeader <= log_.size(); ++at) {
-    const std::uint64_t step = word_at(log_, at);
-    if (step < static_cast<std::uint64_t>(next_step_) ||
-        step > static_cast<std::uint64_t>(options_.num_steps))
-      continue;
-    const std::span<const std::byte> header = log_.subspan(at, kHeader);
-    if (check_of(options_.secret, header.first(kHead)) == word_at(header, kHead)) return true;
-  }
+  for (std::size_t at = begin; at + kStoredHeader <= log_.size(); ++at)
+    if (checked_header(options_.secret, log_.subspan(at, kStoredHeader))) return true;
   return false;
 }
 

@@ -6,14 +6,15 @@
 ///
 ///     base | frame | frame | ...      each tag authenticates its frame and the tag before it
 ///
-///     frame:  0   first step (8 bytes), number of steps (4), length of the memo + 1, or 0 (4)
-///             16  check of these (8)
-///             24  the steps, `step_size` bytes each, then the memo
-///             ..  tag (16)
+///     header: first step (8 bytes), number of steps (4), length of the memo + 1, or 0 (4),
+///             check of these (8)
+///     body:   the steps, `step_size` bytes each, the memo, the tag (16)
 ///
 /// Only the last frame of a log may be torn: a store syncs one before it appends the next. What a
 /// crash leaves of a frame is shorter than it, or lacks whole sectors of a disk, which read as
-/// zeros. All else is damage, and cutting it off would free steps that were released.
+/// zeros. So that a whole frame cannot be taken for such a rest, no byte of it is zero: header and
+/// body are stored with seven bits to a byte. All else is damage, and cutting it off would free
+/// steps that were released.
 
 #include <array>
 #include <cstddef>
@@ -37,9 +38,12 @@ struct LogFrame {
 /// Tag that a log begins with: authenticates its base.
 ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base);
 
-/// Bytes of a frame; their last 16 are its tag.
-std::vector<std::byte> seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
-                                  const LogFrame& frame);
+struct SealedFrame {
+  std::vector<std::byte> bytes;
+  ShortDigest tag;
+};
+SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
+                       const LogFrame& frame);
 
 /// Reads the frames of a log one after the other.
 class LogReader {
@@ -55,7 +59,8 @@ class LogReader {
   LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)
       : log_(log), tag_(before), options_(options), next_step_(options.first_step) {}
 
-  /// The next frame; none at the end, which a torn frame is, too.
+  /// The next frame, valid until the one after it is read; none at the end, which a torn frame is,
+  /// too.
   /// @throws Error{bad_state} damage.
   /// @checked-by ledger_log_test
   std::optional<LogFrame> next();
@@ -65,6 +70,7 @@ class LogReader {
   const ShortDigest& tag() const { return tag_; }
 
  private:
+  bool read_body(std::span<const std::byte> header, std::span<const std::byte> stored);
   bool has_lost_sector(std::size_t size) const;
   bool has_header_after(std::size_t begin) const;
 
@@ -73,6 +79,7 @@ class LogReader {
   Options options_;
   std::int64_t next_step_;
   std::size_t size_ = 0;
+  std::vector<std::byte> body_;  ///< of the frame that was read last
 };
 
 }  // namespace dpftrl::detail

@@ -152,7 +152,7 @@ ReleaseLedger::LogTag ReleaseLedger::log_tag(std::span<const std::byte> base) co
   return detail::base_tag(secret_, base);
 }
 
-std::vector<std::byte> ReleaseLedger::log_frame(
+ReleaseLedger::LogPart ReleaseLedger::log_frame(
     const LogTag& before, std::optional<std::span<const std::byte>> memo) const {
   const auto width = static_cast<std::size_t>(dimension());
   std::vector<std::byte> steps;
@@ -166,11 +166,12 @@ std::vector<std::byte> ReleaseLedger::log_frame(
     for (const std::int64_t integer : step.integers)
       detail::append_word(steps, static_cast<std::uint64_t>(integer));
   }
-  return detail::seal_frame(secret_, before,
-                            {.first_step = num_acknowledged_,
-                             .num_steps = static_cast<std::int64_t>(pending_.size()),
-                             .steps = steps,
-                             .memo = memo});
+  auto [bytes, tag] = detail::seal_frame(secret_, before,
+                                         {.first_step = num_acknowledged_,
+                                          .num_steps = static_cast<std::int64_t>(pending_.size()),
+                                          .steps = steps,
+                                          .memo = memo});
+  return {.bytes = std::move(bytes), .tag = tag};
 }
 
 /// Bytes of a step in a frame.

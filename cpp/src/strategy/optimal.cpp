@@ -141,7 +141,7 @@ OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
 
 FamilyRow closed_form_optimal_family() {
   return {.info = {.name = OptimalStrategy::kName,
-                   .summary = "the certified optimum, streamed with few buffers",
+                   .summary = "close to the optimum, in closed form, streamed with few buffers",
                    .step_cost = "O(num_buffers)",
                    .memory_cost = "num_buffers vectors",
                    .parameters = "num_buffers, objective",

@@ -168,6 +168,7 @@ StrategyPointer from_plan(const StrategyPlan& plan, const Workload& workload) {
 
 FamilyRow optimal_family() {
   FamilyRow row = closed_form_optimal_family();
+  row.info.summary = "the certified optimum, streamed with few buffers";
   row.make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
     return optimal_strategy(request.workload, parameters.num_buffers, objective_of(parameters),
                             request.participation);

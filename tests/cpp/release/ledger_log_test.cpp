@@ -17,7 +17,11 @@ using detail::LogReader;
 using detail::ShortDigest;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kStepSize = 40, kFrame = 24 + kStepSize + 16;
+/// Bytes of a frame whose steps and memo have so many.
+constexpr std::size_t frame_size(std::size_t size) {
+  return 28 + (8 * (size + 16) + 6) / 7;
+}
+constexpr std::size_t kStepSize = 40, kFrame = frame_size(kStepSize);
 constexpr std::int64_t kSteps = 1000;
 const Bytes kSecret(64, std::byte{7});
 
@@ -28,10 +32,10 @@ Bytes make_log(const std::vector<std::int64_t>& sizes) {
   std::int64_t step = 1;
   for (const std::int64_t size : sizes) {
     const Bytes steps(static_cast<std::size_t>(size) * kStepSize, std::byte{1});
-    const Bytes frame = detail::seal_frame(
+    const detail::SealedFrame frame = detail::seal_frame(
         kSecret, tag, {.first_step = step, .num_steps = size, .steps = steps, .memo = {}});
-    std::copy_n(frame.end() - 16, 16, tag.begin());
-    log.insert(log.end(), frame.begin(), frame.end());
+    tag = frame.tag;
+    log.insert(log.end(), frame.bytes.begin(), frame.bytes.end());
     step += size;
   }
   return log;
@@ -88,9 +92,26 @@ TEST(LedgerLog, a_changed_byte_is_damage_in_every_frame) {
   }
 }
 
+TEST(LedgerLog, a_changed_bit_is_damage_in_a_frame_of_zeros_wherever_sectors_begin) {
+  const ShortDigest tag = detail::base_tag(kSecret, {});
+  const Bytes zeros(40 * kStepSize);
+  for (const LogFrame& frame :
+       {LogFrame{.first_step = 1, .num_steps = 40, .steps = zeros, .memo = {}},
+        LogFrame{.first_step = 1, .num_steps = 0, .steps = {}, .memo = zeros}}) {
+    const Bytes whole = detail::seal_frame(kSecret, tag, frame).bytes;
+    EXPECT_EQ(std::ranges::count(whole, std::byte{0}), 0);
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      Bytes bad = whole;
+      bad[at] ^= static_cast<std::byte>(1 << at % 8);
+      for (const std::size_t position : {std::size_t{0}, std::size_t{511}, 511 - at % 512})
+        EXPECT_ERROR(num_read(bad, position), "bad_state", "whole releases from step 1");
+    }
+  }
+}
+
 TEST(LedgerLog, what_was_lost_before_other_frames_is_damage) {
   const Bytes log = make_log({30, 1, 1});
-  const std::size_t size = 24 + 30 * kStepSize + 16;
+  const std::size_t size = frame_size(30 * kStepSize);
   for (const auto& [begin, end] : {std::pair{0, 512}, {512, 1024}, {1024, 1400}}) {
     Bytes bad = log;
     std::fill(bad.begin() + begin, bad.begin() + end, std::byte{0});
@@ -120,8 +141,8 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}}) {
     const Bytes memo(size, std::byte{9});
     const LogFrame frame{.first_step = 1, .num_steps = 0, .steps = {}, .memo = memo};
-    const Bytes log = detail::seal_frame(kSecret, tag, frame);
-    EXPECT_EQ(log.size(), 24 + size + 16);
+    const Bytes log = detail::seal_frame(kSecret, tag, frame).bytes;
+    EXPECT_EQ(log.size(), frame_size(size));
     LogReader reader(log, tag,
                      {.secret = kSecret,
                       .step_size = kStepSize,
@@ -156,9 +177,9 @@ struct Stored {
     ledger.acknowledge(ledger.num_decided());
   }
   void append(ReleaseLedger& ledger) {
-    const Bytes frame = ledger.log_frame(tag);
-    log.insert(log.end(), frame.begin(), frame.end());
-    std::copy_n(frame.end() - 16, 16, tag.begin());
+    const ReleaseLedger::LogPart part = ledger.log_frame(tag);
+    log.insert(log.end(), part.bytes.begin(), part.bytes.end());
+    tag = part.tag;
     ledger.acknowledge(ledger.num_decided());
   }
   void open(ReleaseLedger& ledger) const {
@@ -209,13 +230,13 @@ TEST(LedgerLog, a_frame_costs_its_own_steps) {
   Stored store(ledger);
   for (std::int64_t t = 1; t < 30; ++t) {
     ledger.decide(t, record_at(t));
-    EXPECT_EQ(ledger.log_frame(store.tag).size(), 24u + 24u + 16u * kDimension + 16u);
+    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(24 + 16 * kDimension));
     store.append(ledger);
   }
   // A frame has all steps that are not acknowledged.
   ledger.decide(30, record_at(30));
   ledger.decide(31, record_at(31));
-  EXPECT_EQ(ledger.log_frame(store.tag).size(), 40u + 2 * (24u + 16u * kDimension));
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(2 * (24 + 16 * kDimension)));
 }
 
 TEST(LedgerLog, a_release_with_other_bits_is_refused) {
@@ -230,11 +251,20 @@ TEST(LedgerLog, a_release_with_other_bits_is_refused) {
   const ReleaseLedger::LogTag begin = store.tag;
   ledger.decide(0, record_at(0));
   store.append(ledger);
+  const std::size_t step_size = 24 + 16 * kDimension;
   const auto reseal = [&](std::size_t at) {
-    Bytes steps(store.log.begin() + 24, store.log.end() - 16);
+    LogReader reader(store.log, begin,
+                     {.secret = secret,
+                      .step_size = step_size,
+                      .first_step = 0,
+                      .num_steps = kHorizon,
+                      .position = 0});
+    const auto frame = reader.next();
+    ASSERT_TRUE(frame);
+    Bytes steps(frame->steps.begin(), frame->steps.end());
     steps[at] ^= std::byte{1};
-    store.log = detail::seal_frame(secret, begin,
-                                   {.first_step = 0, .num_steps = 1, .steps = steps, .memo = {}});
+    const LogFrame other{.first_step = 0, .num_steps = 1, .steps = steps, .memo = {}};
+    store.log = detail::seal_frame(secret, begin, other).bytes;
   };
   const Bytes whole = store.log;
   for (const std::size_t at : {24u, 32u, 40u, 48u}) {  // releases, then integers

@@ -291,8 +291,11 @@ interface CoreFunctions {
   ledgerState: [[id: number], Uint8Array];
   /** Tag of bytes that a log follows. */
   ledgerLogTag: [[id: number, base: Uint8Array], Uint8Array];
-  /** Decisions that are not acknowledged, to be appended; the last 16 bytes are the next tag. */
-  ledgerLogFrame: [[id: number, before: Uint8Array, memo: Uint8Array | undefined], Uint8Array];
+  /** Decisions that are not acknowledged, to be appended, and the next tag. */
+  ledgerLogFrame: [
+    [id: number, before: Uint8Array, memo: Uint8Array | undefined],
+    { bytes: Uint8Array; tag: Uint8Array },
+  ];
   ledgerReplay: [
     [id: number, log: Uint8Array, before: Uint8Array, position: number],
     { tag: Uint8Array; size: number; memo: Uint8Array | undefined },

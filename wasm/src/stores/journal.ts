@@ -9,9 +9,8 @@ import { pack, packBase, packLog, type Stored } from './stored.js';
 
 /** A log shorter than this, about 1024 steps of one number, is not made into a new base. */
 const LEAST_LOG_BYTES = 80 * 1024;
-/** A longer one is when it has so many times the bytes of its base: steps cost O(1) bytes each. */
+/** A longer one is, once it has so many times the bytes of its base. */
 const LOG_BYTES_PER_BASE = 4;
-const TAG_BYTES = 16;
 
 /** A log that the next frame continues. */
 interface Log {
@@ -72,10 +71,10 @@ export class Journal {
     const { decided } = core.call('ledgerSteps', id);
     const next = memo ?? this.kept;
     if (this.log && store.append) {
-      const frame = core.call('ledgerLogFrame', id, this.log.tag, memo);
-      await store.append(frame);
-      this.log.tag = frame.slice(-TAG_BYTES);
-      this.log.numBytes += frame.length;
+      const { bytes, tag } = core.call('ledgerLogFrame', id, this.log.tag, memo);
+      await store.append(bytes);
+      this.log.tag = tag;
+      this.log.numBytes += bytes.length;
     } else {
       await this.replace(next);
     }
@@ -83,14 +82,13 @@ export class Journal {
     core.call('ledgerAcknowledge', options.ledger(), decided);
   }
 
-  /** Makes the log into a new base. The log goes on where that fails, and asks for it later. */
+  /**
+   * Makes the log into a new base. Where that fails nobody knows what is stored, and the next release
+   * stores everything again.
+   */
   async shorten(): Promise<void> {
-    const { log } = this;
-    try {
-      await this.replace(this.kept);
-    } catch {
-      if (log) log.most = log.numBytes + Math.max(LEAST_LOG_BYTES, log.numBytes);
-    }
+    this.log = undefined;
+    await this.replace(this.kept).catch(() => undefined);
   }
 
   private async replace(memo: Uint8Array | undefined): Promise<void> {

@@ -55,7 +55,7 @@ export function bandsText({ numSteps, first }: Run, view: number): string {
   const coordinates = view === 0 || dimension === 1 ? '' : `, in all ${dimension} coordinates`;
   return (
     `Each step lies in the narrow band with probability ${single} %, so some ${outside} of ` +
-    `${count(numSteps)} may not; with probability ${quantity(100 * (1 - beta))} %, every step lies ` +
+    `${count(numSteps)} may not; with probability at least ${quantity(100 * (1 - beta))} %, every step lies ` +
     `in the wide band${coordinates}.`
   );
 }
